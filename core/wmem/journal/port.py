@@ -1,0 +1,168 @@
+"""What the engine asks of a store: five methods over append-only journals.
+
+A journal belongs to one path. It is a base with a snapshot, and the records
+appended since. A cursor names a history and not a position: its chain commits
+to every record before it, so a journal that was deleted and grew again, was
+rolled back or restored is never taken for the one a reader knows.
+"""
+
+import hashlib
+import os
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+
+__all__ = [
+    "CHAIN_BITS",
+    "MISSED_MAX",
+    "ORIGIN",
+    "Appended",
+    "AsyncJournal",
+    "Birth",
+    "Cursor",
+    "Journal",
+    "Path",
+    "Record",
+    "Tail",
+    "chain_after",
+    "new_record_id",
+    "new_salt",
+]
+
+Path: TypeAlias = tuple[str, ...]
+"""The segments of a scope; the first is the agent."""
+
+P = TypeVar("P")
+
+CHAIN_BITS = 52  # what a double holds exactly, so that Lua on Redis computes the same
+MISSED_MAX = 256  # records that a refused append brings along; beyond, the writer reads
+
+
+class Cursor(NamedTuple):
+    """A point in one history: how many records came before it, and what they were."""
+
+    version: int
+    chain: int
+
+
+class Birth(NamedTuple):
+    """The chain of a journal's first record: it tells one life of a path from the next."""
+
+    chain: int
+
+
+ORIGIN = Cursor(0, 0)
+"""The cursor of a journal that does not exist."""
+
+
+class Record(NamedTuple, Generic[P]):
+    """One committed transaction; its id was made once, before the first try."""
+
+    id: int
+    payload: P
+
+
+class Tail(NamedTuple, Generic[P]):
+    """What a reader lacks.
+
+    Attributes:
+        joined: Whether the reader's cursor is part of this history. If not, it
+            starts again from `snapshot` (None: from nothing).
+        base: Where `records` begin: the reader's cursor when joined, else the snapshot's.
+        snapshot: The state at `base`, only when not joined.
+        records: The records after `base`, oldest first.
+        head: The cursor after the last record; `ORIGIN` when there is no journal.
+        birth: The life of this journal; None when there is none.
+    """
+
+    joined: bool
+    base: Cursor
+    snapshot: P | None
+    records: tuple[Record[P], ...]
+    head: Cursor
+    birth: Birth | None
+
+
+class Appended(NamedTuple, Generic[P]):
+    """What became of an append.
+
+    Attributes:
+        cursor: The new head; None when the append was refused and changed nothing.
+        previous: The head it was appended after; on a refusal, the head it met.
+        missed: On a refusal, what the writer lacks if it is at most `MISSED_MAX` records.
+        tail_bytes: How many bytes of records the journal holds after its base.
+        birth: The life of the journal; None when there is none.
+    """
+
+    cursor: Cursor | None
+    previous: Cursor
+    missed: Tail[P] | None
+    tail_bytes: int
+    birth: Birth | None
+
+
+class Journal(Protocol[P]):
+    """The port, in the colour of threads. Every method is atomic; each raises only `StoreError`.
+
+    An exception leaves a write unknown: all of it is stored, or nothing.
+    """
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
+        """What comes after each cursor; paths of one root, at one instant, in one round trip."""
+        ...
+
+    def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[P]:
+        """Append one record.
+
+        Args:
+            expected: A cursor appends only at exactly that head (`ORIGIN`: only if there
+                is no journal); a birth only in that life; None always.
+            keep_s: Seconds for which the journal must at least be kept from now on,
+                None for ever. It only ever lengthens.
+        """
+        ...
+
+    def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
+        """Put `snapshot` in place of the records up to `upto`; False changes nothing."""
+        ...
+
+    def delete(self, path: Path, /) -> None:
+        """Delete a journal and those of all its descendants in one step."""
+        ...
+
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        """The existing paths at or below `prefix`, whole segments, from a register."""
+        ...
+
+
+class AsyncJournal(Protocol[P]):
+    """The port in the colour of coroutines; see `Journal`."""
+
+    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]: ...
+    async def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[P]: ...
+    async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool: ...
+    async def delete(self, path: Path, /) -> None: ...
+    async def paths(self, prefix: Path, /) -> Iterable[Path]: ...
+
+
+_pair = struct.Struct(">QQ").pack
+
+
+def chain_after(chain: int, record_id: int) -> int:
+    """The chain of a record: 52 bits that commit to it and to everything before it."""
+    digest = hashlib.blake2b(_pair(chain, record_id), digest_size=8).digest()
+    return int.from_bytes(digest, "big") >> (64 - CHAIN_BITS)
+
+
+def new_salt() -> int:
+    """The chain before the first record: random, so that no two lives share a birth."""
+    return int.from_bytes(os.urandom(7), "big") >> (56 - CHAIN_BITS)
+
+
+def new_record_id() -> int:
+    """63 random bits from the system: a seeded generator would repeat ids in two processes."""
+    return int.from_bytes(os.urandom(8), "big") >> 1

@@ -1,0 +1,139 @@
+"""OpenAI's chat dictionaries, read into and written from the neutral form."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wmem.errors import InvalidInputError
+from wmem.model.instants import epoch
+
+if TYPE_CHECKING:
+    from wmem.model.message import Message, Part
+
+_OWN = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
+_KNOWN = frozenset(
+    (*_OWN, "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "created_at")
+)
+
+
+def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a `Message` from a dictionary in OpenAI's chat form."""
+    if unknown := sorted(str(key) for key in given.keys() - _KNOWN):
+        msg = f"unknown key {unknown[0]!r} in a message; metadata is the place for what wmem does not know"
+        raise InvalidInputError(msg)
+    role = roles.get(str(given.get("role")))
+    if role is None:
+        msg = f"unknown role {given.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}"
+        raise InvalidInputError(msg)
+    fields: dict[str, Any] = {key: given[key] for key in _OWN if given.get(key) is not None}
+    parts = [_read_part(part) for part in _blocks(given.get("content"))]
+    if given.get("refusal"):
+        parts.append({"kind": "refusal", "text": given["refusal"]})
+    calls = list(given.get("tool_calls") or ())
+    if legacy := given.get("function_call"):
+        calls.append({"id": f"call_{legacy.get('name')}", "function": legacy})
+    fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=given.get("name"))
+    if role == "tool":
+        fields["tool_call_id"] = given.get("tool_call_id") or (
+            f"call_{given['name']}" if given.get("role") == "function" and given.get("name") else None
+        )
+    if given.get("created_at") is not None:
+        fields["created_at"] = epoch(given["created_at"])
+    return fields
+
+
+def _blocks(content: object) -> Sequence[Any]:
+    if content is None or content == "":
+        return ()
+    if isinstance(content, str):
+        return ({"type": "text", "text": content},)
+    if isinstance(content, Sequence) and not isinstance(content, bytes):
+        return content
+    msg = f"content must be text, a list of blocks or None, not {type(content).__name__!r}"
+    raise InvalidInputError(msg)
+
+
+def _read_part(block: object) -> dict[str, Any]:
+    if isinstance(block, str):
+        return {"kind": "text", "text": block}
+    if not isinstance(block, Mapping):
+        msg = f"a content block must be a dictionary, not {type(block).__name__!r}"
+        raise InvalidInputError(msg)
+    kind = block.get("type")
+    if kind in ("text", "input_text", "output_text") and isinstance(block.get("text"), str):
+        return {"kind": "text", "text": block["text"]}
+    if kind == "refusal" and isinstance(block.get("refusal"), str):
+        return {"kind": "refusal", "text": block["refusal"]}
+    if kind == "image_url":
+        image = block.get("image_url")
+        url, detail = (image.get("url"), image.get("detail")) if isinstance(image, Mapping) else (image, None)
+        if isinstance(url, str):
+            return {"kind": "image", **_located(url), "data": {"detail": detail} if detail else None}
+    if kind == "input_audio" and isinstance(sound := block.get("input_audio"), Mapping):
+        return {"kind": "audio", "base64": sound.get("data"), "mime_type": f"audio/{sound.get('format', 'wav')}"}
+    if kind == "file" and isinstance(file := block.get("file"), Mapping):
+        named = {"filename": file["filename"]} if file.get("filename") else None
+        where = _located(file["file_data"]) if file.get("file_data") else {"file_id": file.get("file_id")}
+        return {"kind": "file", **where, "data": named}
+    return {"kind": "other", "data": dict(block)}
+
+
+def _located(url: str) -> dict[str, Any]:
+    head, comma, body = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return {"base64": body, "mime_type": head[len("data:") : -len(";base64")] or None}
+    return {"url": url}
+
+
+def _read_call(call: object) -> dict[str, Any]:
+    if not isinstance(call, Mapping) or not isinstance(function := call.get("function"), Mapping):
+        msg = f"a tool call must be a dictionary with a 'function', not {call!r:.80}"
+        raise InvalidInputError(msg)
+    arguments = function.get("arguments", "{}")
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return {"id": call.get("id") or f"call_{function.get('name')}", "name": function.get("name"), "arguments": arguments}
+
+
+def write_message(message: "Message") -> dict[str, Any]:
+    """A `Message` as a dictionary in OpenAI's chat form."""
+    written: dict[str, Any] = {"role": message.role}
+    shown = [part for part in message.parts if part.kind not in ("reasoning", "refusal")]
+    if all(part.kind == "text" for part in shown):
+        written["content"] = "\n".join(part.text or "" for part in shown)
+        if not shown and message.tool_calls:
+            written["content"] = None
+    else:
+        written["content"] = [_write_part(part) for part in shown]
+    if refused := "\n".join(part.text or "" for part in message.parts if part.kind == "refusal"):
+        written["refusal"] = refused
+    if message.name is not None and message.role != "tool":
+        written["name"] = message.name
+    if message.tool_calls:
+        written["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.role == "tool":
+        written["tool_call_id"] = message.tool_call_id
+    return written
+
+
+def _write_part(part: "Part") -> dict[str, Any]:
+    extra = dict(part.data or {})
+    if part.kind == "text":
+        return {"type": "text", "text": part.text or ""}
+    if part.kind == "image" and (part.url or part.base64):
+        url = part.url or f"data:{part.mime_type or 'image/png'};base64,{part.base64}"
+        return {"type": "image_url", "image_url": {"url": url, **extra}}
+    if part.kind == "audio" and part.base64:
+        form = (part.mime_type or "audio/wav").rpartition("/")[2]
+        return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
+    if part.kind == "file" and (part.base64 or part.file_id):
+        where = {"file_id": part.file_id}
+        if part.base64:
+            where = {"file_data": f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"}
+        return {"type": "file", "file": {**extra, **where}}
+    if part.kind == "other" and extra:
+        return extra
+    return {"type": "text", "text": f"[{part.kind}: {part.url or part.file_id or part.mime_type or 'attached'}]"}

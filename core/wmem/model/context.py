@@ -1,0 +1,162 @@
+"""What a pack returns: the prompt, what it cost, and why everything is where it is."""
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from wmem.errors import MissingExtraError
+from wmem.model.message import Message
+
+__all__ = ["Context", "Dropped", "Explanation", "Fate", "Placed", "Profile", "UnitReport"]
+
+Fate: TypeAlias = Literal["included", "truncated", "dropped"]
+Placed: TypeAlias = Literal["messages", "note", "nowhere"]
+Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitReport:
+    """What became of one unit: messages that stand or fall together, or one item.
+
+    Attributes:
+        ids: The messages or the item, in order.
+        rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled;
+            for what was dropped: budget, orphan, superseded, older, …
+        tokens: What it costs in the prompt; for a dropped one what it would have cost.
+        tokens_cut: How many tokens a truncation took out; 0 otherwise.
+        score: What recall gave it, None when it was not asked.
+        parts: The score by component.
+    """
+
+    ids: tuple[str, ...]
+    fate: Fate
+    rule: str
+    placed: Placed
+    tokens: int
+    tokens_cut: int = 0
+    score: float | None = None
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """What stayed out: units by reason, and the best hundred of them one by one."""
+
+    totals: Mapping[str, int]
+    best: tuple[UnitReport, ...]
+
+    @property
+    def count(self) -> int:
+        """How many units stayed out."""
+        return sum(self.totals.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """Why a prompt is what it is; `str()` of it is a table for people."""
+
+    budget: int
+    tokens: int
+    sizes: Mapping[str, int]
+    """Tokens by section: system, tools, note, messages, reserve."""
+    units: tuple[UnitReport, ...]
+    dropped: Mapping[str, int]
+    warnings: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [f"{self.tokens} of {self.budget} tokens: " + ", ".join(f"{k} {v}" for k, v in self.sizes.items() if v)]
+        for unit in self.units:
+            score = "" if unit.score is None else f"  score {unit.score:.3f}"
+            parts = " ".join(f"{name}={part:.3f}" for name, part in unit.parts.items())
+            cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
+            ids = unit.ids[0] if len(unit.ids) == 1 else f"{unit.ids[0]} +{len(unit.ids) - 1}"
+            lines.append(f"  {unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens  {ids}{cut}{score}  {parts}".rstrip())
+        lines += [f"  dropped   {count} × {reason}" for reason, count in sorted(self.dropped.items())]
+        lines += [f"  warning   {text}" for text in self.warnings]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A prompt that fits its budget, and the account of how it came about.
+
+    Attributes:
+        system: The system text that was passed in, unchanged; "" for none.
+        note: Recalled memories as one delimited, quoted block; "" for none. It is
+            data, marked as such, and never to be stored again.
+        messages: The conversation to send, chronological, valid for the profile.
+            The note is not among them; `prompt()` puts it where it belongs.
+        tokens: What everything costs: system, tools, note, messages and reserve.
+        budget: The ceiling that was asked for.
+    """
+
+    messages: tuple[Message, ...]
+    note: str
+    system: str
+    tokens: int
+    budget: int
+    included: tuple[UnitReport, ...]
+    truncated: tuple[UnitReport, ...]
+    dropped: Dropped
+    sizes: Mapping[str, int]
+    note_before: int = 0
+    """Where the note stands among the messages: before `messages[note_before]`."""
+    note_role: Literal["user", "system"] = "user"
+    warnings: tuple[str, ...] = ()
+    all_dropped: tuple[UnitReport, ...] | None = None
+
+    def prompt(self) -> Iterator[Message]:
+        """Everything in the order it is sent: system text, note, messages."""
+        if self.system:
+            yield Message.of("system", self.system)
+        for place, message in enumerate(self.messages):
+            if self.note and place == self.note_before:
+                yield self.note_message()
+            yield message
+        if self.note and self.note_before >= len(self.messages):
+            yield self.note_message()
+
+    def note_message(self) -> Message:
+        """The note as a message, marked so that no adapter stores it again."""
+        return Message.of(self.note_role, self.note, metadata={"wmem": "note"})
+
+    def to_openai(self) -> list[dict[str, Any]]:
+        """The prompt as dictionaries in OpenAI's chat form."""
+        return [message.to_openai() for message in self.prompt()]
+
+    def to_langchain(self) -> list[Any]:
+        """The prompt as LangChain messages; needs the extra ``langchain``."""
+        rendered: list[Any] = _adapter("langchain").to_langchain(list(self.prompt()))
+        return rendered
+
+    def to_llamaindex(self) -> list[Any]:
+        """The prompt as LlamaIndex chat messages; needs the extra ``llamaindex``."""
+        rendered: list[Any] = _adapter("llamaindex").to_llamaindex(list(self.prompt()))
+        return rendered
+
+    def explain(self, *, all: bool = False) -> Explanation:  # noqa: A002  # the word users look for
+        """Why each unit is in, cut or out.
+
+        Args:
+            all: Enumerate every dropped unit, not only the best hundred.
+        """
+        out: Sequence[UnitReport] = self.dropped.best
+        if all and self.all_dropped is not None:
+            out = self.all_dropped
+        return Explanation(
+            budget=self.budget,
+            tokens=self.tokens,
+            sizes=self.sizes,
+            units=(*self.included, *self.truncated, *out),
+            dropped=self.dropped.totals,
+            warnings=self.warnings,
+        )
+
+
+def _adapter(name: str) -> Any:
+    try:
+        return importlib.import_module(f"{name}_wmem")
+    except ImportError as exc:
+        msg = f"this needs the extra {name!r}: pip install 'wmem[{name}]'"
+        raise MissingExtraError(msg) from exc

@@ -1,0 +1,33 @@
+"""Instants: UTC epoch seconds inside, ISO 8601 outside."""
+
+import math
+from datetime import UTC, datetime
+
+from wmem.errors import InvalidInputError
+
+__all__ = ["epoch", "iso"]
+
+
+def epoch(given: object) -> float:
+    """UTC epoch seconds of a number, an ISO 8601 text or a datetime; without an offset it is UTC.
+
+    Raises:
+        InvalidInputError: Not an instant.
+    """
+    if isinstance(given, bool):
+        given = None
+    if isinstance(given, int | float) and math.isfinite(given):
+        return float(given)
+    try:
+        read = datetime.fromisoformat(given) if isinstance(given, str) else given
+    except ValueError:
+        read = None
+    if not isinstance(read, datetime):
+        msg = f"expected epoch seconds, an ISO 8601 text or a datetime, not {given!r:.80}"
+        raise InvalidInputError(msg)
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
+
+
+def iso(at: float) -> str:
+    """ISO 8601 in UTC of epoch seconds."""
+    return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

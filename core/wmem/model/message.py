@@ -1,0 +1,176 @@
+"""What was said, in a form that belongs to no framework.
+
+A message keeps the framework's own JSON beside the neutral form only where the
+neutral form does not reproduce it; what was said is never lost in translation.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from wmem.errors import InvalidInputError
+
+__all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "as_messages"]
+
+Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
+PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+_ROLES = {
+    "system": "system",
+    "developer": "developer",
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+
+
+class Part(BaseModel):
+    """One block of a message's content.
+
+    Media is given by exactly one of `url`, `base64` or `file_id`. `data` carries
+    what a block of kind ``other`` is made of, and the fields of a known kind that
+    have no place here.
+    """
+
+    model_config = _FROZEN
+
+    kind: PartKind = "text"
+    text: str | None = None
+    url: str | None = None
+    base64: str | None = None
+    file_id: str | None = None
+    mime_type: str | None = None
+    signature: str | None = None
+    """Proof of origin of a reasoning block; a provider refuses it when a byte differs."""
+    data: Mapping[str, JsonValue] | None = None
+
+
+class ToolCall(BaseModel):
+    """One call an assistant asks for.
+
+    `arguments` is the JSON text as the model wrote it, so that it can be sent
+    back unchanged; `args` is what it says.
+    """
+
+    model_config = _FROZEN
+
+    id: str
+    name: str
+    arguments: str = "{}"
+
+    @property
+    def args(self) -> dict[str, Any] | None:
+        """The arguments as a mapping, or None when the text is no JSON object."""
+        try:
+            read = json.loads(self.arguments)
+        except ValueError:
+            return None
+        return read if isinstance(read, dict) else None
+
+
+class Native(BaseModel):
+    """A framework's own JSON of a message that the neutral form cannot reproduce."""
+
+    model_config = _FROZEN
+
+    framework: str
+    data: JsonValue
+
+
+class Message(BaseModel):
+    """One message of a conversation.
+
+    Args:
+        role: Who speaks.
+        parts: The content, in order; empty for an assistant that only calls tools.
+        tool_calls: What an assistant asks for; each is answered by a ``tool`` message.
+        tool_call_id: On a ``tool`` message, the call it answers.
+        name: The speaker's name, or the tool's.
+        id: Made by the store when absent; storing the same id again updates in place.
+        turn_id: Messages of one turn are kept together when workers interleave.
+        created_at: UTC epoch seconds; it dates the message, the journal orders it.
+        complete: False for an answer whose stream was interrupted.
+        native: See `Native`.
+    """
+
+    model_config = _FROZEN
+
+    role: Role
+    parts: tuple[Part, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    name: str | None = None
+    id: str | None = None
+    turn_id: str | None = None
+    thread_id: str | None = None
+    created_at: float | None = None
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    complete: bool = True
+    pinned: bool = False
+    native: Native | None = None
+
+    @classmethod
+    def of(cls, role: Role, text: str, **fields: Any) -> Self:
+        """A message of one text block; an empty text makes no block."""
+        return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
+
+    @property
+    def text(self) -> str:
+        """The text blocks, joined by line breaks; reasoning and media are not text."""
+        return "\n".join(part.text for part in self.parts if part.kind == "text" and part.text)
+
+    @property
+    def content(self) -> str:
+        """The same as `text`, under the name OpenAI's dictionaries use."""
+        return self.text
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The ids that tie this message to others: the calls it makes, or the one it answers."""
+        if self.tool_calls:
+            return tuple(call.id for call in self.tool_calls)
+        return (self.tool_call_id,) if self.role == "tool" and self.tool_call_id else ()
+
+    @classmethod
+    def from_openai(cls, given: Mapping[str, Any]) -> Self:
+        """Read a dictionary in OpenAI's chat form.
+
+        Besides OpenAI's own keys it may carry `id`, `turn_id`, `thread_id`,
+        `metadata`, `created_at` (epoch seconds or ISO 8601), `pinned` and `complete`.
+
+        Raises:
+            InvalidInputError: An unknown key or role, or a value of the wrong shape.
+        """
+        from wmem.model._openai import read_message  # the reader needs this class
+
+        return cls.model_validate(read_message(given, _ROLES))
+
+    def to_openai(self) -> dict[str, Any]:
+        """This message as a dictionary in OpenAI's chat form, ready to be sent."""
+        from wmem.model._openai import write_message
+
+        return write_message(self)
+
+
+def as_messages(given: "Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]]") -> list[Message]:
+    """Read one or many messages, dictionaries in OpenAI's form included."""
+    many = [given] if isinstance(given, Message | Mapping) else given
+    if isinstance(many, str | bytes) or not isinstance(many, Sequence):
+        msg = f"expected a message, a dictionary or a sequence of them, not {type(given).__name__!r}"
+        raise InvalidInputError(msg)
+    read = []
+    for each in many:
+        if isinstance(each, Message):
+            read.append(each)
+        elif isinstance(each, Mapping):
+            read.append(Message.from_openai(each))
+        else:
+            msg = f"expected a message or a dictionary in OpenAI's form, not {type(each).__name__!r}"
+            raise InvalidInputError(msg)
+    return read
