@@ -1,0 +1,63 @@
+# `make demo` and `make test` need only Python 3.11, make and a package index: each makes .venv and installs what it
+# needs, and installs again only when pyproject.toml or constraints.txt changed.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+INPUTS := pyproject.toml constraints.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+PACKAGES := core/wmem langchain_wmem llamaindex_wmem
+WORKERS ?= 2
+
+.PHONY: help demo test lint format bench wheel check clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# The pip that comes with Python 3.11 does not know --group: a newer one first.
+$(VENV)/pip.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wmem needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install -qq --upgrade 'pip>=25.1'
+	@touch $@
+
+# README.md is named in pyproject.toml: without it nothing can be built.
+$(VENV)/demo.stamp: $(INPUTS) | $(VENV)/pip.stamp
+	@echo "installing what the demo needs into $(VENV)"
+	@$(PIP) install -qq -c constraints.txt -e '.[demo]'
+	@touch $@
+
+$(VENV)/dev.stamp: $(INPUTS) | $(VENV)/pip.stamp
+	@echo "installing what the tests need into $(VENV)"
+	@$(PIP) install -qq -c constraints.txt -e '.[all,demo]' --group dev
+	@touch $@
+
+demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget; no key, no server
+	@$(BIN)/python cookbook/demo.py
+
+test: $(VENV)/dev.stamp  ## all tests, with branch coverage
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report=
+
+lint: $(VENV)/dev.stamp  ## style, types and the directions of imports
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/dev.stamp  ## rewrite the style that can be rewritten
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run
+	@$(BIN)/python -m pytest -q -o addopts=--import-mode=importlib -o python_files='bench_*.py test_*.py' tests/bench
+
+wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
+	@rm -rf dist
+	@$(BIN)/python -m build --quiet --outdir dist .
+
+check:  ## everything that continuous integration runs
+	@bash .ci/run
+
+clean:  ## remove what make made
+	rm -rf $(VENV) dist build htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
