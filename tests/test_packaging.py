@@ -210,6 +210,6 @@ def test_B122_rendering_for_a_missing_framework_names_the_extra(extra: str, bloc
 
 
 def test_B122_a_disk_store_without_diskcache_names_the_extra_and_makes_nothing(tmp_path: Path) -> None:
-    code = f"wmem.open('disk://{tmp_path}/store', agent_id='agent-7').scope('session-3').messages.all()"
+    code = f"wmem.open('disk://{tmp_path}/store', agent_id='agent-7')"
     assert "wmem[disk]" in refusal(code, blocked=("diskcache",))
     assert not list(tmp_path.iterdir())
