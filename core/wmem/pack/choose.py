@@ -1,0 +1,266 @@
+"""What stays, in order: newest user message, exchange in flight, recent, recalled, the rest by recency.
+
+The part that is filled by recency is contiguous: a reader expects no silent gap. A
+unit that fits is taken whole; one above a quarter of the budget that does not fit is
+cut, so that it does not hide what lies before it; any other that does not fit ends it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+from wmem.errors import BudgetError
+from wmem.pack.cut import cut_text
+from wmem.pack.larder import Larder, Served, is_blank, is_echo
+from wmem.pack.render import Note, Noted, day_of, quoted, said
+from wmem.pack.request import PackRequest, Recalled
+from wmem.pack.units import Conversation, Unit
+from wmem.text.tokens import MESSAGE_OVERHEAD
+
+__all__ = ["Choice", "Kept", "choose"]
+
+_LOOK_BACK = 2_000
+"""Messages read in search of the newest user message."""
+_CLOSE = 256
+"""Messages read beyond it to close a tool exchange that a user broke into."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A unit that stays, why, and as what."""
+
+    unit: Unit
+    rule: str
+    served: Served
+
+
+class Choice:
+    """What stays under one ceiling, as it grows."""
+
+    def __init__(
+        self, request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int
+    ) -> None:
+        self.request = request
+        self.pinned = pinned
+        self.talk = talk
+        self.larder = larder
+        self.left = room
+        self.note = Note(request.note_role, request.count)
+        self.kept: dict[Unit, Kept] = {}
+        self.noted: dict[str, Noted] = {}
+        self.dropped: dict[Unit, str] = {}
+        self.refused: list[tuple[Recalled, str]] = []
+
+    def paired(self, unit: Unit) -> bool:
+        """Whether every call has a result, or will be given one; else the unit is put down as an orphan."""
+        if unit.missing and self.request.orphans == "drop":
+            self.dropped[unit] = "orphan"
+        return unit not in self.dropped
+
+    def sendable(self, unit: Unit) -> bool:
+        """Whether the message is conversation, and one that the provider takes; decodes it."""
+        if len(unit.members) > 1 or unit.missing:
+            return True
+        message = self.larder.message(unit.head)
+        if is_echo(message):
+            self.dropped[unit] = "echo"
+        elif self.request.profile != "openai" and is_blank(message):
+            self.dropped[unit] = "empty"
+        return unit not in self.dropped
+
+    def keep(self, unit: Unit, rule: str, served: Served) -> None:
+        """Take the unit in."""
+        self.kept[unit] = Kept(unit, rule, served)
+        self.left -= served.tokens
+
+    def take_required(self) -> None:
+        """The newest user message and what came after it, cut if need be.
+
+        Raises:
+            BudgetError: Not even the newest message fits, cut as far as is sensible.
+        """
+        user, flight = self._in_flight()
+        first = flight if user is None else [user, *flight]
+        if sum(self.larder.cost(unit) for unit in first) <= self.left:
+            for unit in first:
+                self.keep(unit, "newest" if unit is user else "in-flight", self.larder.whole(unit))
+            return
+        while True:
+            served = self.larder.cut(first, self.left)
+            if served is not None:
+                break
+            first = self._without_oldest(first, user)
+        for unit, each in zip(first, served, strict=True):
+            self.keep(unit, "newest" if unit is user else "in-flight", each)
+
+    def take_recent(self) -> int:
+        """The newest few messages within a quarter of what there is; what is set aside for one too large."""
+        allowed = min(self.left, self.request.budget // 4)
+        for unit in self._newest(self.request.recent):
+            if unit in self.kept or not self.paired(unit):
+                continue
+            cost = self.larder.cost(unit)
+            if cost > allowed:
+                return allowed
+            if self.sendable(unit):
+                allowed -= cost
+                self.keep(unit, "recent", self.larder.whole(unit))
+        return 0
+
+    def take_recalled(self, room: int) -> None:
+        """What recall found and no message says already, best first, as part of the note."""
+        if not self.request.recalled:
+            return
+        here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids}
+        told = self._told()
+        for found in self.request.recalled:
+            if found.candidate.id in here:
+                continue
+            here.add(found.candidate.id)
+            noted = self._quote(found)
+            if noted is None or not noted.text:
+                self.refused.append((found, "empty" if noted else "echo"))
+            elif noted.text in told:
+                self.refused.append((found, "duplicate"))
+            elif (price := self.note.price(noted, list(self.noted.values()))) > room:
+                self.refused.append((found, "budget"))
+            else:
+                told.add(noted.text)
+                self.noted[found.candidate.id] = noted
+                room -= price
+                self.left -= price
+
+    def take_rest(self) -> None:
+        """The rest by recency, without a gap; what the note holds moves to its place among the messages."""
+        for unit in self.talk:
+            if self.left < MESSAGE_OVERHEAD:
+                return
+            if unit in self.kept or not self.paired(unit):
+                continue
+            moved = [self.noted[each.id] for each in unit.members if each.id in self.noted]
+            for noted in moved:
+                self._unquote(noted)
+            cost = self.larder.cost(unit)
+            if cost <= self.left:
+                if self.sendable(unit):
+                    self.keep(unit, "filled", self.larder.whole(unit))
+                continue
+            large = cost > self.request.budget // 4 and self.left >= self.request.budget // 16
+            served = self.larder.cut([unit], self.left // 2) if large else None
+            if served is None:
+                for noted in moved:
+                    self._requote(noted)
+                self.dropped[unit] = "budget"
+                return
+            self.keep(unit, "filled", served[0])
+
+    def leave_out_told(self) -> None:
+        """Take out of the note what a message says that came in after it."""
+        if not self.noted:
+            return
+        told = self._told()
+        for found in self.request.recalled:
+            noted = self.noted.get(found.candidate.id)
+            if noted is not None and noted.text in told:
+                self._unquote(noted)
+                self.refused.append((found, "duplicate"))
+
+    def _in_flight(self) -> tuple[Unit | None, list[Unit]]:
+        """The newest user message, and what came after it, oldest first."""
+        user = None
+        flight: list[Unit] = []
+        for unit in self.talk:
+            if self.talk.read > _LOOK_BACK:
+                break
+            if not self.paired(unit) or not self.sendable(unit):
+                continue
+            if unit.head.role == "user":
+                user = unit
+                break
+            flight.append(unit)
+        if user is None:
+            # Nobody asked: the newest unit at least, so that a prompt is never silently empty.
+            return None, flight[:1]
+        bound = self.talk.read + _CLOSE
+        while self.talk.read < bound and self._open_after(user) and self.talk.advance():
+            pass
+        broken_into = [unit for unit in self.talk.units if unit.newest < user.place < unit.place and self.paired(unit)]
+        return user, sorted((*flight, *broken_into), key=lambda unit: -unit.place)
+
+    def _open_after(self, user: Unit) -> bool:
+        return any(place < user.place for results in self.talk.open_results.values() for place, _ in results)
+
+    def _without_oldest(self, first: list[Unit], user: Unit | None) -> list[Unit]:
+        """The required units without the oldest of the exchange in flight."""
+        oldest = next((unit for unit in first if unit is not user), None)
+        if oldest is None or first == [oldest]:
+            least = sum(self.larder.least(member) for member in first[0].members)
+            msg = (
+                f"the newest message needs at least {least} tokens and {max(self.left, 0)} of the budget of "
+                f"{self.request.budget} are left for it: raise the budget, or lower what is fixed "
+                "(system text, tools, pinned messages, reserve)"
+            )
+            raise BudgetError(msg)
+        self.dropped[oldest] = "in-flight"
+        return [unit for unit in first if unit is not oldest]
+
+    def _newest(self, messages: int) -> Iterable[Unit]:
+        """The units of the newest so many messages."""
+        return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
+
+    def _quote(self, found: Recalled) -> Noted | None:
+        """The memory as it would stand in the note, cut to a quarter of the budget; None for an echo."""
+        candidate = found.candidate
+        message = self.larder.message(candidate)
+        if is_echo(message):
+            return None
+        count, cut, text = self.request.count, 0, said(message)
+        most = self.request.budget // 4
+        if candidate.tokens > most:
+            head, tail, kept = cut_text(text, most, count)
+            cut = max(0, candidate.tokens - kept)
+            text = f"{head} [… {cut} tokens left out …] {tail}"
+        block = quoted(candidate, message, text)
+        return Noted(
+            candidate=candidate,
+            day=day_of(candidate.at),
+            block=block,
+            text=folded(text),
+            tokens=count(block) + 1,
+            cut=cut,
+        )
+
+    def _told(self) -> set[str]:
+        """What the messages say, folded."""
+        kept = (*self.pinned, *self.kept.values())
+        return {folded(said(message)) for each in kept for message in each.served.messages}
+
+    def _unquote(self, noted: Noted) -> None:
+        del self.noted[noted.candidate.id]
+        self.left += self.note.price(noted, list(self.noted.values()))
+
+    def _requote(self, noted: Noted) -> None:
+        self.left -= self.note.price(noted, list(self.noted.values()))
+        self.noted[noted.candidate.id] = noted
+
+
+def choose(
+    request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int
+) -> Choice:
+    """What of the conversation and of what was recalled stays within `room` tokens, beside what is pinned.
+
+    Raises:
+        BudgetError: Not even the newest message fits.
+    """
+    choice = Choice(request, talk, larder, pinned, room)
+    choice.take_required()
+    aside = choice.take_recent()
+    choice.take_recalled(choice.left - aside)
+    choice.take_rest()
+    choice.leave_out_told()
+    return choice
+
+
+def folded(text: str) -> str:
+    """A text without what makes no difference to a reader: case and white space."""
+    return " ".join(text.split()).casefold()

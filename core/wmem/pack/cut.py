@@ -1,0 +1,90 @@
+"""Cutting the middle out of a message, and sharing what room there is among several."""
+
+from collections.abc import Mapping, Sequence
+
+from wmem.model.message import Message, Part
+from wmem.text.tokens import Counter, message_tokens
+
+__all__ = ["cut_message", "cut_text", "cuttable", "least_tokens", "share"]
+
+_START = 4
+"""Characters taken for a token at first: with the looks that follow it stays below eight for each token wanted."""
+_WORTH = 16
+"""Tokens of content that make a cut message worth having."""
+
+
+def cut_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
+    """The beginning and the end of a text, together of at most so many tokens, and of how many."""
+    head, in_head = _fitted(text, tokens - tokens // 2, count, front=True)
+    tail, in_tail = _fitted(text[len(head) :], tokens // 2, count, front=False)
+    return head, tail, in_head + in_tail
+
+
+def _fitted(text: str, tokens: int, count: Counter, *, front: bool) -> tuple[str, int]:
+    size = min(len(text), _START * tokens)
+    while size > 0:
+        piece = text[:size] if front else text[-size:]
+        found = count(piece)
+        if found <= tokens:
+            return piece, found
+        # Two in a hundred below the proportion, so that one more look is nearly always enough.
+        size = min(size - 1, size * tokens * 98 // (found * 100))
+    return "", 0
+
+
+def cuttable(message: Message) -> bool:
+    """Whether the message may be shortened: not when a provider verifies what stands in it."""
+    return not any(part.signature or part.kind == "reasoning" for part in message.parts) and bool(message.parts)
+
+
+def least_tokens(message: Message, tokens: int, count: Counter) -> int:
+    """What a message of so many tokens costs when as much as is sensible is cut out of it."""
+    if not cuttable(message):
+        return tokens
+    bare = message.model_copy(update={"parts": (Part(text=_marked("", "", tokens, ("audio",))),)})
+    return min(tokens, message_tokens(bare, count) + _WORTH)
+
+
+def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
+    """The message with its middle left out, so that it costs at most `room` tokens, and what it costs.
+
+    The text keeps its beginning and its end; media go before text. What is left says
+    how many tokens went. `tokens` is what the whole message costs. The result is above
+    `room` only when `room` is below `least_tokens`.
+    """
+    text = "\n".join(part.text for part in message.parts if part.text)
+    media = tuple(dict.fromkeys(part.kind for part in message.parts if part.kind not in ("text", "refusal")))
+    frame = message_tokens(message.model_copy(update={"parts": ()}), count)
+    wanted = max(0, room - frame - count(_marked("", "", tokens, media)))
+    while True:
+        head, tail, kept = cut_text(text, wanted, count)
+        whole = len(head) + len(tail) >= len(text)
+        gone = max(1, tokens - frame - kept)
+        shown = _marked(head, tail, gone, media) if not whole or media else text
+        # The framework's own JSON holds what was cut out.
+        cut = message.model_copy(update={"parts": (Part(text=shown),), "native": None})
+        cost = message_tokens(cut, count)
+        if cost <= room or not wanted:
+            return cut, cost
+        wanted = max(0, wanted - max(1, cost - room))
+
+
+def _marked(head: str, tail: str, tokens: int, media: Sequence[str]) -> str:
+    what = f", {', '.join(media)} among them" if media else ""
+    marker = f"[… {tokens} tokens left out{what} …]"
+    return "\n".join(piece for piece in (head, marker, tail) if piece)
+
+
+def share(sizes: Mapping[str, int], least: Mapping[str, int], room: int) -> dict[str, int]:
+    """So much for each that small ones stay whole and large ones are cut to one size.
+
+    `room` holds at least the sum of `least`.
+    """
+    low, high = 0, max(sizes.values(), default=0)
+    while low < high:
+        level = (low + high + 1) // 2
+        if sum(min(size, max(level, least[key])) for key, size in sizes.items()) <= room:
+            low = level
+        else:
+            high = level - 1
+    return {key: min(size, max(low, least[key])) for key, size in sizes.items()}

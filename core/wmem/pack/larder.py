@@ -1,0 +1,120 @@
+"""Candidates decoded at need and once, and units as the messages they become."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wmem.model.message import Message
+from wmem.pack.cut import cut_message, cuttable, least_tokens, share
+from wmem.pack.request import Candidate, Orphans
+from wmem.pack.units import Unit
+from wmem.text.tokens import Counter, message_tokens
+
+__all__ = ["Larder", "Served", "is_blank", "is_echo"]
+
+_INTERRUPTED = "[interrupted: no result was recorded]"
+# What is cut first: results, then what the user said, then what the assistant said.
+_CUT_ORDER = ("tool", "user", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A unit as it is sent: its messages, their cost, and how many tokens were cut out."""
+
+    messages: tuple[Message, ...]
+    tokens: int
+    cut: int = 0
+
+
+class Larder:
+    """Decodes what is included, and nothing else."""
+
+    def __init__(self, count: Counter, orphans: Orphans) -> None:
+        self.count = count
+        self.orphans = orphans
+        self._decoded: dict[str, Message] = {}
+        self._synthetic: dict[str, tuple[Message, int]] = {}
+
+    def message(self, candidate: Candidate) -> Message:
+        """The candidate, decoded once."""
+        found = self._decoded.get(candidate.id)
+        if found is None:
+            found = self._decoded[candidate.id] = candidate.load()
+        return found
+
+    def cost(self, unit: Unit) -> int:
+        """What the whole unit costs, results that are made up for it included; decodes nothing."""
+        return unit.tokens + sum(self._interrupted(call)[1] for call in unit.missing)
+
+    def whole(self, unit: Unit) -> Served:
+        """The unit uncut."""
+        return Served(self._messages(unit), self.cost(unit))
+
+    def without_calls(self, unit: Unit) -> Served | None:
+        """What an assistant said beside calls that cannot stand; None when it said nothing."""
+        message = self.message(unit.head)
+        if not message.parts:
+            return None
+        # The framework's own JSON holds the calls.
+        spoken = message.model_copy(update={"tool_calls": (), "native": None})
+        return Served((spoken,), message_tokens(spoken, self.count))
+
+    def least(self, candidate: Candidate) -> int:
+        """What a message costs cut down as far as is sensible."""
+        return least_tokens(self.message(candidate), candidate.tokens, self.count)
+
+    def cut(self, units: Sequence[Unit], room: int) -> list[Served] | None:
+        """All the units within `room`, cut in the middle: results first, then the user, then the assistant.
+
+        None when they do not fit even so.
+        """
+        members = [member for unit in units for member in unit.members]
+        rigid = sum(self.cost(unit) - unit.tokens for unit in units)
+        rooms = self._rooms(members, room - rigid)
+        return None if rooms is None else [self._served(unit, rooms) for unit in units]
+
+    def _rooms(self, members: Sequence[Candidate], room: int) -> dict[str, int] | None:
+        rooms = {member.id: member.tokens for member in members}
+        for role in _CUT_ORDER:
+            soft = [member for member in members if member.role == role and cuttable(self.message(member))]
+            rest = room - (sum(rooms.values()) - sum(rooms[member.id] for member in soft))
+            least = {member.id: self.least(member) for member in soft}
+            if sum(least.values()) <= rest:
+                return rooms | share({member.id: member.tokens for member in soft}, least, rest)
+            rooms |= least
+        return None
+
+    def _served(self, unit: Unit, rooms: dict[str, int]) -> Served:
+        messages: list[Message] = []
+        tokens = lost = 0
+        for member in unit.members:
+            message, cost = self.message(member), member.tokens
+            if rooms[member.id] < member.tokens:
+                message, cost = cut_message(message, member.tokens, rooms[member.id], self.count)
+                lost += max(1, member.tokens - cost)
+            messages.append(message)
+            tokens += cost
+        return Served(
+            (*messages, *(self._interrupted(call)[0] for call in unit.missing)),
+            tokens + self.cost(unit) - unit.tokens,
+            lost,
+        )
+
+    def _messages(self, unit: Unit) -> tuple[Message, ...]:
+        made_up = tuple(self._interrupted(call)[0] for call in unit.missing)
+        return (*(self.message(member) for member in unit.members), *made_up)
+
+    def _interrupted(self, call: str) -> tuple[Message, int]:
+        if call not in self._synthetic:
+            made = Message.of("tool", _INTERRUPTED, tool_call_id=call, metadata={"wmem": "note"})
+            self._synthetic[call] = made, message_tokens(made, self.count)
+        return self._synthetic[call]
+
+
+def is_echo(message: Message) -> bool:
+    """Whether this is text that a pack made, come back as conversation."""
+    return message.metadata.get("wmem") == "note"
+
+
+def is_blank(message: Message) -> bool:
+    """Whether the message says, shows and asks nothing."""
+    return not message.tool_calls and all(part.kind == "text" and not (part.text or "").strip() for part in message.parts)

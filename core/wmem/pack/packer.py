@@ -1,0 +1,156 @@
+"""Fit a conversation into a budget: a pure function from a request to a context."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain, islice
+
+from wmem.errors import BudgetError
+from wmem.model.context import Context
+from wmem.model.message import Message
+from wmem.pack.account import account
+from wmem.pack.choose import Choice, Kept, choose
+from wmem.pack.larder import Larder, is_echo
+from wmem.pack.profiles import by_turns, leading_system, valid_for
+from wmem.pack.render import render_note
+from wmem.pack.request import Candidate, PackRequest
+from wmem.pack.units import Conversation, Unit, units_of
+from wmem.text.tokens import PROMPT_OVERHEAD, message_tokens, tools_tokens
+
+__all__ = ["pack"]
+
+_TRIES = 8
+"""Prompts that are rendered, and shown to a prompt counter, until one fits."""
+_COMPLETE = 1_000
+"""Messages read for the other half of a tool exchange of which one half is pinned."""
+
+
+def pack(request: PackRequest) -> Context:
+    """The prompt that serves best within the budget, and the account of how it came about.
+
+    Reads no more of the conversation than the budget needs, decodes only what it
+    includes, and changes nothing. See `choose` for the order of what stays.
+
+    Raises:
+        BudgetError: Pinned and system text, tools and reserve leave no room for the newest
+            message, cut as far as is sensible.
+    """
+    return _Packer(request).pack()
+
+
+class _Packer:
+    """The steps of one pack, and what they share."""
+
+    def __init__(self, request: PackRequest) -> None:
+        self.request = request
+        self.larder = Larder(request.count, request.orphans)
+        self.warnings: list[str] = []
+        source = iter(request.newest_first)
+        units, self.loose, ahead = _pinned_units(request.pinned, source)
+        self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
+        self.talk = Conversation(chain(ahead, source), skip={id for unit in units for id in unit.ids})
+        self.fixed = {
+            "system": message_tokens(Message.of("system", request.system), request.count) if request.system else 0,
+            "tools": tools_tokens(request.tools, request.count),
+            "reserve": request.reserve,
+            "overhead": PROMPT_OVERHEAD,
+        }
+
+    def pack(self) -> Context:
+        budget = self.request.budget
+        fixed, pinned = sum(self.fixed.values()), sum(kept.served.tokens for kept in self.pinned)
+        room = budget - fixed - pinned
+        if room < 0:
+            sizes = ", ".join(f"{name} {size}" for name, size in {**self.fixed, "pinned": pinned}.items() if size)
+            msg = (
+                f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: "
+                "raise the budget, unpin messages or shorten the system text"
+            )
+            raise BudgetError(msg)
+        tokens = 0
+        for _ in range(_TRIES):
+            context = self._context(choose(self.request, self.talk, self.larder, self.pinned, room))
+            tokens = context.tokens
+            if tokens <= budget:
+                tokens = self._asked(context)
+            if tokens <= budget:
+                return replace(context, tokens=tokens)
+            # A provider that counts dearer than we do is met by as much less of our own tokens.
+            room -= max(1, -(-(tokens - budget) * context.tokens // tokens))
+        msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
+        raise BudgetError(msg)
+
+    def _asked(self, context: Context) -> int:
+        """What the provider says the prompt costs, or what we say where nobody is asked."""
+        ask, prompt = self.request.prompt_counter, list(context.prompt())
+        return context.tokens if ask is None or not prompt else ask(prompt, self.request.tools) + self.request.reserve
+
+    def _pinned(self, unit: Unit) -> Kept | None:
+        """A pinned unit as it is sent; an exchange without its other half keeps what was said."""
+        message = self.larder.message(unit.head)
+        if is_echo(message):
+            return None
+        if not unit.missing or self.request.orphans == "synthesize":
+            return Kept(unit, "pinned", self.larder.whole(unit))
+        self.warnings.append(f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out")
+        spoken = self.larder.without_calls(unit)
+        return Kept(unit, "pinned", spoken) if spoken else None
+
+    def _context(self, choice: Choice) -> Context:
+        request = self.request
+        noted = list(choice.noted.values())
+        ordered = self._ordered(choice)
+        said = [message for kept in ordered for message in kept.served.messages]
+        messages = valid_for(request.profile, said, opened=bool(noted) and request.note_role == "user")
+        opening = [message for message in messages if len(messages) > len(said) and is_echo(message)]
+        sizes = {
+            **self.fixed,
+            "note": choice.note.total(noted),
+            "messages": sum(kept.served.tokens for kept in ordered)
+            + sum(message_tokens(message, request.count) for message in opening),
+        }
+        told = account(request, choice, ordered, self.loose)
+        return Context(
+            messages=tuple(messages),
+            note=render_note(noted) if noted else "",
+            system=request.system,
+            tokens=sum(sizes.values()),
+            budget=request.budget,
+            included=told.included,
+            truncated=told.truncated,
+            dropped=told.dropped,
+            sizes=sizes,
+            note_before=leading_system(messages),
+            note_role=request.note_role,
+            warnings=(*self.warnings, *told.warnings),
+            all_dropped=told.all_dropped,
+        )
+
+    def _ordered(self, choice: Choice) -> list[Kept]:
+        """What stays, oldest first, each turn in one piece."""
+        places = self.talk.places
+        # A pinned message that was not read lies before all that were.
+        placed = [((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept) for at, kept in enumerate(self.pinned)]
+        placed += [((1, -kept.unit.place), kept) for kept in choice.kept.values()]
+        placed.sort(key=lambda each: each[0])
+        # A turn whose tool just answered waits for the model, whoever else spoke meanwhile.
+        waiting = next((unit.head.turn_id for unit in choice.kept if unit.newest == 0 < unit.place), None)
+        return by_turns(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
+
+
+def _pinned_units(
+    pinned: Sequence[Candidate], source: Iterator[Candidate]
+) -> tuple[list[Unit], list[Candidate], list[Candidate]]:
+    """The pinned units, oldest first, results that belong to none, and what was read to complete them."""
+    ids = {each.id for each in pinned}
+    units, loose = units_of(pinned)
+    wanted = {call for unit in units for call in unit.missing} | {call for each in loose for call in each.calls}
+    ahead = list(islice(source, _COMPLETE)) if wanted else []
+    if wanted:
+        here = {each.id for each in ahead}
+        nearby = [each for each in reversed(ahead) if each.id in ids or wanted.intersection(each.calls)]
+        units, loose = units_of([*(each for each in pinned if each.id not in here), *nearby])
+    return (
+        [unit for unit in reversed(units) if ids.intersection(unit.ids)],
+        [each for each in loose if each.id in ids],
+        ahead,
+    )

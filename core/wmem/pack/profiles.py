@@ -1,0 +1,58 @@
+"""The order of a prompt, and what a provider refuses: where system text stands, who begins.
+
+Results directly after their call are the rule of every provider; units see to it.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+from wmem.model.context import Profile
+from wmem.model.message import Message
+
+__all__ = ["by_turns", "leading_system", "valid_for"]
+
+Unit = TypeVar("Unit")
+_OPENING = "[Earlier messages were left out.]"
+_SYSTEM = ("system", "developer")
+
+
+def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
+    """Units in their order, each turn brought together where it began.
+
+    Args:
+        units: The turn and the unit, oldest first.
+        last: A turn that goes to the end: the one that waits for the model.
+    """
+    turns: dict[object, list[Unit]] = {}
+    for turn, unit in units:
+        turns.setdefault(object() if turn is None else turn, []).append(unit)
+    if last is not None and last in turns:
+        turns[last] = turns.pop(last)
+    return [unit for turn in turns.values() for unit in turn]
+
+
+def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) -> list[Message]:
+    """The messages as the provider takes them; nothing that was said is changed.
+
+    ``anthropic`` and ``gemini`` take system text only in front, and a user first.
+
+    Args:
+        opened: A user message stands before these already.
+    """
+    if profile == "openai":
+        return list(messages)
+    front = [_as_system(message) for message in messages if message.role in _SYSTEM]
+    rest = [message for message in messages if message.role not in _SYSTEM]
+    if rest and rest[0].role != "user" and not opened:
+        # Marked as a note: no adapter stores it.
+        front.append(Message.of("user", _OPENING, metadata={"wmem": "note"}))
+    return [*front, *rest]
+
+
+def leading_system(messages: Sequence[Message]) -> int:
+    """How many system messages stand in front."""
+    return next((at for at, message in enumerate(messages) if message.role not in _SYSTEM), len(messages))
+
+
+def _as_system(message: Message) -> Message:
+    return message if message.role == "system" else message.model_copy(update={"role": "system"})

@@ -1,0 +1,95 @@
+"""What a pack is asked to do: everything it may use, as values."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from wmem.errors import InvalidInputError
+from wmem.model.context import Profile
+from wmem.model.message import Message, Role
+from wmem.text.tokens import Counter
+
+__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Recalled"]
+
+Orphans: TypeAlias = Literal["drop", "synthesize"]
+NoteRole: TypeAlias = Literal["user", "system"]
+PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One stored message or item, not yet decoded.
+
+    Attributes:
+        role: None for a plain item, which belongs in the note.
+        calls: The ids an assistant message calls, or the one a tool message answers.
+        tokens: What `message_tokens` says of it under the request's counter.
+        at: When it was made, UTC epoch seconds; it dates, it does not order.
+        load: Decodes it; an item comes as a user message with its content as text.
+    """
+
+    id: str
+    role: Role | None
+    tokens: int
+    at: float
+    load: Callable[[], Message]
+    calls: tuple[str, ...] = ()
+    turn_id: str | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A candidate that recall found, with its score and what the score is made of."""
+
+    candidate: Candidate
+    score: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRequest:
+    """Everything a pack depends on; equal requests give equal packs.
+
+    Attributes:
+        budget: The ceiling in tokens for everything that is sent, and for `reserve`.
+        newest_first: The conversation; read no further than the budget needs.
+        total: How many messages there are in all; those never read are reported as older.
+        pinned: Pinned and system messages, oldest first, wherever they lie.
+        recalled: What recall found, best first.
+        tools: JSON schemas of the tools, counted against the budget.
+        reserve: Tokens kept free for the reply.
+        recent: How many of the newest messages come before recalled ones, within a quarter of the budget.
+        orphans: What becomes of a call without result: left out, or answered as interrupted.
+        prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
+            ever shown prompts that the provider would accept.
+    """
+
+    budget: int
+    count: Counter
+    newest_first: Iterable[Candidate]
+    total: int
+    pinned: Sequence[Candidate] = ()
+    recalled: Sequence[Recalled] = ()
+    system: str = ""
+    tools: Sequence[Mapping[str, Any]] = ()
+    reserve: int = 0
+    recent: int = 4
+    profile: Profile = "openai"
+    orphans: Orphans = "drop"
+    note_role: NoteRole = "user"
+    prompt_counter: PromptCounter | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"
+                raise InvalidInputError(msg)
+        for name, known in (("profile", Profile), ("orphans", Orphans), ("note_role", NoteRole)):
+            if (value := getattr(self, name)) not in get_args(known):
+                msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
+                raise InvalidInputError(msg)
+        if not isinstance(self.system, str):
+            msg = f"system must be text, not {type(self.system).__name__!r}"
+            raise InvalidInputError(msg)

@@ -1,0 +1,128 @@
+"""What stands or falls together: a message, or an assistant's calls with all their results.
+
+A result belongs to the nearest call of its id before it, because some providers use
+ids again. A result before its call, or of no call, is an orphan; of several results
+of one call the last one counts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from wmem.pack.request import Candidate
+
+__all__ = ["Conversation", "Unit", "units_of"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Unit:
+    """Messages that are packed whole or not at all.
+
+    Attributes:
+        members: The message, or the calling assistant and its results in the order of the calls.
+        place: How many messages are newer than its first; smaller is newer.
+        newest: The same of its newest member.
+        missing: Calls that have no result.
+    """
+
+    members: tuple[Candidate, ...]
+    place: int
+    newest: int
+    missing: tuple[str, ...] = ()
+
+    @property
+    def head(self) -> Candidate:
+        """The message that gives the unit its place and its turn."""
+        return self.members[0]
+
+    @property
+    def tokens(self) -> int:
+        """What its messages cost together."""
+        return sum(member.tokens for member in self.members)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids of its messages, in order."""
+        return tuple(member.id for member in self.members)
+
+
+class Conversation:
+    """Reads a conversation newest first, only as far as it is asked to, and forms units.
+
+    Units come in the order of their first messages, newest first; a result waits in
+    `open_results` until its call is read.
+    """
+
+    def __init__(self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = ()) -> None:
+        self._source = iter(newest_first)
+        self._skip = frozenset(skip)
+        self._seen: set[str] = set()
+        self._units: list[Unit] = []
+        self.open_results: dict[str, list[tuple[int, Candidate]]] = {}
+        self.superseded: list[Candidate] = []
+        self.places: dict[str, int] = {}
+        """Where skipped messages lie among those read."""
+        self.read = 0
+        self.exhausted = False
+
+    def __iter__(self) -> Iterator[Unit]:
+        """Every unit, newest first, reading on as needed; may be started again at no cost."""
+        at = 0
+        while True:
+            while at >= len(self._units):
+                if not self.advance():
+                    return
+            yield self._units[at]
+            at += 1
+
+    @property
+    def units(self) -> Sequence[Unit]:
+        """The units formed so far."""
+        return self._units
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """The ids of the messages read so far."""
+        return frozenset(self._seen)
+
+    def advance(self) -> bool:
+        """Read one message more; False when there is none."""
+        candidate = next(self._source, None)
+        if candidate is None:
+            self.exhausted = True
+            return False
+        place = self.read
+        self.read += 1
+        if candidate.id in self._seen:
+            return True
+        self._seen.add(candidate.id)
+        if candidate.id in self._skip:
+            self.places[candidate.id] = place
+        elif candidate.role == "tool":
+            key = candidate.calls[0] if candidate.calls else ""
+            self.open_results.setdefault(key, []).append((place, candidate))
+        elif candidate.role == "assistant" and candidate.calls:
+            self._units.append(self._exchange(candidate, place))
+        else:
+            self._units.append(Unit(members=(candidate,), place=place, newest=place))
+        return True
+
+    def _exchange(self, caller: Candidate, place: int) -> Unit:
+        members, missing, newest = [caller], [], place
+        for call in dict.fromkeys(caller.calls):
+            results = self.open_results.pop(call, None)
+            if results is None:
+                missing.append(call)
+                continue
+            at, result = results[0]
+            members.append(result)
+            newest = min(newest, at)
+            self.superseded += [older for _, older in results[1:]]
+        return Unit(members=tuple(members), place=place, newest=newest, missing=tuple(missing))
+
+
+def units_of(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:
+    """The units of messages that are all at hand, newest first, and the results that belong to none."""
+    conversation = Conversation(reversed(oldest_first))
+    units = list(conversation)
+    loose = [result for results in conversation.open_results.values() for _, result in results]
+    return units, [*loose, *conversation.superseded]

@@ -1,0 +1,1 @@
+"""Text as numbers: what it costs, and how to find it again."""

@@ -1,0 +1,129 @@
+"""Exact counts with tiktoken, from encoding files that lie on this machine; never a download."""
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.text.estimate import EstimateCounter
+
+if TYPE_CHECKING:
+    import tiktoken
+
+__all__ = ["TiktokenCounter"]
+
+_URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
+_SHA256 = {
+    "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+}
+_PIECE = 32_768
+"""Characters encoded at once: beyond about half a million equal spaces tiktoken's regex overflows its stack."""
+_EXACT = 4_000_000
+"""Characters up to which a text is encoded, in about half a second; a longer one is estimated."""
+_CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
+_loading = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class TiktokenCounter:
+    """Counts with one of OpenAI's encodings; control-token literals are plain text.
+
+    The encoding file is looked for in ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``,
+    tiktoken's temporary cache and the files that llama-index-core ships, its hash is
+    checked, and it is loaded at the first count. A text above 4,000,000 characters
+    is estimated.
+
+    Raises:
+        InvalidInputError: An encoding other than o200k_base and cl100k_base.
+        MissingExtraError: tiktoken is not installed, or no intact file is at hand.
+    """
+
+    encoding: str = "o200k_base"
+
+    def __post_init__(self) -> None:
+        if self.encoding not in _SHA256:
+            msg = f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}"
+            raise InvalidInputError(msg)
+        _directory(self.encoding)
+
+    @property
+    def name(self) -> str:
+        """Names the encoding, so that cached counts are told apart."""
+        return f"tiktoken/{self.encoding}"
+
+    def __call__(self, text: str, /) -> int:
+        size = len(text)
+        if size <= _PIECE:
+            return _encoded(self.encoding, text)
+        if size > _EXACT:
+            return EstimateCounter()(text)
+        # Each joint may hide a token of the whole, so it pays for one.
+        return sum(_encoded(self.encoding, text[at : at + _PIECE]) + 1 for at in range(0, size, _PIECE))
+
+
+def _encoded(encoding: str, text: str) -> int:
+    try:
+        return len(_load(encoding).encode_ordinary(text))
+    except BaseException as exc:
+        # A panic of the Rust side is a BaseException that nothing else can name.
+        if type(exc).__name__ != "PanicException":
+            raise
+        return EstimateCounter()(text)
+
+
+@cache
+def _load(encoding: str) -> "tiktoken.Encoding":
+    import tiktoken
+
+    with _loading:
+        before = os.environ.get(_CACHE_VARIABLE)
+        os.environ[_CACHE_VARIABLE] = str(_directory(encoding))
+        try:
+            # tiktoken's own registry, so that frameworks in this process share the tables.
+            return tiktoken.get_encoding(encoding)
+        finally:
+            if before is None:
+                del os.environ[_CACHE_VARIABLE]
+            else:
+                os.environ[_CACHE_VARIABLE] = before
+
+
+@cache
+def _directory(encoding: str) -> Path:
+    """Where an intact encoding file lies; tiktoken would replace a damaged one over the network."""
+    if importlib.util.find_spec("tiktoken") is None:
+        msg = "tiktoken is not installed: pip install 'wmem[tokens]'"
+        raise MissingExtraError(msg)
+    url = _URL.format(encoding)
+    file = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
+    for directory in _places():
+        try:
+            content = (directory / file).read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(content).hexdigest() == _SHA256[encoding]:
+            return directory
+    msg = (
+        f"no file of the encoding {encoding!r} is at hand, and wmem downloads nothing: put {url} "
+        f"as {file!r} into a directory that {_CACHE_VARIABLE} names, or install llama-index-core"
+    )
+    raise MissingExtraError(msg)
+
+
+def _places() -> Iterator[Path]:
+    for variable in (_CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
+        if named := os.environ.get(variable):
+            yield Path(named)
+    yield Path(tempfile.gettempdir()) / "data-gym-cache"
+    # Finding the parent imports nothing: `llama_index` is a namespace package, its `core` a heavy one.
+    found = importlib.util.find_spec("llama_index")
+    for parent in (found.submodule_search_locations or ()) if found else ():
+        yield Path(parent) / "core" / "_static" / "tiktoken_cache"

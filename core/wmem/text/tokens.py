@@ -1,0 +1,162 @@
+"""What text, messages and tool schemas cost, in tokens of some counter.
+
+A cost is a ceiling: it is never below the tokens of what `Message.to_openai()`
+renders, and media cost a flat estimate however they are carried.
+"""
+
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wmem.errors import MissingExtraError
+from wmem.text.bpe import TiktokenCounter
+from wmem.text.estimate import EstimateCounter
+
+if TYPE_CHECKING:
+    from wmem.model.message import Message, Part, ToolCall
+
+__all__ = [
+    "MESSAGE_OVERHEAD",
+    "PROMPT_OVERHEAD",
+    "Counter",
+    "EstimateCounter",
+    "EstimateWarning",
+    "TiktokenCounter",
+    "default_counter",
+    "message_tokens",
+    "part_tokens",
+    "tools_tokens",
+]
+
+PROMPT_OVERHEAD = 3
+"""Tokens a provider adds once to a prompt, to open the reply."""
+MESSAGE_OVERHEAD = 4
+"""Tokens a provider adds to each message: its delimiters and its role."""
+_CALL_OVERHEAD = 8
+_PART_OVERHEAD = 2
+_TOOL_OVERHEAD = 8
+
+# The most a provider of the field charges for one of ordinary size.
+_MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
+_LOW_DETAIL_IMAGE = 85
+_BLOCKS = {
+    "image": "image",
+    "image_url": "image",
+    "input_image": "image",
+    "audio": "audio",
+    "input_audio": "audio",
+    "video": "video",
+    "input_video": "video",
+    "file": "file",
+    "input_file": "file",
+    "document": "file",
+}
+# A longer text without a single space inside a foreign block is an encoding of bytes, not language.
+_OPAQUE_CHARS = 512
+
+
+class EstimateWarning(UserWarning):
+    """No tokenizer is at hand offline, so tokens are estimated (on the high side)."""
+
+
+class Counter(Protocol):
+    """Counts the tokens of a text: pure, never raises, never reaches for the network."""
+
+    @property
+    def name(self) -> str:
+        """Under which counts are cached: two counters of one name count alike."""
+        ...
+
+    def __call__(self, text: str, /) -> int: ...
+
+
+@cache
+def default_counter() -> Counter:
+    """The tokenizer of the current OpenAI models where its file is at hand, else the estimate.
+
+    Warns once in a process, as `EstimateWarning`, when it has to estimate.
+    """
+    try:
+        return TiktokenCounter("o200k_base")
+    except MissingExtraError as exc:
+        warnings.warn(f"token counts are estimates: {exc}", EstimateWarning, stacklevel=3)
+        return EstimateCounter()
+
+
+def message_tokens(message: "Message", count: Counter) -> int:
+    """What a message costs in a prompt, its delimiters included; `native` is not counted."""
+    tokens = MESSAGE_OVERHEAD
+    if message.name:
+        tokens += count(message.name) + 1
+    if message.tool_call_id:
+        tokens += count(message.tool_call_id)
+    if message.tool_calls:
+        tokens += _calls_tokens(message.tool_calls, count)
+    parts = message.parts
+    if len(parts) == 1 and parts[0].kind == "text":
+        return tokens + count(parts[0].text or "")
+    if all(part.kind == "text" for part in parts):
+        # Counted as it is rendered: a joint can add a token.
+        return tokens + (count("\n".join(part.text or "" for part in parts)) + len(parts) if parts else 0)
+    return tokens + sum(part_tokens(part, count) for part in parts)
+
+
+def part_tokens(part: "Part", count: Counter) -> int:
+    """What one block costs, its delimiters included; bytes never count as text."""
+    tokens = _PART_OVERHEAD + (count(part.text) if part.text else 0)
+    if part.kind in _MEDIA:
+        return tokens + _media_tokens(part.kind, part.data or {})
+    if part.signature:
+        # The provider decodes it to reasoning tokens of its own: about one for six characters.
+        tokens += len(part.signature) // 6
+    if part.kind == "other" and part.data:
+        block = _BLOCKS.get(str(part.data.get("type")))
+        tokens += _media_tokens(block, part.data) if block else count(_json(_without_bytes(part.data)))
+    return tokens
+
+
+def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
+    """What the tools' JSON schemas cost."""
+    return sum(count(_json(schema)) + _TOOL_OVERHEAD for schema in schemas)
+
+
+def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
+    # Providers render a call in their own ways; the dearer of the two that are known is the ceiling.
+    apart = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
+    whole = _json([
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in calls
+    ])
+    return max(apart, count(whole))
+
+
+def _media_tokens(kind: str, about: Mapping[str, Any]) -> int:
+    """Flat by kind; an image costs less in low detail, and by its tiles where its size is known."""
+    if kind != "image":
+        return _MEDIA[kind]
+    inner = about.get("image_url")
+    detail = about.get("detail") or (inner.get("detail") if isinstance(inner, Mapping) else None)
+    if detail == "low":
+        return _LOW_DETAIL_IMAGE
+    width, height = about.get("width"), about.get("height")
+    if isinstance(width, int | float) and isinstance(height, int | float) and width > 0 and height > 0:
+        tiles = -(-min(width, 2_048) // 512) * -(-min(height, 2_048) // 512)
+        return min(_MEDIA[kind], _LOW_DETAIL_IMAGE + 170 * int(tiles))
+    return _MEDIA[kind]
+
+
+def _without_bytes(value: Any) -> Any:
+    if isinstance(value, str):
+        opaque = len(value) > _OPAQUE_CHARS and " " not in value and value.isascii()
+        return f"[{len(value)} characters]" if opaque else value
+    if isinstance(value, Mapping):
+        return {key: _without_bytes(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_bytes(each) for each in value]
+    return value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
