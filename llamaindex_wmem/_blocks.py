@@ -1,0 +1,216 @@
+"""Content blocks, read into parts, and written from them.
+
+A file on this machine travels only inside LlamaIndex's own JSON: a ``file:`` address
+that another framework stored is never opened, or a chat message could ask for any file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from io import IOBase
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+from llama_index.core.base.llms.types import (
+    AudioBlock,
+    BaseContentBlock,
+    CachePoint,
+    CitableBlock,
+    CitationBlock,
+    DocumentBlock,
+    ImageBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+    VideoBlock,
+)
+from pydantic import JsonValue, ValidationError
+
+from llamaindex_wmem._values import plain, revived
+from wmem import Part, ToolCall
+
+__all__ = ["block_of_call", "block_of_json", "block_of_part", "json_of_block", "parts_of"]
+
+Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
+_Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
+
+_BYTES: Mapping[str, str] = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
+"""The field of each kind of medium that holds its bytes."""
+_KINDS: Mapping[str, type[BaseContentBlock]] = {
+    "text": TextBlock,
+    "image": ImageBlock,
+    "audio": AudioBlock,
+    "video": VideoBlock,
+    "document": DocumentBlock,
+    "cache": CachePoint,
+    "citable": CitableBlock,
+    "citation": CitationBlock,
+    "thinking": ThinkingBlock,
+    "tool_call": ToolCallBlock,
+}
+_FREE: Mapping[str, str] = {"thinking": "additional_information", "tool_call": "tool_kwargs"}
+"""Fields that may hold anything, bytes included."""
+_FORMATS: Mapping[str, str] = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
+
+
+# --- LlamaIndex's own JSON -------------------------------------------------------------------------------------------
+
+
+def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
+    """A block as `block_of_json` reads it: LlamaIndex's own JSON, free-form values tagged.
+
+    Raises:
+        SerializationError: A free-form value has no faithful form.
+        PydanticSerializationError: Bytes where LlamaIndex wants base64 text.
+    """
+    if isinstance(block, CitableBlock):
+        bare = block.model_copy(update={"content": []}).model_dump(mode="json")
+        return {**bare, "content": [json_of_block(each) for each in block.content]}
+    kind = str(getattr(block, "block_type", ""))
+    if free := _FREE.get(kind):
+        value = getattr(block, free)
+        bare = block.model_copy(update={free: {}}).model_dump(mode="json")
+        return {**bare, free: plain(value, f"{free} of a {kind} block")}
+    written: dict[str, JsonValue] = _read_in(block).model_dump(mode="json")
+    return written
+
+
+def _read_in(block: BaseContentBlock) -> BaseContentBlock:
+    """The block itself, or for one that holds an open file, an equal one that holds its bytes."""
+    if not isinstance(block, _Media):
+        return block
+    field = _BYTES[block.block_type]
+    source = getattr(block, field)
+    if not isinstance(source, IOBase):
+        return block
+    place = source.tell()
+    source.seek(0)
+    content = source.read()
+    source.seek(place)
+    # `model_dump` would write these bytes as they are, and reading would take them for base64.
+    return type(block).model_validate({**dict(block), field: content})
+
+
+def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
+    """The block that `json_of_block` wrote; a file that is gone leaves a line that says so.
+
+    Raises:
+        ValidationError: Another version's block.
+    """
+    kind = str(written.get("block_type"))
+    told: dict[str, Any] = dict(written)
+    if free := _FREE.get(kind):
+        told[free] = revived(told[free])
+    if kind == "citable":
+        told["content"] = [block_of_json(each) for each in told["content"]]
+    if kind in ("image", "audio", "video") and told.get("path") and not Path(told["path"]).is_file():
+        return TextBlock(text=f"[{kind}: {told['path']}, no longer there]")
+    return _KINDS.get(kind, TextBlock).model_validate(told)
+
+
+# --- the neutral form ------------------------------------------------------------------------------------------------
+
+
+def parts_of(blocks: Iterable[BaseContentBlock]) -> Iterator[Part]:
+    """What the blocks say; calls are no parts, and a cache point says nothing."""
+    for block in blocks:
+        if isinstance(block, TextBlock):
+            yield Part(text=block.text)
+        elif isinstance(block, ThinkingBlock):
+            yield _thought(block)
+        elif isinstance(block, _Media):
+            yield _medium(block)
+        elif isinstance(block, CitableBlock):
+            yield from parts_of(block.content)
+        elif isinstance(block, CitationBlock):
+            quoted = " ".join(part.text for part in parts_of([block.cited_content]) if part.text)
+            yield Part(text=f"[{block.title} ({block.source}): {quoted}]")
+
+
+def _thought(block: ThinkingBlock) -> Part:
+    told = plain(dict(block.additional_information), "additional_information of a thinking block")
+    rest = dict(cast("dict[str, JsonValue]", told))
+    signature = rest.pop("signature", None) if isinstance(rest.get("signature"), str) else None
+    if block.num_tokens is not None:
+        rest["num_tokens"] = block.num_tokens
+    return Part(
+        kind="reasoning",
+        text=block.content,
+        signature=signature if isinstance(signature, str) else None,
+        data=rest or None,
+    )
+
+
+def _medium(block: Media) -> Part:
+    read = cast("Media", _read_in(block))
+    kind = read.block_type
+    content = getattr(read, _BYTES[kind])
+    fields: dict[str, Any] = {"kind": "file" if kind == "document" else kind}
+    if content:
+        fields["base64"] = content.decode("ascii") if isinstance(content, bytes) else str(content)
+    elif read.url:
+        head, comma, body = str(read.url).partition(",")
+        if comma and head.startswith("data:") and head.endswith(";base64"):
+            fields["base64"] = body
+        else:
+            fields["url"] = str(read.url)
+    elif read.path:
+        fields["url"] = Path(read.path).absolute().as_uri()
+    if isinstance(read, AudioBlock):
+        fields["mime_type"] = f"audio/{read.format}" if read.format else None
+    elif isinstance(read, DocumentBlock):
+        fields["mime_type"] = read.document_mimetype
+        fields["data"] = {"filename": read.title} if read.title else None
+    else:
+        fields["mime_type"] = read.image_mimetype if isinstance(read, ImageBlock) else read.video_mimetype
+        told = {"detail": read.detail, "fps": getattr(read, "fps", None)}
+        fields["data"] = {name: value for name, value in told.items() if value is not None} or None
+    return Part(**fields)
+
+
+def block_of_part(part: Part) -> BaseContentBlock:
+    """A block that says what the part says; text stands in for what LlamaIndex has no block for."""
+    if part.kind in ("text", "refusal"):
+        return TextBlock(text=part.text or "")
+    data = dict(part.data or {})
+    if part.kind == "reasoning":
+        tokens = data.pop("num_tokens", None)
+        if part.signature is not None:
+            data["signature"] = part.signature
+        return ThinkingBlock(
+            content=part.text, num_tokens=tokens if isinstance(tokens, int) else None, additional_information=data
+        )
+    try:
+        if written := _written_medium(part, data):
+            return written
+    except ValidationError:  # an address that is none
+        pass
+    shown = part.url or part.file_id or part.mime_type or data.get("type") or "attached"
+    return TextBlock(text=f"[{part.kind}: {shown}]")
+
+
+def _written_medium(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlock | None:
+    content = part.base64.encode("ascii", "replace") if part.base64 else None
+    url = None if content or not part.url or part.url.startswith("file:") else part.url
+    if not content and not url:
+        return None
+    match part.kind:
+        case "image":
+            told = {"image": content, "url": url, "image_mimetype": part.mime_type, "detail": data.get("detail")}
+            return ImageBlock.model_validate(told)
+        case "audio":
+            form = (part.mime_type or "").removeprefix("audio/")
+            told = {"audio": content, "url": url, "format": _FORMATS.get(form, form) or None}
+            return AudioBlock.model_validate(told)
+        case "video":
+            told = {"video": content, "url": url, "video_mimetype": part.mime_type}
+            return VideoBlock.model_validate({**told, "detail": data.get("detail"), "fps": data.get("fps")})
+        case "file":
+            told = {"data": content, "url": url, "document_mimetype": part.mime_type, "title": data.get("filename")}
+            return DocumentBlock.model_validate(told)
+        case _:
+            return None
+
+
+def block_of_call(call: ToolCall) -> ToolCallBlock:
+    """A call with its arguments as a mapping, which every integration takes; as text when they are none."""
+    arguments = call.arguments if call.args is None else call.args
+    return ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=arguments)

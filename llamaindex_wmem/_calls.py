@@ -1,0 +1,94 @@
+"""Tool calls out of everything integrations write them into.
+
+Some write blocks, some objects of a vendor's kit under ``additional_kwargs``, some
+both: the same call is one call.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from llama_index.core.base.llms.types import BaseContentBlock, ToolCallBlock
+
+from llamaindex_wmem._values import plain
+from wmem import ToolCall
+
+__all__ = ["blocked_calls", "extra_calls", "vendor_keys"]
+
+_KEYS = ("tool_calls", "function_call")
+
+
+def blocked_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
+    """The calls that stand in blocks; one without an id is named after its tool, numbered from the second on."""
+    calls: list[ToolCall] = []
+    for block in blocks:
+        if isinstance(block, ToolCallBlock):
+            arguments = _text(block.tool_kwargs)
+            id_ = block.tool_call_id or _made_id(block.tool_name, calls)
+            calls.append(ToolCall(id=id_, name=block.tool_name, arguments=arguments))
+    return calls
+
+
+def extra_calls(extra: Mapping[str, Any], known: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls that stand only in the extra fields of a message."""
+    found: list[ToolCall] = []
+    for given in _given(extra):
+        call = _read(given)
+        if call is None or any(_same(call, other) for other in (*known, *found)):
+            continue
+        found.append(call if call.id else call.model_copy(update={"id": _made_id(call.name, [*known, *found])}))
+    return found
+
+
+def vendor_keys(extra: Mapping[str, Any]) -> list[str]:
+    """The extra fields whose calls are objects of a vendor's kit, every one of them readable as a call."""
+    return [
+        key
+        for key in _KEYS
+        if (given := list(_given({key: extra.get(key)})))
+        and not all(isinstance(each, dict) for each in given)
+        and all(_read(each) for each in given)
+    ]
+
+
+def _given(extra: Mapping[str, Any]) -> Iterator[object]:
+    for key in _KEYS:
+        told = extra.get(key)
+        if isinstance(told, list | tuple):
+            yield from told
+        elif told:
+            yield told
+
+
+def _read(given: object) -> ToolCall | None:
+    function = _field(given, "function") or given
+    name = _field(function, "name") or _field(function, "tool_name")
+    if not isinstance(name, str):
+        return None
+    id_ = _field(given, "id") or _field(given, "call_id") or _field(given, "tool_id") or _field(given, "tool_call_id")
+    told = (_field(function, key) for key in ("arguments", "input", "args", "tool_kwargs"))
+    arguments: object = next((each for each in told if each is not None), {})
+    return ToolCall(id=str(id_ or ""), name=name, arguments=_text(arguments))
+
+
+def _field(given: object, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+
+def _text(arguments: object) -> str:
+    if isinstance(arguments, str):
+        return arguments
+    told = dict(arguments) if isinstance(arguments, Mapping) else arguments
+    return json.dumps(plain(told, "the arguments of a tool call"), ensure_ascii=False)
+
+
+def _made_id(name: str, calls: Sequence[ToolCall]) -> str:
+    number = 1 + sum(call.name == name for call in calls)
+    return f"call_{name}" if number == 1 else f"call_{name}_{number}"
+
+
+def _same(call: ToolCall, other: ToolCall) -> bool:
+    """Whether both name one call; ids decide where the second writer gave one."""
+    if call.id:
+        return call.id == other.id
+    return (call.name, call.args) == (other.name, other.args)

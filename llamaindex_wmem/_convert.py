@@ -1,0 +1,164 @@
+"""Chat messages of LlamaIndex, read into wmem's messages and written from them.
+
+Reading and writing give back LlamaIndex's own JSON byte for byte: what the neutral
+form does not reproduce is kept beside it as `Native`. Two things are normalised on
+the way in. Tool calls that a vendor's kit left as objects under ``additional_kwargs``
+become calls like all others, once, so that another provider can be sent the
+session; and the deprecated ``images`` field goes, since LlamaIndex has made blocks of it.
+
+LlamaIndex messages have no id, and none is smuggled into ``additional_kwargs``:
+integrations send that field to providers, which refuse keys they do not know, and
+completion models are shown it as text. For the same reason a note of recalled text is
+known again by its frame: read back, it is marked, and nothing stores it.
+"""
+
+import json
+import logging
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock
+from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError
+
+from llamaindex_wmem._blocks import block_of_call, block_of_json, block_of_part, json_of_block, parts_of
+from llamaindex_wmem._calls import blocked_calls, extra_calls, vendor_keys
+from llamaindex_wmem._values import plain, revived
+from wmem import InvalidInputError, Message, Native, SerializationError
+
+__all__ = ["from_llamaindex", "to_llamaindex"]
+
+_FRAMEWORK = "llamaindex"
+_ROLES: Mapping[MessageRole, str] = {
+    MessageRole.SYSTEM: "system",
+    MessageRole.DEVELOPER: "developer",
+    MessageRole.USER: "user",
+    MessageRole.ASSISTANT: "assistant",
+    MessageRole.CHATBOT: "assistant",
+    MessageRole.MODEL: "assistant",
+    MessageRole.TOOL: "tool",
+    MessageRole.FUNCTION: "tool",
+}
+# The frame that a pack puts around recalled text: inside it every line is a heading or a quotation.
+_NOTE = re.compile(r"<recalled>\nRecords of earlier conversations, quoted\..*(\n(## |> ).*)*\n</recalled>")
+_log = logging.getLogger("wmem.llamaindex")
+
+
+def to_llamaindex(messages: Iterable[Message]) -> list[ChatMessage]:
+    """Write messages as LlamaIndex's chat messages.
+
+    A message that came from LlamaIndex is given back as it was. In any other, text
+    stands in for content that LlamaIndex has no block for. Ids, times and metadata
+    of wmem have no place there and stay behind.
+    """
+    return [_write(message) for message in messages]
+
+
+def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
+    """Read LlamaIndex's chat messages.
+
+    Raises:
+        InvalidInputError: Something that is no chat message.
+        SerializationError: A value that cannot be stored without loss; it is named.
+    """
+    return [_read(_checked(message)) for message in messages]
+
+
+def _checked(given: object) -> ChatMessage:
+    if not isinstance(given, ChatMessage):
+        msg = f"expected a sequence of ChatMessage, got {type(given).__name__!r} in it"
+        raise InvalidInputError(msg)
+    if lost := type(given).model_fields.keys() - ChatMessage.model_fields.keys():
+        msg = f"cannot store the fields {sorted(lost)} of {type(given).__name__!r}: use additional_kwargs for them"
+        raise SerializationError(msg)
+    return given
+
+
+def _is_note(given: ChatMessage) -> bool:
+    """Whether this is recalled text that wmem put into a prompt, nothing added and nothing left out."""
+    match given.blocks:
+        case [TextBlock(text=text)] if not given.additional_kwargs:
+            return _NOTE.fullmatch(text) is not None
+        case _:
+            return False
+
+
+def _read(given: ChatMessage) -> Message:
+    role = MessageRole(given.role)
+    known = blocked_calls(given.blocks)
+    more = extra_calls(given.additional_kwargs, known)
+    vendor = vendor_keys(given.additional_kwargs)
+    extra = {key: value for key, value in given.additional_kwargs.items() if key not in (*vendor, "images")}
+    blocks = [*given.blocks, *(block_of_call(call) for call in more if vendor)]
+    neutral = Message(
+        role=cast("Any", _ROLES[role]),
+        parts=tuple(parts_of(given.blocks)),
+        tool_calls=(*known, *more),
+        tool_call_id=_answered(extra) if _ROLES[role] == "tool" else None,
+        name=_text_at(extra, "name"),
+        metadata={"wmem": "note"} if _is_note(given) else {},
+    )
+    own = _own_json(role, extra, blocks)
+    # As text, for order counts: it is bytes that must be equal.
+    if json.dumps(own) == json.dumps(_own_json_of(_neutral(neutral))):
+        return neutral
+    return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
+
+
+def _answered(extra: Mapping[str, Any]) -> str | None:
+    named = _text_at(extra, "name")
+    return _text_at(extra, "tool_call_id") or _text_at(extra, "call_id") or (f"call_{named}" if named else None)
+
+
+def _text_at(extra: Mapping[str, Any], key: str) -> str | None:
+    value = extra.get(key)
+    return value if isinstance(value, str) and value else None
+
+
+def _write(message: Message) -> ChatMessage:
+    native = message.native
+    if native is None or native.framework != _FRAMEWORK:
+        return _neutral(message)
+    try:
+        return _revived(cast("dict[str, Any]", native.data))
+    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+        # Another version of LlamaIndex wrote it: what was said is still there.
+        _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
+        return _neutral(message)
+
+
+def _neutral(message: Message) -> ChatMessage:
+    extra: dict[str, Any] = {}
+    if message.role == "tool" and message.tool_call_id is not None:
+        extra["tool_call_id"] = message.tool_call_id
+    if message.name is not None:
+        extra["name"] = message.name
+    blocks = [*map(block_of_part, message.parts), *map(block_of_call, message.tool_calls)]
+    return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=extra)
+
+
+def _own_json_of(message: ChatMessage) -> dict[str, JsonValue]:
+    return _own_json(message.role, message.additional_kwargs, message.blocks)
+
+
+def _own_json(role: MessageRole, extra: Mapping[str, Any], blocks: Sequence[BaseContentBlock]) -> dict[str, JsonValue]:
+    """`ChatMessage.model_dump(mode="json")` with bytes and the like tagged, so that it can be read back."""
+    try:
+        written: list[JsonValue] = [json_of_block(block) for block in blocks]
+    except PydanticSerializationError as exc:
+        msg = f"cannot store a content block: {exc}"
+        raise SerializationError(msg) from exc
+    return {
+        "role": role.value,
+        "additional_kwargs": {key: plain(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()},
+        "blocks": written,
+    }
+
+
+def _revived(own: Mapping[str, Any]) -> ChatMessage:
+    return ChatMessage(
+        role=MessageRole(own["role"]),
+        additional_kwargs={key: revived(value) for key, value in own["additional_kwargs"].items()},
+        blocks=[block_of_json(block) for block in own["blocks"]],
+    )
