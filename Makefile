@@ -1,7 +1,9 @@
 # `make demo` and `make test` need only Python 3.11, make and a package index: each makes .venv and installs what it
 # needs, and installs again only when pyproject.toml or constraints.txt changed.
 
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The first interpreter that runs and is new enough: a shim may be there and run nothing.
+PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
@@ -17,7 +19,7 @@ help:  ## list the targets
 
 # The pip that comes with Python 3.11 does not know --group: a newer one first.
 $(VENV)/pip.stamp:
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "wmem needs Python 3.11 or newer: make PYTHON=/path/to/python3.11")'
+	@test -n "$(PYTHON)" || { echo "wmem needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@$(PIP) install -qq --upgrade 'pip>=25.1'
 	@touch $@
