@@ -55,7 +55,9 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
 def _dropped(
     choice: Choice, found: Mapping[str, Recalled], named: set[str], loose: Sequence[Candidate]
 ) -> list[UnitReport]:
-    reports = [_report((each.candidate,), reason, found) for each, reason in choice.refused]
+    # What the note had no room for may stand among the messages.
+    refused = [(each, reason) for each, reason in choice.refused if each.candidate.id not in named]
+    reports = [_report((each.candidate,), reason, found) for each, reason in refused]
     named = named | {id for report in reports for id in report.ids}
     talk = choice.talk
     apart = [(result, "superseded") for result in talk.superseded]
@@ -64,11 +66,10 @@ def _dropped(
     apart += [(result, waiting) for results in talk.open_results.values() for _, result in results]
     apart += [(result, "orphan") for result in loose]
     reports += [_report((each,), reason, found) for each, reason in apart if each.id not in named]
-    reports += [
-        _report(unit.members, choice.dropped.get(unit, "older"), found)
-        for unit in talk.units
-        if unit not in choice.kept and named.isdisjoint(unit.ids)
-    ]
+    for unit in talk.units:
+        # A member that recall found has its own report.
+        if unit not in choice.kept and (rest := [each for each in unit.members if each.id not in named]):
+            reports.append(_report(rest, choice.dropped.get(unit, "older"), found))
     return reports
 
 
@@ -86,7 +87,9 @@ def _report(
     tokens: int | None = None,
     cut: int = 0,
 ) -> UnitReport:
-    best = max((found[each.id] for each in members if each.id in found), key=lambda each: each.score, default=None)
+    best = None
+    if found:
+        best = max((found[each.id] for each in members if each.id in found), key=lambda each: each.score, default=None)
     return UnitReport(
         ids=tuple(each.id for each in members),
         fate="dropped" if placed == "nowhere" else "truncated" if cut else "included",

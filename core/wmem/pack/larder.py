@@ -43,11 +43,14 @@ class Larder:
 
     def cost(self, unit: Unit) -> int:
         """What the whole unit costs, results that are made up for it included; decodes nothing."""
+        if not unit.missing:
+            return unit.tokens
         return unit.tokens + sum(self._interrupted(call)[1] for call in unit.missing)
 
     def whole(self, unit: Unit) -> Served:
         """The unit uncut."""
-        return Served(self._messages(unit), self.cost(unit))
+        made_up = tuple(self._interrupted(call)[0] for call in unit.missing)
+        return Served((*[self.message(member) for member in unit.members], *made_up), self.cost(unit))
 
     def without_calls(self, unit: Unit) -> Served | None:
         """What an assistant said beside calls that cannot stand; None when it said nothing."""
@@ -98,10 +101,6 @@ class Larder:
             tokens + self.cost(unit) - unit.tokens,
             lost,
         )
-
-    def _messages(self, unit: Unit) -> tuple[Message, ...]:
-        made_up = tuple(self._interrupted(call)[0] for call in unit.missing)
-        return (*(self.message(member) for member in unit.members), *made_up)
 
     def _interrupted(self, call: str) -> tuple[Message, int]:
         if call not in self._synthetic:

@@ -21,23 +21,20 @@ class Unit:
         members: The message, or the calling assistant and its results in the order of the calls.
         place: How many messages are newer than its first; smaller is newer.
         newest: The same of its newest member.
+        tokens: What its messages cost together.
         missing: Calls that have no result.
     """
 
     members: tuple[Candidate, ...]
     place: int
     newest: int
+    tokens: int
     missing: tuple[str, ...] = ()
 
     @property
     def head(self) -> Candidate:
         """The message that gives the unit its place and its turn."""
         return self.members[0]
-
-    @property
-    def tokens(self) -> int:
-        """What its messages cost together."""
-        return sum(member.tokens for member in self.members)
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -103,7 +100,7 @@ class Conversation:
         elif candidate.role == "assistant" and candidate.calls:
             self._units.append(self._exchange(candidate, place))
         else:
-            self._units.append(Unit(members=(candidate,), place=place, newest=place))
+            self._units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
         return True
 
     def _exchange(self, caller: Candidate, place: int) -> Unit:
@@ -117,7 +114,13 @@ class Conversation:
             members.append(result)
             newest = min(newest, at)
             self.superseded += [older for _, older in results[1:]]
-        return Unit(members=tuple(members), place=place, newest=newest, missing=tuple(missing))
+        return Unit(
+            members=tuple(members),
+            place=place,
+            newest=newest,
+            tokens=sum(member.tokens for member in members),
+            missing=tuple(missing),
+        )
 
 
 def units_of(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:
