@@ -10,18 +10,16 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterable, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
 
 __all__ = [
     "CHAIN_BITS",
     "MISSED_MAX",
-    "ORIGIN",
     "Appended",
     "AsyncJournal",
-    "Birth",
-    "Cursor",
     "Journal",
-    "Path",
     "Record",
     "Tail",
     "chain_after",
@@ -29,30 +27,10 @@ __all__ = [
     "new_salt",
 ]
 
-Path: TypeAlias = tuple[str, ...]
-"""The segments of a scope; the first is the agent."""
-
 P = TypeVar("P")
 
 CHAIN_BITS = 52  # what a double holds exactly, so that Lua on Redis computes the same
 MISSED_MAX = 256  # records that a refused append brings along; beyond, the writer reads
-
-
-class Cursor(NamedTuple):
-    """A point in one history: how many records came before it, and what they were."""
-
-    version: int
-    chain: int
-
-
-class Birth(NamedTuple):
-    """The chain of a journal's first record: it tells one life of a path from the next."""
-
-    chain: int
-
-
-ORIGIN = Cursor(0, 0)
-"""The cursor of a journal that does not exist."""
 
 
 class Record(NamedTuple, Generic[P]):

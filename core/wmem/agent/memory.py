@@ -1,0 +1,274 @@
+"""The memory of one agent: its scopes, its events, and the store they live in."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+from wmem.engine import Listener
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow, arun, ask, run
+from wmem.journal.port import Journal
+from wmem.model.change import Event, Resynced
+from wmem.model.checks import checked_path
+from wmem.model.history import ORIGIN, Cursor, Path
+from wmem.policy import Policy
+from wmem.scope.handle import Handle, Settings
+from wmem.scope.scope import AsyncScope, Colours, Scope
+from wmem.store import Store, opened
+from wmem.text.tokens import Counter, default_counter
+
+__all__ = ["AgentMemory", "AsyncAgentMemory", "Changes", "aopen", "open"]
+
+_log = logging.getLogger("wmem.agent")
+
+
+class Changes(NamedTuple):
+    """What happened since a consumer last looked.
+
+    Attributes:
+        events: In order within each scope.
+        cursors: What to pass as `after` next time.
+    """
+
+    events: tuple[Event, ...]
+    cursors: Mapping[Path, Cursor]
+
+
+class _Opened:
+    """What both faces of an agent's memory share."""
+
+    def __init__(self, store: Store, agent_id: str, settings: Settings) -> None:
+        self.store = store
+        self.agent_id = agent_id
+        self.settings = settings
+        self.colours = Colours(store.sync_ports, store.async_ports)
+        self.stops: list[Callable[[], None]] = []
+        self.users = 1
+        self.root = Handle(store.engine, settings, (agent_id,), policy=None, parent=None)
+        self.closed = False
+
+    def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
+        """A fresh handle: whoever asks again after a disposal gets the next life."""
+        if self.closed:
+            msg = f"the memory of agent {self.agent_id!r} is closed; open it again"
+            raise InvalidInputError(msg)
+        handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
+        path = checked_path(names)
+        for depth, name in enumerate(path):
+            handle = handle.child(name, policy if depth == len(path) - 1 else None)
+        return handle
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        stop = self.store.engine.listen(self.agent_id, listener)
+        self.stops.append(stop)
+        return stop
+
+    def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
+        paths = yield from ask(Journal.paths, (self.agent_id,))
+        asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
+        asked |= {path: cursor for path, cursor in (after or {}).items() if path not in asked}
+        if any(path[:1] != (self.agent_id,) for path in asked):
+            msg = f"changes are read of the scopes of agent {self.agent_id!r} alone"
+            raise InvalidInputError(msg)
+        tails = yield from ask(Journal.read, asked) if asked else _no_tails()
+        events: list[Event] = []
+        codec = self.store.engine.codec
+        for path, tail in tails.items():
+            if not tail.joined:
+                events.append(Event(path, tail.head, Resynced()))
+            for record in tail.records:
+                read = codec.read_record(record.payload, path, record.id)
+                events += [Event(path, tail.head, change) for change in read]
+        return Changes(tuple(events), {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN})
+
+    def close(self) -> bool:
+        """Give the hold back; True when it was the last of this memory's faces."""
+        if self.closed:
+            return False
+        self.closed = True
+        for stop in self.stops:
+            stop()
+        return True
+
+
+def _no_tails() -> Flow[Mapping[Path, Any]]:
+    return {}
+    yield  # a flow that asks nothing
+
+
+def _settled(
+    url: str,
+    agent_id: str,
+    policy: Policy | None,
+    counter: Counter | None,
+    clock: Callable[[], float] | None,
+) -> _Opened:
+    (root,) = checked_path([agent_id])
+    if policy is not None and not isinstance(policy, Policy):
+        msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
+        raise InvalidInputError(msg)
+    for name, given in (("counter", counter), ("clock", clock)):
+        if given is not None and not callable(given):
+            msg = f"{name} must be callable, not {type(given).__name__!r}"
+            raise InvalidInputError(msg)
+    settings = Settings(
+        clock=clock or time.time,
+        counter=default_counter if counter is None else lambda: counter,
+        policy=policy or Policy.session(),
+    )
+    memory = _Opened(opened(url), root, settings)
+    _log.info("Working memory initialized for agent %s", root)
+    return memory
+
+
+class _Face:
+    """What a memory knows without asking its store."""
+
+    __slots__ = ("_opened",)
+
+    def __init__(self, shared: _Opened) -> None:
+        self._opened = shared
+
+    @property
+    def agent_id(self) -> str:
+        """Whose memory it is; the first segment of every path."""
+        return self._opened.agent_id
+
+    @property
+    def url(self) -> str:
+        """The store, in the form that opens it again."""
+        return self._opened.store.url
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Hand every change of this agent's scopes that this process applies to a listener.
+
+        It is called once for each change, in order within a scope, outside all locks,
+        perhaps in another caller's thread. A listener that fails is logged.
+
+        Returns:
+            A function that ends the subscription.
+        """
+        return self._opened.subscribe(listener)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"
+
+
+class AgentMemory(_Face):
+    """The memory of one agent; made by `wmem.open`."""
+
+    __slots__ = ()
+
+    def scope(self, *names: str, policy: Policy | None = None) -> Scope:
+        """The scope at a path below the agent; without names the agent's own.
+
+        Raises:
+            InvalidInputError: A name that is blank, reserved or holds control characters.
+        """
+        return Scope(self._opened.handle(names, policy), self._opened.colours)
+
+    @property
+    def working(self) -> Scope:
+        """The agent's own scope, which all its sessions read through to."""
+        return self.scope()
+
+    def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
+        """What happened in this agent's scopes since `after`, the `cursors` of an earlier call."""
+        return run(self._opened.changes(after), self._opened.colours.sync)
+
+    def aio(self) -> "AsyncAgentMemory":
+        """The same memory for coroutines; closing either closes both."""
+        return AsyncAgentMemory(self._opened)
+
+    def close(self) -> None:
+        """Give the store back; what is stored stays. A second call does nothing."""
+        if self._opened.close():
+            self._opened.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncAgentMemory(_Face):
+    """See `AgentMemory`; made by `wmem.aopen`."""
+
+    __slots__ = ()
+
+    def scope(self, *names: str, policy: Policy | None = None) -> AsyncScope:
+        """See `AgentMemory.scope`; it asks nothing of the store, so it is not awaited."""
+        return AsyncScope(self._opened.handle(names, policy), self._opened.colours)
+
+    @property
+    def working(self) -> AsyncScope:
+        """See `AgentMemory.working`."""
+        return self.scope()
+
+    async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
+        """See `AgentMemory.changes`."""
+        return await arun(self._opened.changes(after), self._opened.colours.aio)
+
+    def sync(self) -> AgentMemory:
+        """The same memory for threads; closing either closes both."""
+        return AgentMemory(self._opened)
+
+    async def close(self) -> None:
+        """See `AgentMemory.close`."""
+        if self._opened.close():
+            import asyncio
+
+            # The last hold waits for its threads and for the file.
+            await asyncio.to_thread(self._opened.store.close)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def open(  # noqa: A001  # `wmem.open` reads well
+    url: str,
+    *,
+    agent_id: str,
+    policy: Policy | None = None,
+    counter: Counter | None = None,
+    clock: Callable[[], float] | None = None,
+) -> AgentMemory:
+    """Open an agent's memory.
+
+    Args:
+        url: ``memory://`` (private), ``memory://name`` (shared in the process) or
+            ``disk:///dir`` (extra ``disk``).
+        agent_id: Whose memory; other agents' scopes cannot be reached through it.
+        policy: For scopes that are created without one; by default `Policy.session`.
+        counter: Counts tokens; by default tiktoken's o200k where it is at hand offline,
+            else an estimate.
+        clock: UTC epoch seconds.
+
+    Raises:
+        InvalidInputError: An unknown URL, or an id that is blank or holds control characters.
+        MissingExtraError: The backend's driver is not installed.
+        StoreError: The store cannot be opened.
+    """
+    return AgentMemory(_settled(url, agent_id, policy, counter, clock))
+
+
+async def aopen(
+    url: str,
+    *,
+    agent_id: str,
+    policy: Policy | None = None,
+    counter: Counter | None = None,
+    clock: Callable[[], float] | None = None,
+) -> AsyncAgentMemory:
+    """Open an agent's memory for coroutines; see `open`."""
+    import asyncio
+
+    return AsyncAgentMemory(await asyncio.to_thread(_settled, url, agent_id, policy, counter, clock))

@@ -1,0 +1,334 @@
+"""One engine per store and process: its replicas, and the flows that move them.
+
+Each flow catches up, decides, appends and applies; nothing waits between append
+and apply. A refused or lost append is repeated under the same record id.
+"""
+
+import logging
+import random
+import threading
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOutcomeError
+from wmem.flow import Flow, ask
+from wmem.journal.codec import Codec
+from wmem.journal.port import Appended, Journal, new_record_id
+from wmem.model.change import Change, Event, ItemPut
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.replica import Replica
+from wmem.state import State
+
+__all__ = ["Callback", "Decide", "Engine", "Listener", "Pause", "Written"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log = logging.getLogger("wmem.engine")
+
+RETRY_S = 5.0  # for how long a write meets others before it raises ConflictError
+BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
+COMPACT_MIN_BYTES = 64 * 1024
+COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
+REPLICA_BYTES = 256 * 1024 * 1024
+
+Listener = Callable[[Event], None]
+Decide = Callable[[State], tuple[Sequence[Change], R]]
+
+
+class Pause(Protocol):
+    """The port that waits."""
+
+    def sleep(self, seconds: float, /) -> None:
+        """Wait without holding anything."""
+        ...
+
+
+class Callback(Protocol):
+    """The port that runs a user's function, which may be a coroutine function when async."""
+
+    def call(self, function: Callable[[], Any], /) -> Any:
+        """The function's result."""
+        ...
+
+
+class Written(NamedTuple):
+    """What a committed record left behind."""
+
+    cursor: Cursor
+    birth: Birth
+
+
+class Engine(Generic[P]):
+    """The replicas of one store and the flows over them, for both colours.
+
+    Args:
+        codec: How changes become the journal's payloads.
+        replica_bytes: Memory the replicas may take together; the least recently used leave.
+    """
+
+    def __init__(self, codec: Codec[P], *, replica_bytes: int = REPLICA_BYTES) -> None:
+        self.codec = codec
+        self._replica_bytes = replica_bytes
+        self._replicas: OrderedDict[Path, Replica[P]] = OrderedDict()
+        self._lock = threading.Lock()
+        self._listeners: list[tuple[str, Listener]] = []
+        self._outbox: deque[Event] = deque()
+        self._draining = threading.Lock()
+        self._writes = 0
+
+    def forked(self) -> None:
+        """Start over in a child process: locks and replicas belong to the parent."""
+        self._replicas = OrderedDict()
+        self._lock = threading.Lock()
+        self._outbox = deque()
+        self._draining = threading.Lock()
+
+    # -- replicas
+
+    def replica(self, path: Path) -> Replica[P]:
+        """This process's copy of a scope; an unknown one stands at the origin."""
+        replica = self._replicas.get(path)
+        if replica is None:
+            with self._lock:
+                replica = self._replicas.setdefault(path, Replica(path, self.codec, self._emit))
+        return replica
+
+    def _shed(self) -> None:
+        """Let the least recently used replicas go while all together are too large."""
+        with self._lock:
+            total = sum(replica.state.bytes for replica in self._replicas.values())
+            for path in list(self._replicas):
+                if total <= self._replica_bytes or len(self._replicas) == 1:
+                    return
+                replica = self._replicas[path]
+                if replica.touches:
+                    continue  # they go with its next append
+                total -= replica.state.bytes
+                del self._replicas[path]
+
+    def forget(self, prefix: Path) -> None:
+        """Let the replicas at and below a path go: it was deleted."""
+        with self._lock:
+            for path in [path for path in self._replicas if path[: len(prefix)] == prefix]:
+                del self._replicas[path]
+
+    def caught_up(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
+        """The replicas of `paths` (one root), as of one instant not before this call."""
+        while True:
+            replicas = [self._replicas.get(path) or self.replica(path) for path in paths]
+            asked = {replica.path: replica.cursor for replica in replicas}
+            tails = yield from ask(Journal.read, asked)
+            adopted = True
+            for replica in replicas:
+                # Every tail is offered: what one replica refuses, the others can use.
+                adopted = replica.adopt(asked[replica.path], tails[replica.path]) and adopted
+            if self._outbox:
+                self.deliver()
+            if adopted:
+                return replicas
+
+    # -- writing
+
+    def post(
+        self, path: Path, birth: Birth, changes: Sequence[Change], *, now: float, record_id: int | None = None
+    ) -> Flow[Written | None]:
+        """Append without a condition but that the scope still lives; no conflict, ever.
+
+        Returns:
+            None when that life of the scope is over; nothing was changed then.
+        """
+        record_id = new_record_id() if record_id is None else record_id
+        replica = self.replica(path)
+        with replica.lock:
+            touches = replica.take_touches()
+        full = (*touches, *changes)
+        payload = self.codec.write_record(full, path, record_id)
+        deadline = time.monotonic() + RETRY_S
+        try:
+            while True:
+                try:
+                    reply: Appended[P] = yield from ask(
+                        Journal.append, path, record_id, payload, birth, keep_of(changes, now)
+                    )
+                except UnknownOutcomeError:
+                    if time.monotonic() > deadline:
+                        touches = ()  # perhaps counted: twice would be worse than once less
+                        raise
+                    yield from ask(Pause.sleep, BACKOFF_MIN_S)
+                    (replica,) = yield from self.caught_up([path])
+                    if record_id in replica.state.applied:
+                        touches = ()
+                        return Written(replica.cursor, birth)
+                    continue
+                break
+            if reply.cursor is None:
+                return None
+            touches = ()
+        finally:
+            if touches:
+                with replica.lock:
+                    replica.return_touches(touches)
+        yield from self._landed(replica, reply, record_id, full, now)
+        assert reply.birth is not None  # what was appended to exists
+        return Written(reply.cursor, reply.birth)
+
+    def commit(
+        self, path: Path, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
+    ) -> Flow[tuple[R, Birth | None]]:
+        """Decide on the state as it is and append what was decided only if it still is.
+
+        Args:
+            decide: From the state, the changes and the result; pure, may run several times.
+            opening: What the first record of a scope begins with.
+            birth: The life the caller means; None for whichever there is.
+
+        Returns:
+            The result, and the scope's life (None: there is no such scope).
+
+        Raises:
+            _OtherLife: The scope is not in the life the caller means.
+            ConflictError: Others kept writing first for `RETRY_S` seconds.
+        """
+        record_id = new_record_id()
+        deadline = time.monotonic() + RETRY_S
+        tries = 0
+        while True:
+            (replica,) = yield from self.caught_up([path])
+            with replica.lock:
+                state, expected, met = replica.state, replica.cursor, replica.birth
+                if tries and record_id in state.applied:
+                    return result, met  # an earlier try arrived although its reply did not
+                if birth is not None and met != birth:
+                    raise OtherLife(path)
+                changes, result = decide(state)
+                if not changes:
+                    return result, met
+                touches = replica.take_touches() if met is not None else ()
+            full = (*(opening if met is None else ()), *touches, *changes)
+            payload = self.codec.write_record(full, path, record_id)
+            tries += 1
+            reply: Appended[P] | None = None
+            try:
+                reply = yield from ask(Journal.append, path, record_id, payload, expected, keep_of(full, now))
+            except UnknownOutcomeError:
+                if time.monotonic() > deadline:
+                    raise
+                touches = ()  # counted twice would be worse than once less
+            finally:
+                if touches and (reply is None or reply.cursor is None):
+                    with replica.lock:
+                        replica.return_touches(touches)
+            if reply is not None and reply.cursor is not None:
+                yield from self._landed(replica, reply, record_id, full, now)
+                return result, reply.birth
+            if reply is not None and reply.missed is not None:
+                replica.adopt(expected, reply.missed)
+            if time.monotonic() > deadline:
+                msg = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries); nothing was changed"
+                raise ConflictError(msg)
+            yield from ask(Pause.sleep, backoff(tries))
+
+    def _landed(
+        self, replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change], now: float
+    ) -> Flow[None]:
+        replica.adopt_own(reply, record_id, changes)
+        if self._outbox:
+            self.deliver()
+        if reply.tail_bytes >= COMPACT_MIN_BYTES and reply.tail_bytes >= replica.snapshot_bytes:
+            yield from self.compact(replica, now)
+        self._writes += 1
+        if self._writes % 256 == 0:
+            self._shed()
+
+    def compact(self, replica: Replica[P], now: float, *, limit: int = COMPACT_INLINE_BYTES) -> Flow[bool]:
+        """Put a checkpoint in place of the records a replica has applied.
+
+        Nothing is compacted that holds damage: the damaged record would be lost with it.
+        """
+        with replica.lock:
+            upto, state = replica.cursor, replica.state
+            if replica.compacting or replica.damage or upto == ORIGIN or state.bytes > limit:
+                return False
+            replica.compacting = True
+            kept = state.checkpoint()
+        try:
+            payload = self.codec.write_checkpoint(kept, replica.path, upto)
+            keep_s = keep_of([ItemPut(row) for row in kept.rows], now)
+            done = yield from ask(Journal.compact, replica.path, upto, payload, keep_s)
+        except StoreError as exc:
+            # The write that led here is stored; a later one compacts.
+            _log.warning("scope %r was not compacted: %s", replica.path, exc)
+            return False
+        finally:
+            replica.compacting = False
+        if done:
+            replica.snapshot_bytes = self.codec.size(payload)
+        return done
+
+    # -- events
+
+    def listen(self, root: str, listener: Listener) -> Callable[[], None]:
+        """Hand every change below `root` to a listener from now on; returns how to stop."""
+        if not callable(listener):
+            msg = f"a listener must be callable, not {type(listener).__name__!r}"
+            raise InvalidInputError(msg)
+        entry = (root, listener)
+        self._listeners.append(entry)
+
+        def stop() -> None:
+            if entry in self._listeners:
+                self._listeners.remove(entry)
+
+        return stop
+
+    def _emit(self, event: Event) -> None:
+        if self._listeners:
+            self._outbox.append(event)
+
+    def deliver(self) -> None:
+        """Hand out what is in the outbox, in order, one caller at a time."""
+        while self._outbox and self._draining.acquire(blocking=False):
+            try:
+                while self._outbox:
+                    event = self._outbox.popleft()
+                    for root, listener in tuple(self._listeners):
+                        if event.path[0] == root:
+                            _tell(listener, event)
+            finally:
+                self._draining.release()
+
+
+class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never seen outside
+    """The scope was disposed, and perhaps began anew, since a handle met it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def _tell(listener: Listener, event: Event) -> None:
+    try:
+        listener(event)
+    except Exception:  # a user's function: whatever it raises must break nothing
+        _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)
+
+
+def backoff(tries: int) -> float:
+    """Seconds to wait before the next try: full jitter below a ceiling that doubles to 20 ms."""
+    return random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2**tries))  # noqa: S311  # spreads load, hides nothing
+
+
+def keep_of(changes: Iterable[Change], now: float) -> float | None:
+    """For how many seconds from now a record must be kept: its longest-living item decides."""
+    longest = 0.0
+    for change in changes:
+        if type(change) is ItemPut:
+            if change.row.expires_at is None:
+                return None
+            longest = max(longest, change.row.expires_at - now)
+    return longest
+
+

@@ -1,0 +1,1 @@
+"""Journals: the port, the codec and one file for each backend."""

@@ -1,0 +1,204 @@
+"""Records and checkpoints as a journal keeps them: as they are, or as framed JSON.
+
+A framed payload is one line of format, version and checksum, one line of JSON, and
+the items' own JSON behind it, untouched. The checksum covers path and place too: a
+record that was moved is as foreign as one that was damaged.
+"""
+
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, TypeVar
+
+from wmem.errors import CorruptionError, StoreError
+from wmem.model.change import CHANGES, Change, ItemPut, ScopeMerged
+from wmem.model.history import Cursor, Path
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
+from wmem.state import Checkpoint, Decision
+
+__all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
+
+P = TypeVar("P")
+
+FORMAT_VERSION = 1
+_MAGIC = b"wmem"
+_BY_NAME = {kind.__name__: kind for kind in CHANGES}
+_ROW_FIELDS = frozenset(Row._fields)
+
+
+class Codec(Protocol[P]):
+    """How changes become payloads of a journal and back; pure, for any thread."""
+
+    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> P:
+        """One record; its payload is bound to its path and id."""
+        ...
+
+    def read_record(self, payload: P, path: Path, record_id: int, /) -> tuple[Change, ...]:
+        """The changes of a record.
+
+        Raises:
+            CorruptionError: The payload is damaged or belongs elsewhere.
+            StoreError: It was written by a newer version.
+        """
+        ...
+
+    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> P:
+        """A state at rest; its payload is bound to its path and cursor."""
+        ...
+
+    def read_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
+        """See `read_record`."""
+        ...
+
+    def size(self, payload: P, /) -> int:
+        """How many bytes a payload takes."""
+        ...
+
+
+class IdentityCodec:
+    """For process memory: changes are immutable, so they are kept as they are."""
+
+    def write_record(self, changes: Sequence[Change], _path: Path, _record_id: int, /) -> object:
+        return tuple(changes)
+
+    def read_record(self, payload: object, _path: Path, _record_id: int, /) -> tuple[Change, ...]:
+        assert isinstance(payload, tuple)  # the journal hands back what `write_record` made
+        return payload
+
+    def write_checkpoint(self, kept: Checkpoint, _path: Path, _upto: Cursor, /) -> object:
+        return kept
+
+    def read_checkpoint(self, payload: object, _path: Path, _base: Cursor, /) -> Checkpoint:
+        assert isinstance(payload, Checkpoint)  # see `read_record`
+        return payload
+
+    def size(self, payload: object, /) -> int:
+        if isinstance(payload, Checkpoint):
+            return sum(row.size for row in payload.rows) + 64
+        assert isinstance(payload, tuple)  # see `read_record`
+        total = 64
+        for change in payload:
+            total += change.row.size if type(change) is ItemPut else 64
+        return total
+
+
+class JsonCodec:
+    """Framed JSON, readable with a pager."""
+
+    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+        blobs: list[bytes] = []
+        told = [_told(change, blobs) for change in changes]
+        return _framed(told, blobs, _seal(path, record_id))
+
+    def read_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
+        told, body = _unframed(payload, _seal(path, record_id), path)
+        try:
+            return tuple(_changes(told, body))
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            raise _damaged(path, f"a record reads as no change: {exc}") from exc
+
+    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+        blobs: list[bytes] = []
+        told = kept._asdict()
+        told["rows"] = [_told_row(row, blobs) for row in kept.rows]
+        return _framed(told, blobs, _seal(path, upto.chain))
+
+    def read_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
+        told, body = _unframed(payload, _seal(path, base.chain), path)
+        try:
+            place = 0
+            rows = []
+            for each in told["rows"]:
+                row, place = _read_row(each, body, place)
+                rows.append(row)
+            return Checkpoint(
+                rows=tuple(rows),
+                policy=told["policy"],
+                disposed=told["disposed"],
+                applied=tuple(told["applied"]),
+                merged=tuple((tuple(source), Cursor(*cursor)) for source, cursor in told["merged"]),
+                decisions=tuple(Decision(*each) for each in told["decisions"]),
+                erased=tuple(told["erased"]),
+            )
+        except (KeyError, TypeError, ValueError, IndexError) as exc:
+            raise _damaged(path, f"a checkpoint reads as no state: {exc}") from exc
+
+    def size(self, payload: bytes, /) -> int:
+        return len(payload)
+
+
+def _seal(path: Path, place: int) -> int:
+    return zlib.crc32(dump_json([*path, place]))
+
+
+def _framed(told: object, blobs: Iterable[bytes], seal: int) -> bytes:
+    body = b"".join((dump_json(told), b"\n", *blobs))
+    return b"%s %d %08x\n%s" % (_MAGIC, FORMAT_VERSION, zlib.crc32(body, seal), body)
+
+
+def _unframed(payload: bytes, seal: int, path: Path) -> tuple[Any, bytes]:
+    head, _, body = payload.partition(b"\n")
+    try:
+        magic, version, check = head.split(b" ")
+        known, newest = magic == _MAGIC, int(version)
+        intact = known and int(check, 16) == zlib.crc32(body, seal)
+    except ValueError as exc:
+        raise _damaged(path, "a foreign payload") from exc
+    if known and newest > FORMAT_VERSION:
+        msg = f"{path!r} was written in format {newest}; this version of wmem reads up to {FORMAT_VERSION}: upgrade it"
+        raise StoreError(msg)
+    if not intact:
+        raise _damaged(path, "a payload whose checksum does not match")
+    told, _, rest = body.partition(b"\n")
+    return load_json(told), rest
+
+
+def _damaged(path: Path, what: str) -> CorruptionError:
+    return CorruptionError(f"scope {path!r} holds {what}; it was left where it is")
+
+
+def _told(change: Change, blobs: list[bytes]) -> dict[str, Any]:
+    if isinstance(change, ItemPut):
+        return {"change": "ItemPut", **_told_row(change.row, blobs)}
+    return {"change": type(change).__name__, **change._asdict()}
+
+
+def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
+    defaults = Row._field_defaults
+    told = {name: value for name, value in zip(Row._fields, row, strict=True) if defaults.get(name, ...) != value}
+    blobs.append(row.content)
+    told["content"] = len(row.content)
+    if row.rest is not None:
+        blobs.append(row.rest)
+        told["rest"] = len(row.rest)
+    return told
+
+
+def _read_row(told: dict[str, Any], body: bytes, place: int) -> tuple[Row, int]:
+    fields = {name: value for name, value in told.items() if name in _ROW_FIELDS}
+    for name in ("content", "rest"):
+        if name in fields:
+            end = place + fields[name]
+            fields[name] = body[place:end]
+            place = end
+    for name in ("tags", "calls"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    return Row(**fields), place
+
+
+def _changes(told: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
+    place = 0
+    for each in told:
+        name = each.pop("change")
+        kind = _BY_NAME[name]
+        if kind is ItemPut:
+            row, place = _read_row(each, body, place)
+            yield ItemPut(row)
+        elif kind is ScopeMerged:
+            yield ScopeMerged(
+                source=tuple(each["source"]), cursor=Cursor(*each["cursor"]), count=each["count"], at=each["at"]
+            )
+        else:
+            made = kind(**each)
+            yield made._replace(ids=tuple(each["ids"])) if "ids" in each else made  # type: ignore[union-attr]  # only Erased

@@ -1,0 +1,347 @@
+"""Journals in a directory, by diskcache, for any number of processes on one machine.
+
+Only bytes are stored, under text keys, in one SQLite file: nothing is ever
+unpickled and no file name is taken from a row. Network file systems do not keep
+SQLite's locks: the directory must be local.
+"""
+
+import json
+import os
+import sqlite3
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import diskcache
+
+from wmem.errors import ConflictError, CorruptionError, StoreError
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after, new_salt
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+
+__all__ = ["DiskJournal", "SafeDisk"]
+
+_FORMAT = b"1"
+_MARK = "wmem-format"
+_SHARDS = 64
+_TRIES = 3  # optimistic reads before a reader takes the lock
+_META = struct.Struct(">QQQQQQ")
+_CHECK = struct.Struct(">I")
+_RECORD = struct.Struct(">QQ")
+
+
+class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
+    """Bytes under text keys inside the database, and nothing else, whoever wrote the row."""
+
+    def put(self, key: object) -> tuple[str, bool]:
+        if type(key) is not str:
+            msg = f"keys are text, not {type(key).__name__!r}"
+            raise TypeError(msg)
+        return key, True
+
+    def get(self, key: object, raw: object) -> str:
+        if not raw or type(key) is not str:
+            msg = "a foreign key row"
+            raise ValueError(msg)
+        return key
+
+    def store(self, value: object, read: bool, key: object = None) -> Any:  # noqa: FBT001  # diskcache's signature
+        if read or type(value) is not bytes:
+            msg = f"values are bytes, not {type(value).__name__!r}"
+            raise TypeError(msg)
+        return super().store(value, read=False, key=key)
+
+    def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> bytes:  # noqa: FBT001  # see `store`
+        if mode != 1 or filename is not None or read or type(value) is not bytes:
+            msg = "a foreign value row"
+            raise ValueError(msg)
+        return value
+
+    def remove(self, _file_path: str) -> None:
+        """Values never live in files, so no row can make one disappear."""
+
+
+class _Meta(NamedTuple):
+    """What is known of a journal without reading its records."""
+
+    head: Cursor
+    base: Cursor
+    birth: Birth
+    tail_bytes: int
+
+    def packed(self, name: str) -> bytes:
+        fields = _META.pack(*self.head, *self.base, self.birth.chain, self.tail_bytes)
+        return fields + _CHECK.pack(zlib.crc32(fields, zlib.crc32(name.encode())))
+
+    @classmethod
+    def unpacked(cls, stored: bytes, name: str) -> "_Meta":
+        version, chain, base, base_chain, birth, tail_bytes = _META.unpack_from(stored)
+        if _CHECK.unpack_from(stored, _META.size)[0] != zlib.crc32(stored[: _META.size], zlib.crc32(name.encode())):
+            msg = "checksum"
+            raise ValueError(msg)
+        return cls(Cursor(version, chain), Cursor(base, base_chain), Birth(birth), tail_bytes)
+
+
+class DiskJournal:
+    """A `Journal` of bytes in `directory`.
+
+    Args:
+        directory: Made with mode 0700 when missing.
+        wait_s: Seconds a call waits for another process's write before it raises `ConflictError`.
+
+    Raises:
+        StoreError: The directory cannot be made or opened.
+        CorruptionError: What is there is no store, or damaged.
+    """
+
+    def __init__(self, directory: str, *, wait_s: float = 5.0) -> None:
+        self._directory = directory
+        self._wait_s = wait_s
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            if not os.listdir(directory):
+                os.chmod(directory, 0o700)
+        except OSError as exc:
+            msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
+            raise StoreError(msg) from exc
+        with self._translated():
+            self._cache = diskcache.Cache(
+                directory,
+                timeout=wait_s,
+                disk=SafeDisk,
+                disk_min_file_size=2**40,
+                eviction_policy="none",
+                cull_limit=0,
+                size_limit=2**62,
+                sqlite_secure_delete=1,
+            )
+            self._cache.add(_MARK, _FORMAT, retry=True)
+            found = self._cache.get(_MARK, retry=True)
+        if found != _FORMAT:
+            self._cache.close()
+            msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
+            raise StoreError(msg)
+
+    def close(self) -> None:
+        """Close the connections of all threads that ended, and this thread's."""
+        self._cache.close()
+
+    # -- the port
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        names = {path: _name(path) for path in after}
+        with self._translated():
+            for _ in range(_TRIES):
+                seen = {path: self._meta(name) for path, name in names.items()}
+                tails = self._tails(after, names, seen)
+                # One instant: a path without news stood still the whole time; with news on one of
+                # several, nothing may have moved while the rows were read one by one.
+                if tails is not None and (
+                    len(names) == 1
+                    or all(tails[path].head == cursor for path, cursor in after.items())
+                    or all(self._meta(name) == seen[path] for path, name in names.items())
+                ):
+                    return tails
+            with self._cache.transact(retry=False):
+                seen = {path: self._meta(name) for path, name in names.items()}
+                settled = self._tails(after, names, seen)
+        assert settled is not None  # nothing can move inside a transaction
+        return settled
+
+    def append(
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
+    ) -> Appended[bytes]:
+        name = _name(path)
+        with self._translated(), self._cache.transact(retry=False):
+            meta = self._meta(name)
+            head = meta.head if meta else ORIGIN
+            if isinstance(expected, Cursor):
+                refused = expected != head
+            else:
+                refused = expected is not None and (meta is None or meta.birth != expected)
+            if refused:
+                missed = None
+                if isinstance(expected, Cursor) and head.version - expected.version <= MISSED_MAX:
+                    found = self._tails({path: expected}, {path: name}, {path: meta})
+                    missed = found[path] if found and found[path].snapshot is None else None
+                return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.birth if meta else None)
+            if meta is None:
+                cursor = Cursor(1, chain_after(new_salt(), record_id))
+                meta = _Meta(ORIGIN, ORIGIN, Birth(cursor.chain), 0)
+                self._register(path)
+            else:
+                cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
+            meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
+            self._cache.set(f"m{name}", meta.packed(name))
+            self._cache.add(_row(name, meta.birth, cursor.version), _RECORD.pack(record_id, cursor.chain) + record)
+        return Appended(cursor, head, None, meta.tail_bytes, meta.birth)
+
+    def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
+        name = _name(path)
+        with self._translated(), self._cache.transact(retry=False):
+            meta = self._meta(name)
+            if meta is None or upto.version <= meta.base.version or not self._holds(name, meta, upto):
+                return False
+            gone = 0
+            for version in range(meta.base.version + 1, upto.version + 1):
+                row = _row(name, meta.birth, version)
+                stored = self._get(row)
+                gone += max(0, len(stored or b"") - _RECORD.size)
+                self._cache.delete(row)
+            self._cache.set(f"s{name}", snapshot)
+            self._cache.set(f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name))
+        return True
+
+    def delete(self, path: Path, /) -> None:
+        with self._translated(), self._cache.transact(retry=False):
+            for each in self._registered(path):
+                name = _name(each)
+                try:
+                    meta = self._meta(name)
+                except CorruptionError:
+                    meta = None  # its records can no longer be found by name
+                if meta is not None:
+                    for version in range(meta.base.version + 1, meta.head.version + 1):
+                        self._cache.delete(_row(name, meta.birth, version))
+                self._cache.delete(f"s{name}")
+                self._cache.delete(f"m{name}")
+                shard = _shard(each)
+                kept = [other for other in self._listed(shard) if other != each]
+                if kept:
+                    self._cache.set(shard, json.dumps(kept).encode())
+                else:
+                    self._cache.delete(shard)
+
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        with self._translated():
+            return self._registered(prefix)
+
+    # -- rows
+
+    def _get(self, row: str) -> bytes | None:
+        """The bytes of a row; b"" for one that is foreign, which no codec takes for a payload."""
+        try:
+            found: bytes | None = self._cache.get(row, retry=False)
+        except ValueError:
+            return b""
+        return found
+
+    def _meta(self, name: str) -> _Meta | None:
+        stored = self._get(f"m{name}")
+        if stored is None:
+            return None
+        try:
+            return _Meta.unpacked(stored, name)
+        except (struct.error, ValueError) as exc:
+            msg = f"the journal of scope {name} in {self._directory!r} has a damaged head; other scopes are readable"
+            raise CorruptionError(msg) from exc
+
+    def _holds(self, name: str, meta: _Meta, cursor: Cursor) -> bool:
+        if cursor in (meta.base, meta.head):
+            return True
+        if not meta.base.version < cursor.version < meta.head.version:
+            return False
+        stored = self._get(_row(name, meta.birth, cursor.version))
+        return stored is not None and len(stored) >= _RECORD.size and _RECORD.unpack_from(stored)[1] == cursor.chain
+
+    def _tails(
+        self, after: Mapping[Path, Cursor], names: Mapping[Path, str], seen: Mapping[Path, _Meta | None]
+    ) -> dict[Path, Tail[bytes]] | None:
+        """The tails as of `seen`; None when a row is gone because a compaction came in between."""
+        tails: dict[Path, Tail[bytes]] = {}
+        for path, cursor in after.items():
+            meta = seen[path]
+            if meta is None:
+                tails[path] = Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
+                continue
+            if cursor == meta.head:
+                tails[path] = Tail(True, cursor, None, (), cursor, meta.birth)
+                continue
+            name = names[path]
+            joined = self._holds(name, meta, cursor)
+            snapshot = None
+            if not joined and meta.base != ORIGIN:
+                snapshot = self._get(f"s{name}")
+                if snapshot is None:
+                    return None
+            base = cursor if joined else meta.base
+            records = list(self._records(name, meta, base.version))
+            if len(records) != meta.head.version - base.version:
+                return None
+            tails[path] = Tail(joined, base, snapshot, tuple(records), meta.head, meta.birth)
+        return tails
+
+    def _records(self, name: str, meta: _Meta, base: int) -> Iterator[Record[bytes]]:
+        for version in range(base + 1, meta.head.version + 1):
+            stored = self._get(_row(name, meta.birth, version))
+            if stored is None:
+                return
+            if len(stored) < _RECORD.size:
+                yield Record(0, b"")
+            else:
+                yield Record(_RECORD.unpack_from(stored)[0], stored[_RECORD.size :])
+
+    # -- the register of scopes: by root, in shards, so that a birth rewrites little
+
+    def _register(self, path: Path) -> None:
+        for shard, entry in ((_shard(path), list(path)), (_root_shard(path[0]), path[0])):
+            listed = json.loads(self._get(shard) or b"[]")
+            if entry not in listed:
+                self._cache.set(shard, json.dumps([*listed, entry]).encode())
+
+    def _listed(self, shard: str) -> list[Path]:
+        return [tuple(each) for each in json.loads(self._get(shard) or b"[]")]
+
+    def _registered(self, prefix: Path) -> list[Path]:
+        if prefix:
+            roots = [prefix[0]]
+        else:
+            shards = (f"R{number}" for number in range(_SHARDS))
+            roots = [root for shard in shards for root in json.loads(self._get(shard) or b"[]")]
+        return [
+            path
+            for root in roots
+            for number in range(_SHARDS)
+            for path in self._listed(f"p{json.dumps(root)}{number}")
+            if path[: len(prefix)] == prefix
+        ]
+
+    # -- failures
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except diskcache.Timeout as exc:
+            msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
+            raise ConflictError(msg) from exc
+        except sqlite3.DatabaseError as exc:
+            text = str(exc)
+            if "malformed" in text or "not a database" in text:
+                msg = f"the store in {self._directory!r} is damaged: {text}"
+                raise CorruptionError(msg) from exc
+            msg = f"the store in {self._directory!r} failed, nothing was changed: {text}"
+            raise StoreError(msg) from exc
+        except OSError as exc:
+            msg = f"the store in {self._directory!r} failed, nothing was changed: {exc}"
+            raise StoreError(msg) from exc
+
+
+@lru_cache(4096)
+def _name(path: Path) -> str:
+    """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
+    return json.dumps(path, separators=(",", ":"))
+
+
+def _row(name: str, birth: Birth, version: int) -> str:
+    return f"r{name}{birth.chain:x}.{version:x}"
+
+
+def _shard(path: Path) -> str:
+    return f"p{json.dumps(path[0])}{zlib.crc32(_name(path).encode()) % _SHARDS}"
+
+
+def _root_shard(root: str) -> str:
+    return f"R{zlib.crc32(json.dumps(root).encode()) % _SHARDS}"

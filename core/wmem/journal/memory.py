@@ -1,0 +1,118 @@
+"""Journals in the memory of this process."""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeVar
+
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after, new_salt
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+
+__all__ = ["MemoryJournal"]
+
+P = TypeVar("P")
+
+
+class _Log(Generic[P]):
+    """One journal; `cursors[n]` is the head after `records[n]`."""
+
+    __slots__ = ("base", "birth", "bytes", "cursors", "records", "snapshot")
+
+    def __init__(self) -> None:
+        self.base = ORIGIN
+        self.birth = Birth(0)
+        self.snapshot: P | None = None
+        self.records: list[Record[P]] = []
+        self.cursors: list[Cursor] = []
+        self.bytes = 0
+
+    @property
+    def head(self) -> Cursor:
+        return self.cursors[-1] if self.cursors else self.base
+
+    def holds(self, cursor: Cursor) -> bool:
+        place = cursor.version - self.base.version
+        if place == 0:
+            return cursor == self.base
+        return 0 < place <= len(self.cursors) and self.cursors[place - 1] == cursor
+
+    def tail(self, after: Cursor) -> Tail[P]:
+        if self.holds(after):
+            records = tuple(self.records[after.version - self.base.version :])
+            return Tail(True, after, None, records, self.head, self.birth)
+        return Tail(False, self.base, self.snapshot, tuple(self.records), self.head, self.birth)
+
+
+_NOTHING: Tail[object] = Tail(True, ORIGIN, None, (), ORIGIN, None)
+_GONE: Tail[object] = Tail(False, ORIGIN, None, (), ORIGIN, None)
+
+
+class MemoryJournal(Generic[P]):
+    """A `Journal` in process memory, for one engine or for all that share a name.
+
+    Args:
+        size: Bytes a payload takes.
+    """
+
+    def __init__(self, size: Callable[[P], int]) -> None:
+        self._size = size
+        self._logs: dict[Path, _Log[P]] = {}
+        self._lock = threading.Lock()
+
+    def forked(self) -> None:
+        """Take a lock of its own in a child process: the parent's may be held for ever there."""
+        self._lock = threading.Lock()
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
+        with self._lock:
+            return {path: self._tail(path, cursor) for path, cursor in after.items()}
+
+    def _tail(self, path: Path, after: Cursor) -> Tail[P]:
+        log = self._logs.get(path)
+        if log is None:
+            return _NOTHING if after == ORIGIN else _GONE  # type: ignore[return-value]  # empty: of any payload
+        return log.tail(after)
+
+    def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, _keep_s: float | None, /
+    ) -> Appended[P]:
+        size = self._size(record)
+        with self._lock:
+            log = self._logs.get(path)
+            head = ORIGIN if log is None else log.head
+            if isinstance(expected, Cursor) and expected != head:
+                missed = self._tail(path, expected)
+                if len(missed.records) > MISSED_MAX or missed.snapshot is not None:
+                    missed = None  # type: ignore[assignment]  # too much to bring along
+                return Appended(None, head, missed, 0 if log is None else log.bytes, None if log is None else log.birth)
+            if isinstance(expected, Birth) and (log is None or log.birth != expected):
+                return Appended(None, head, None, 0 if log is None else log.bytes, None if log is None else log.birth)
+            if log is None:
+                log = self._logs[path] = _Log()
+                cursor = Cursor(1, chain_after(new_salt(), record_id))
+                log.birth = Birth(cursor.chain)
+            else:
+                cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
+            log.records.append(Record(record_id, record))
+            log.cursors.append(cursor)
+            log.bytes += size
+            return Appended(cursor, head, None, log.bytes, log.birth)
+
+    def compact(self, path: Path, upto: Cursor, snapshot: P, _keep_s: float | None, /) -> bool:
+        with self._lock:
+            log = self._logs.get(path)
+            if log is None or upto.version <= log.base.version or not log.holds(upto):
+                return False
+            gone = upto.version - log.base.version
+            log.bytes -= sum(self._size(record.payload) for record in log.records[:gone])
+            del log.records[:gone], log.cursors[:gone]
+            log.base, log.snapshot = upto, snapshot
+            return True
+
+    def delete(self, path: Path, /) -> None:
+        with self._lock:
+            for each in [each for each in self._logs if each[: len(path)] == path]:
+                del self._logs[each]
+
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        with self._lock:
+            return [each for each in self._logs if each[: len(prefix)] == prefix]

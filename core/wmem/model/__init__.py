@@ -1,0 +1,1 @@
+"""The values that cross wmem's boundary, and the rows and changes inside it."""

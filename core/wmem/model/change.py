@@ -1,0 +1,170 @@
+"""What can happen to a scope: changes state outcomes, never rules.
+
+Changes are what a journal keeps, what subscribers receive and what another process
+catches up on. The fold only upserts by id, removes and adds counts, so that
+processes of different versions agree.
+"""
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from wmem.model.history import Cursor, Path
+from wmem.model.row import Row
+
+__all__ = [
+    "CHANGES",
+    "Change",
+    "Cleared",
+    "Erased",
+    "Event",
+    "ItemEvicted",
+    "ItemExpired",
+    "ItemPromoted",
+    "ItemPut",
+    "ItemRemoved",
+    "ItemTouched",
+    "PolicyChanged",
+    "Resynced",
+    "ScopeDisposed",
+    "ScopeMerged",
+    "ScopeOpened",
+]
+
+
+class ItemPut(NamedTuple):
+    """An item is there from now on, new or in place of the one with its id."""
+
+    row: Row
+
+
+class ItemRemoved(NamedTuple):
+    """An item is gone."""
+
+    id: str
+
+
+class ItemTouched(NamedTuple):
+    """An item was fetched `count` more times, last at `at` (UTC epoch seconds)."""
+
+    id: str
+    count: int
+    at: float
+
+
+class ItemExpired(NamedTuple):
+    """Cleanup took an item whose time was over."""
+
+    id: str
+
+
+class ItemPromoted(NamedTuple):
+    """An item was copied to long-term memory under the id `to`."""
+
+    id: str
+    to: str
+    at: float
+
+
+class ItemEvicted(NamedTuple):
+    """An item made room, by `rule`; the numbers that decided are in `parts`."""
+
+    id: str
+    rule: str
+    tokens: int
+    at: float
+    parts: Mapping[str, float]
+
+
+class Erased(NamedTuple):
+    """Items are gone and their ids remain as tombstones without content."""
+
+    ids: tuple[str, ...]
+
+
+class ScopeOpened(NamedTuple):
+    """The first record of a scope; `policy` is its JSON."""
+
+    policy: str
+    at: float
+
+
+class ScopeDisposed(NamedTuple):
+    """The last record of a scope; `entries` were cleared with it."""
+
+    entries: int
+    at: float
+
+
+class Cleared(NamedTuple):
+    """A facet (entries, items, messages) or all of them was emptied of `count` items."""
+
+    facet: str
+    count: int
+    at: float
+
+
+class PolicyChanged(NamedTuple):
+    """The scope follows another policy (its JSON) from now on."""
+
+    policy: str
+    at: float
+
+
+class ScopeMerged(NamedTuple):
+    """What `source` held at `cursor` has been merged into this scope."""
+
+    source: Path
+    cursor: Cursor
+    count: int
+    at: float
+
+
+Change: TypeAlias = (
+    ItemPut
+    | ItemRemoved
+    | ItemTouched
+    | ItemExpired
+    | ItemPromoted
+    | ItemEvicted
+    | Erased
+    | ScopeOpened
+    | ScopeDisposed
+    | Cleared
+    | PolicyChanged
+    | ScopeMerged
+)
+
+CHANGES: tuple[type[Change], ...] = (
+    ItemPut,
+    ItemRemoved,
+    ItemTouched,
+    ItemExpired,
+    ItemPromoted,
+    ItemEvicted,
+    Erased,
+    ScopeOpened,
+    ScopeDisposed,
+    Cleared,
+    PolicyChanged,
+    ScopeMerged,
+)
+
+
+class Resynced(NamedTuple):
+    """The reader jumped over a snapshot: what changed in between was not seen one by one."""
+
+
+class Event(NamedTuple):
+    """One change as a listener sees it, at most once per process.
+
+    Attributes:
+        path: The scope.
+        cursor: A cursor from which the change is no longer news.
+        change: What happened; `Resynced` when a part of the history was jumped over.
+        updated: Whether a put took the place of an item that was there.
+    """
+
+    path: Path
+    cursor: Cursor
+    change: Change | Resynced
+    updated: bool = False

@@ -1,0 +1,50 @@
+"""What a name, a key or a path may be."""
+
+import unicodedata
+from collections.abc import Iterable
+
+from wmem.errors import InvalidInputError
+from wmem.model.history import Path
+
+__all__ = ["as_tags", "checked_id", "checked_key", "checked_path"]
+
+RESERVED = "~"
+
+
+def _text(given: object, what: str) -> str:
+    if type(given) is str and given.isascii() and given.isprintable() and given.strip():
+        return given  # what nearly every name is
+    if not isinstance(given, str) or not given.strip():
+        msg = f"{what} must be text that is not blank, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    if any(unicodedata.category(char) in ("Cc", "Cs") for char in given):
+        msg = f"{what} must not hold control characters, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return str(given)
+
+
+def checked_key(given: object) -> str:
+    """A key of an entry."""
+    return _text(given, "a key")
+
+
+def checked_id(given: object) -> str:
+    """An id that the caller chose."""
+    return _text(given, "an id")
+
+
+def checked_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
+    """Segments of a scope's path; those that begin with ``~`` belong to wmem."""
+    path = tuple(_text(segment, "a scope's name") for segment in segments)
+    if not reserved and (taken := [segment for segment in path if segment.startswith(RESERVED)]):
+        msg = f"scope names that begin with {RESERVED!r} are reserved, got {taken[0]!r}"
+        raise InvalidInputError(msg)
+    return path
+
+
+def as_tags(given: Iterable[str]) -> tuple[str, ...]:
+    """Tags in the order given, each once."""
+    if isinstance(given, str) or not all(isinstance(tag, str) and tag.strip() for tag in given):
+        msg = f"tags must be a list of texts that are not blank, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return tuple(dict.fromkeys(given))

@@ -1,0 +1,193 @@
+"""The one thing that is remembered, as it crosses the boundary."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from wmem.errors import CorruptionError, InvalidInputError
+from wmem.model.message import Message
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json, load_value, type_name_of
+
+__all__ = ["ItemKind", "MemoryItem", "Priority", "Relation", "Source", "item_of", "message_of", "rest_of"]
+
+Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
+ItemKind: TypeAlias = Literal["fact", "event", "insight", "preference", "correction", "conversation"]
+Source: TypeAlias = Literal["user", "tool", "system", "model"]
+
+_CONFIDENCE = {"low": 0.25, "medium": 0.5, "high": 0.75}
+
+
+class Relation(BaseModel):
+    """A typed pointer from an item to another element."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    type: str
+    target_id: str
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+
+
+class MemoryItem(BaseModel):
+    """An entry (it has a `key`), a message (it has a `message`) or a plain item.
+
+    Instants are UTC epoch seconds. `importance` is what the user gave, or computed
+    at the instant of reading. `content` is text; for an entry the JSON of its value,
+    which `value` revives.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    id: str
+    content: str
+    key: str | None = None
+    message: Message | None = None
+    type_name: str | None = None
+    type: str = "observation"
+    kind: ItemKind = "fact"
+    dynamic_type: str | None = None
+    priority: Priority = "medium"
+    importance: float = Field(0.5, ge=0, le=1)
+    pinned: bool = False
+    confidence: float | None = Field(None, ge=0, le=1)
+    novelty: float | None = Field(None, ge=0, le=1)
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, JsonValue] = Field(default_factory=dict)
+    source: Source | None = None
+    participants: tuple[str, ...] = ()
+    causal_chain: tuple[str, ...] = ()
+    sources: tuple[Mapping[str, JsonValue], ...] = ()
+    agent_id: str | None = None
+    agent_fingerprint: str | None = None
+    task_id: str | None = None
+    thread_id: str | None = None
+    episode_id: str | None = None
+    turn_id: str | None = None
+    created_at: float
+    updated_at: float
+    last_accessed_at: float | None = None
+    access_count: int = 0
+    expires_at: float | None = None
+    step_index: int | None = None
+    tokens: int | None = None
+    relations: tuple[Relation, ...] = ()
+    parent_id: str | None = None
+    chunk_index: int | None = None
+    version: int | None = None
+    lineage_ids: tuple[str, ...] = ()
+    valid_from: float | None = None
+    valid_to: float | None = None
+    retention: str | None = None
+    redaction_status: Literal["none", "partial", "full"] = "none"
+    checksum: str | None = None
+    promoted_to: str | None = None
+    promoted_at: float | None = None
+    deleted_at: float | None = None
+    complete: bool = True
+
+    @property
+    def value(self) -> Any:
+        """An entry's value, revived; for a plain item its text, for a message the `Message`.
+
+        Raises:
+            SerializationError: It holds an object of a user's class: read it with `as_type`.
+        """
+        if self.message is not None:
+            return self.message
+        return self.content if self.key is None else load_value(self.content.encode(), key=self.key)
+
+
+_IN_ROW = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
+_OUTSIDE_ROW = frozenset(MemoryItem.model_fields) - _IN_ROW - {"content", "message", "importance"}
+
+
+def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dict[str, Any]]:
+    """Fields a caller gave, checked: the JSON of those without a column, and the columns.
+
+    Raises:
+        InvalidInputError: An unknown field, or a value the field does not accept.
+    """
+    if not fields:
+        return None, {}
+    if unknown := sorted(fields.keys() - _OUTSIDE_ROW - {"type", "tags", "importance", "pinned", "turn_id"}):
+        msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
+        raise InvalidInputError(msg)
+    given = {name: value for name, value in fields.items() if value is not None}
+    if isinstance(confidence := given.get("confidence"), str):
+        given["confidence"] = _confidence(confidence)
+    try:
+        checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
+        told = checked.model_dump(mode="json", include=_OUTSIDE_ROW & given.keys(), exclude_defaults=True)
+    except (ValidationError, ValueError, TypeError) as exc:
+        first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
+        where = ".".join(str(each) for each in first["loc"]) if first else "a field"
+        what = first["msg"] if first else str(exc)
+        msg = f"{where}: {what[:1].lower()}{what[1:]}"
+        raise InvalidInputError(msg) from exc
+    columns = {name: getattr(checked, name) for name in ("type", "tags", "importance", "pinned", "turn_id") if name in given}
+    return (dump_json(told) if told else None), columns
+
+
+def _confidence(given: str) -> float:
+    known = _CONFIDENCE.get(given.strip().lower())
+    if known is not None:
+        return known
+    try:
+        read = float(given)
+    except ValueError:
+        read = math.nan
+    if not 0 <= read <= 1:
+        msg = f"confidence must be low, medium, high or a number from 0 to 1, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return read
+
+
+def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None = None) -> MemoryItem:
+    """The item a row stands for.
+
+    Args:
+        importance: Given by the user or computed for this instant, in [0, 1].
+        unwritten: Fetches not yet in the row, the last of them `at`.
+
+    Raises:
+        CorruptionError: The row's bytes do not make an item.
+    """
+    fields = {name: getattr(row, name) for name in _IN_ROW}
+    if row.rest is not None:
+        fields |= load_json(row.rest)
+    fields["importance"] = importance
+    fields["access_count"] += unwritten
+    if at is not None:
+        fields["last_accessed_at"] = at
+    if row.role is not None:
+        fields["message"] = message_of(row)
+        fields["content"] = fields["message"].text
+    elif row.key is not None:
+        fields["content"] = row.content.decode("utf-8", "surrogatepass")
+        if fields.get("type_name") is None:
+            fields["type_name"] = type_name_of(load_json(row.content))
+    else:
+        fields["content"] = load_json(row.content)
+    try:
+        return MemoryItem.model_validate(fields)
+    except ValidationError as exc:
+        msg = f"item {row.id!r} is damaged: {exc.error_count()} fields do not read"
+        raise CorruptionError(msg) from exc
+
+
+def message_of(row: Row) -> Message:
+    """The message a row stands for."""
+    fields = load_json(row.content)
+    fields["id"], fields["turn_id"], fields["created_at"], fields["pinned"] = (
+        row.id,
+        row.turn_id,
+        row.created_at,
+        row.pinned,
+    )
+    try:
+        return Message.model_validate(fields)
+    except ValidationError as exc:
+        msg = f"message {row.id!r} is damaged: {exc.error_count()} fields do not read"
+        raise CorruptionError(msg) from exc

@@ -1,0 +1,54 @@
+"""What a scope's state holds of one item: the columns that rules, lists and packing read, and its bytes.
+
+A row never changes; a new one takes its place.
+"""
+
+from typing import NamedTuple
+
+__all__ = ["Row"]
+
+
+class Row(NamedTuple):
+    """One entry (it has a `key`), message (it has a `role`) or plain item.
+
+    `content` is the JSON of the value, the message or the text; `rest` the JSON of
+    the item's other fields, None when all are at their defaults. `importance` is
+    the one the user gave, None to compute it.
+    """
+
+    id: str
+    content: bytes
+    created_at: float
+    updated_at: float
+    key: str | None = None
+    role: str | None = None
+    type: str = "observation"
+    priority: str = "medium"
+    tags: tuple[str, ...] = ()
+    importance: float | None = None
+    length: int = 0
+    tokens: int | None = None
+    counter: str | None = None
+    pinned: bool = False
+    expires_at: float | None = None
+    deleted_at: float | None = None
+    turn_id: str | None = None
+    calls: tuple[str, ...] = ()
+    access_count: int = 0
+    last_accessed_at: float | None = None
+    promoted_to: str | None = None
+    promoted_at: float | None = None
+    rest: bytes | None = None
+
+    def expired(self, now: float) -> bool:
+        """Whether its time is over; an expired item is invisible from this instant."""
+        return self.expires_at is not None and now >= self.expires_at
+
+    def visible(self, now: float) -> bool:
+        """Whether reads may show it: neither expired nor softly deleted."""
+        return self.deleted_at is None and (self.expires_at is None or now < self.expires_at)
+
+    @property
+    def size(self) -> int:
+        """Roughly what it takes in memory, in bytes."""
+        return 420 + len(self.content) + (len(self.rest) if self.rest else 0)

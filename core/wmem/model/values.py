@@ -1,0 +1,212 @@
+"""Values of entries as JSON and back, losing nothing.
+
+JSON's own types stand for themselves. A few standard types are tagged and revive
+as themselves; objects of the user's classes are tagged and need `as_type`;
+anything else is refused. A tag is a dictionary with the key ``~wmem``: a user's
+dictionary that has this key is escaped, so no stored data is ever taken for a tag.
+"""
+
+import base64
+import dataclasses
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from typing import Any, TypeAlias
+from uuid import UUID
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from wmem.errors import CorruptionError, SerializationError
+
+__all__ = ["dump_json", "dump_value", "load_json", "load_value", "type_name_of"]
+
+_TAG = "~wmem"
+_PLAIN = frozenset({str, bool, int, type(None)})
+
+_Writer: TypeAlias = Callable[[Any], Any]
+
+_WRITERS: Mapping[type, tuple[str, _Writer]] = {
+    bytes: ("bytes", lambda value: base64.b64encode(value).decode("ascii")),
+    datetime: ("datetime", lambda value: [value.isoformat(), value.fold]),
+    date: ("date", date.isoformat),
+    time: ("time", lambda value: [value.isoformat(), value.fold]),
+    timedelta: ("timedelta", lambda value: [value.days, value.seconds, value.microseconds]),
+    Decimal: ("decimal", str),
+    UUID: ("uuid", str),
+    complex: ("complex", lambda value: [repr(value.real), repr(value.imag)]),
+    PurePosixPath: ("posixpath", str),
+    PureWindowsPath: ("windowspath", str),
+    type(PurePath()): ("path", str),
+}
+_SEQUENCES: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "bytes": lambda told: base64.b64decode(told, validate=True),
+    "datetime": lambda told: datetime.fromisoformat(told[0]).replace(fold=told[1]),
+    "date": date.fromisoformat,
+    "time": lambda told: time.fromisoformat(told[0]).replace(fold=told[1]),
+    "timedelta": lambda told: timedelta(*told),
+    "decimal": Decimal,
+    "uuid": UUID,
+    "complex": lambda told: complex(float(told[0]), float(told[1])),
+    "posixpath": PurePosixPath,
+    "windowspath": PureWindowsPath,
+    "path": PurePath,
+    "float": float,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "dict": dict,
+}
+
+
+def type_name_of(value: object) -> str:
+    """The name of a value's class: bare for builtins, with its module otherwise."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def dump_json(plain: object) -> bytes:
+    """Compact UTF-8 JSON of plain data; lone surrogates survive."""
+    try:
+        return to_json(plain)
+    except ValueError:  # a lone surrogate is no UTF-8 to pydantic's writer
+        return json.dumps(plain, separators=(",", ":")).encode("ascii")
+
+
+def load_json(stored: bytes) -> Any:
+    """Read what `dump_json` wrote."""
+    try:
+        return from_json(stored)
+    except ValueError:
+        try:
+            return json.loads(stored)
+        except ValueError as exc:
+            msg = f"stored JSON is damaged: {exc}"
+            raise CorruptionError(msg) from exc
+
+
+def dump_value(value: object, *, key: str) -> bytes:
+    """A user's value as JSON.
+
+    Raises:
+        SerializationError: Some part of it cannot be stored without loss.
+    """
+    if type(value) in _PLAIN:
+        return dump_json(value)
+    try:
+        return dump_json(_plain(value, ()))
+    except (RecursionError, ValueError) as exc:
+        msg = f"cannot store the value of {key!r}: {exc or 'it contains itself'}"
+        raise SerializationError(msg) from exc
+    except SerializationError as exc:
+        msg = f"cannot store the value of {key!r}: {exc}"
+        raise SerializationError(msg) from exc
+
+
+def _plain(value: Any, above: tuple[int, ...]) -> Any:
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
+    if id(value) in above:
+        msg = "it contains itself"
+        raise SerializationError(msg)
+    above = (*above, id(value))
+    if kind is list:
+        return [_plain(each, above) for each in value]
+    if kind is dict:
+        if all(type(name) is str for name in value) and _TAG not in value:
+            return {name: _plain(each, above) for name, each in value.items()}
+        return {_TAG: "dict", "value": [[_plain(name, above), _plain(each, above)] for name, each in value.items()]}
+    if name := _SEQUENCES.get(kind):
+        return {_TAG: name, "value": [_plain(each, above) for each in _ordered(value, kind)]}
+    if kind in _WRITERS:
+        return _tagged(value, kind)
+    if isinstance(value, Enum):
+        return {_TAG: "object", "type": type_name_of(value), "value": _plain(value.value, above)}
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name) for name in type(value).model_fields} | (value.__pydantic_extra__ or {})
+        return {_TAG: "object", "type": type_name_of(value), "value": _plain(fields, above)}
+    if dataclasses.is_dataclass(value):
+        told = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
+        return {_TAG: "object", "type": type_name_of(value), "value": _plain(told, above)}
+    msg = (
+        f"no way to store {type_name_of(value)!r} without loss; use JSON types, the standard types, "
+        "a pydantic model, a dataclass or an enum"
+    )
+    raise SerializationError(msg)
+
+
+def _tagged(value: Any, kind: type) -> dict[str, Any]:
+    name, write = _WRITERS[kind]
+    zone = getattr(value, "tzinfo", None)
+    if zone is not None and zone is not UTC and hasattr(zone, "key"):
+        # An offset alone would lose the zone's rules for summer time.
+        return {_TAG: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": zone.key}
+    return {_TAG: name, "value": write(value)}
+
+
+def _ordered(value: Iterable[Any], kind: type) -> Iterable[Any]:
+    if kind is tuple:
+        return value
+    # A set has no order of its own: by repr, equal sets are stored as equal bytes.
+    return sorted(value, key=repr)
+
+
+def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
+    """Read what `dump_value` wrote.
+
+    Args:
+        as_type: Revive as this type, by pydantic; user classes need it.
+
+    Raises:
+        SerializationError: It holds an object of a user's class and `as_type` is
+            missing, or it does not validate as `as_type`.
+        CorruptionError: The stored text is damaged.
+    """
+    plain = load_json(stored)
+    if type(plain) in _PLAIN and as_type is None:
+        return plain
+    revived = _revived(plain, key=key, bare=as_type is not None)
+    if as_type is None:
+        return revived
+    try:
+        return TypeAdapter(as_type).validate_python(revived)
+    except ValidationError as exc:
+        msg = f"the value of {key!r} is no {getattr(as_type, '__name__', as_type)!r}: {exc.error_count()} errors"
+        raise SerializationError(msg) from exc
+
+
+def _revived(plain: Any, *, key: str, bare: bool) -> Any:
+    if isinstance(plain, list):
+        return [_revived(each, key=key, bare=bare) for each in plain]
+    if not isinstance(plain, dict):
+        return plain
+    tag = plain.get(_TAG)
+    if tag is None:
+        return {name: _revived(each, key=key, bare=bare) for name, each in plain.items()}
+    if tag == "object":
+        if bare:
+            return _revived(plain["value"], key=key, bare=bare)
+        msg = f"the value of {key!r} holds a {plain.get('type')!r}: pass as_type= to revive it"
+        raise SerializationError(msg)
+    try:
+        name, _, zoned = tag.partition("@")
+        told = _revived(plain["value"], key=key, bare=bare)
+        value = _READERS[name](told)
+        return value.replace(tzinfo=_zone(plain["zone"])) if zoned else value
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
+        msg = f"the stored value of {key!r} has a damaged tag {tag!r}"
+        raise CorruptionError(msg) from exc
+
+
+def _zone(name: str) -> Any:
+    from zoneinfo import ZoneInfo  # only who stores zones pays for reading them
+
+    return ZoneInfo(name)

@@ -1,0 +1,141 @@
+"""The engine's ports in both colours: one journal, one way to wait, one way to call back.
+
+Nothing here imports asyncio before a coroutine runs.
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Ports, bind
+from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
+from wmem.model.history import Birth, Cursor, Path
+
+__all__ = ["InPlaceJournal", "Pool", "PooledJournal", "async_ports", "sync_ports"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class _Pause:
+    def sleep(self, seconds: float, /) -> None:
+        time.sleep(seconds)
+
+
+class _AsyncPause:
+    async def sleep(self, seconds: float, /) -> None:
+        import asyncio
+
+        await asyncio.sleep(seconds)
+
+
+class _Callback:
+    def call(self, function: Callable[[], Any], /) -> Any:
+        made = function()
+        if inspect.iscoroutine(made):
+            made.close()
+            msg = "a coroutine function needs the async face: use wmem.aopen"
+            raise InvalidInputError(msg)
+        return made
+
+
+class _AsyncCallback:
+    async def call(self, function: Callable[[], Any], /) -> Any:
+        made = function()
+        return await made if inspect.isawaitable(made) else made
+
+
+def sync_ports(journal: Journal[Any]) -> Ports:
+    """The ports by name, for threads."""
+    return bind(Journal=journal, Pause=_Pause(), Callback=_Callback())
+
+
+def async_ports(journal: AsyncJournal[Any]) -> Ports:
+    """The ports by name, for coroutines."""
+    return bind(Journal=journal, Pause=_AsyncPause(), Callback=_AsyncCallback())
+
+
+class InPlaceJournal(Generic[P]):
+    """A journal that never waits, as coroutines: the same calls, no thread."""
+
+    def __init__(self, journal: Journal[P]) -> None:
+        self._journal = journal
+
+    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
+        return self._journal.read(after)
+
+    async def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[P]:
+        return self._journal.append(path, record_id, record, expected, keep_s)
+
+    async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
+        return self._journal.compact(path, upto, snapshot, keep_s)
+
+    async def delete(self, path: Path, /) -> None:
+        self._journal.delete(path)
+
+    async def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return self._journal.paths(prefix)
+
+
+class Pool:
+    """A few threads of one engine, started when first needed."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._executor: ThreadPoolExecutor | None = None
+
+    def executor(self) -> ThreadPoolExecutor:
+        """The threads."""
+        if self._executor is None:
+            self._executor = ThreadPoolExecutor(self._threads, thread_name_prefix="wmem")
+        return self._executor
+
+    def close(self) -> None:
+        """Let what runs finish, and end the threads."""
+        if self._executor is not None:
+            self._executor.shutdown(wait=True)
+
+    def forked(self) -> None:
+        """Forget threads that only the parent process has."""
+        self._executor = None
+
+
+class PooledJournal(Generic[P]):
+    """A journal of files as coroutines: one hop to the engine's own small pool per call.
+
+    A cancelled call goes on in its thread: its write is unknown, as the port says.
+    """
+
+    def __init__(self, journal: Journal[P], pool: Pool) -> None:
+        self._journal = journal
+        self._pool = pool
+
+    def _hop(self, function: Callable[..., R], *args: Any) -> Coroutine[Any, Any, R]:
+        import asyncio
+
+        async def hop() -> R:
+            return await asyncio.get_running_loop().run_in_executor(self._pool.executor(), function, *args)
+
+        return hop()
+
+    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
+        return await self._hop(self._journal.read, after)
+
+    async def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[P]:
+        return await self._hop(self._journal.append, path, record_id, record, expected, keep_s)
+
+    async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
+        return await self._hop(self._journal.compact, path, upto, snapshot, keep_s)
+
+    async def delete(self, path: Path, /) -> None:
+        await self._hop(self._journal.delete, path)
+
+    async def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return list(await self._hop(self._journal.paths, prefix))

@@ -1,0 +1,182 @@
+"""A process's copy of one scope, and the one rule by which it moves.
+
+A reply is applied only if the replica still stands at the cursor the question was
+asked from; otherwise nothing is applied and the flow asks again. The lock covers
+this check and the fold, never IO.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from wmem.errors import CorruptionError
+from wmem.journal.codec import Codec
+from wmem.journal.port import Appended, Tail
+from wmem.model.change import Change, Event, ItemTouched, Resynced
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.state import State
+
+__all__ = ["Damage", "Replica"]
+
+P = TypeVar("P")
+
+_log = logging.getLogger("wmem.replica")
+
+
+class Damage(NamedTuple):
+    """A stored record or checkpoint that could not be read and was left where it is."""
+
+    path: Path
+    record_id: int | None
+    """None for a checkpoint."""
+    reason: str
+
+
+class Replica(Generic[P]):
+    """The state of `path` as of `cursor`. Every attribute is guarded by `lock`.
+
+    Args:
+        emit: Receives each change as an event, in order, under the lock; None while nobody listens.
+    """
+
+    __slots__ = (
+        "birth",
+        "codec",
+        "compacting",
+        "cursor",
+        "damage",
+        "emit",
+        "known",
+        "lock",
+        "path",
+        "recall",
+        "snapshot_bytes",
+        "state",
+        "touched_at",
+        "touches",
+    )
+
+    def __init__(self, path: Path, codec: Codec[P], emit: Callable[[Event], None]) -> None:
+        self.path = path
+        self.codec = codec
+        self.emit = emit
+        self.lock = threading.Lock()
+        self.cursor = ORIGIN
+        self.birth: Birth | None = None
+        self.state = State()
+        self.damage: list[Damage] = []
+        self.known = False
+        """Whether it has met its journal: what was there before is no news to a listener."""
+        self.compacting = False
+        self.snapshot_bytes = 0
+        self.touches: dict[str, tuple[int, float]] = {}
+        """Fetches not yet in the journal: id to (count, last at)."""
+        self.touched_at: float | None = None
+        self.recall: object | None = None
+        """What recall keeps beside the state; its own module fills it."""
+
+    def adopt(self, asked: Cursor, tail: Tail[P]) -> bool:
+        """Apply what a journal answered to a question asked from `asked`; False applies nothing."""
+        if tail.joined and not tail.records:
+            # Nothing new: the answer every read of a quiet scope gets.
+            with self.lock:
+                if self.cursor == asked:
+                    self.known = True
+                    self.birth = tail.birth
+                    return True
+                return False
+        read, damage = self._decoded(tail)
+        restored = None
+        if not tail.joined:
+            try:
+                kept = (
+                    None
+                    if tail.snapshot is None
+                    else self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
+                )
+            except CorruptionError as exc:
+                damage.insert(0, Damage(self.path, None, str(exc)))
+                kept = None
+            restored = State.restored(kept)
+        with self.lock:
+            if self.cursor != asked:
+                return False
+            if restored is not None:
+                self.state = restored
+                self.recall = None  # it indexed another history
+                self.damage = []
+                self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
+                if tail.head != ORIGIN or self.known:
+                    self.emit(Event(self.path, tail.head, Resynced()))
+            self._report(damage)
+            silent = restored is not None or not self.known
+            if not self.known and restored is None and tail.records:
+                self.emit(Event(self.path, tail.head, Resynced()))
+            for record_id, changes in read:
+                self._fold(record_id, changes, tail.head, silent=silent)
+            self.cursor = tail.head
+            self.birth = tail.birth
+            self.known = True
+            return True
+
+    def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
+        """Apply the record this process just appended; False applies nothing."""
+        assert reply.cursor is not None  # only what was appended is applied
+        with self.lock:
+            if self.cursor != reply.previous:
+                return False
+            self._fold(record_id, changes, reply.cursor, silent=False)
+            self.cursor = reply.cursor
+            self.birth = reply.birth
+            self.known = True
+            return True
+
+    def _decoded(self, tail: Tail[P]) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
+        read: list[tuple[int, tuple[Change, ...]]] = []
+        damage: list[Damage] = []
+        for record in tail.records:
+            try:
+                read.append((record.id, self.codec.read_record(record.payload, self.path, record.id)))
+            except CorruptionError as exc:
+                damage.append(Damage(self.path, record.id, str(exc)))
+        return read, damage
+
+    def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
+        updates = self.state.fold(record_id, changes)
+        if updates is None or silent:
+            return
+        emit = self.emit
+        for change, updated in zip(changes, updates, strict=True):
+            emit(Event(self.path, head, change, updated))
+
+    def _report(self, damage: Sequence[Damage]) -> None:
+        for each in damage:
+            _log.warning("scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id)
+        self.damage.extend(damage)
+
+    # -- touches
+
+    def touch(self, touched: str, now: float) -> int:
+        """Count a fetch locally; returns how many are not yet written for this item. Under the lock."""
+        count = self.touches.get(touched, (0, now))[0] + 1
+        self.touches[touched] = (count, now)
+        if self.touched_at is None:
+            self.touched_at = now
+        return count
+
+    def take_touches(self) -> tuple[ItemTouched, ...]:
+        """The unwritten fetches as changes; they are forgotten here. Under the lock."""
+        if not self.touches:
+            return ()
+        taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.touches.items())
+        self.touches = {}
+        self.touched_at = None
+        return taken
+
+    def return_touches(self, taken: Sequence[ItemTouched]) -> None:
+        """Put back what `take_touches` took: the append changed nothing. Under the lock."""
+        for touch in taken:
+            count, at = self.touches.get(touch.id, (0, touch.at))
+            self.touches[touch.id] = (count + touch.count, max(at, touch.at))
+            self.touched_at = at if self.touched_at is None else self.touched_at

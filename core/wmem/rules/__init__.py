@@ -1,0 +1,1 @@
+"""Rules: pure functions, without clock, IO, lock or randomness."""

@@ -1,0 +1,36 @@
+"""How much an item deserves to stay."""
+
+from wmem.model.row import Row
+
+__all__ = ["importance", "time_decay"]
+
+_PRIORITY_WEIGHT = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
+
+
+def time_decay(row: Row, now: float) -> float:
+    """1 for new, falling to 0 at its expiry; 1 for what never expires."""
+    if row.expires_at is None or row.expires_at <= row.created_at:
+        return 1.0
+    return min(1.0, max(0.0, 1.0 - (now - row.created_at) / (row.expires_at - row.created_at)))
+
+
+def importance(row: Row, now: float, unwritten: int = 0) -> float:
+    """How much an item deserves to stay, from use, age, priority and length.
+
+    Args:
+        now: UTC epoch seconds; an instant before `created_at` counts as `created_at`.
+        unwritten: Fetches that are not yet in the row.
+
+    Returns:
+        A score in [0, 1]; a score the user gave is returned unchanged.
+
+    Source: session tools document, "Importance Calculation".
+    """
+    if row.importance is not None:
+        return row.importance
+    return (
+        0.4 * min((row.access_count + unwritten) / 10, 1.0)
+        + 0.3 * time_decay(row, now)
+        + 0.2 * _PRIORITY_WEIGHT[row.priority]
+        + 0.1 * min(row.length / 1_000, 1.0)
+    )

@@ -1,0 +1,252 @@
+"""What both faces of a scope share: its path, the life it means, and the flows under every method.
+
+A handle holds no replica. It binds to the first life of its path that it meets and
+never follows into the next: whoever disposed a scope may rely on that.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from wmem.engine import Decide, Engine, OtherLife
+from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
+from wmem.model.change import Change, ScopeDisposed, ScopeOpened
+from wmem.model.history import Birth, Path
+from wmem.policy import Policy
+from wmem.replica import Replica
+from wmem.state import State
+from wmem.text.tokens import Counter
+
+__all__ = ["Handle", "Read", "Settings"]
+
+R = TypeVar("R")
+
+Read: TypeAlias = Callable[[Sequence[State], float], R]
+"""A pure read over the states of a scope and its parents, own first, at an instant."""
+
+_log = logging.getLogger("wmem.scope")
+_SESSION_DEPTH = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a caller chose when it opened the memory.
+
+    Attributes:
+        clock: UTC epoch seconds.
+        counter: Counts tokens; made on first use.
+        policy: For scopes that are created without one.
+    """
+
+    clock: Callable[[], float]
+    counter: Callable[[], Counter]
+    policy: Policy
+
+
+class Handle:
+    """One scope as one caller knows it."""
+
+    __slots__ = ("_asked", "_disposed", "_policy", "birth", "engine", "lineage", "parent", "path", "settings")
+
+    def __init__(
+        self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
+    ) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.path = path
+        self.parent = parent
+        self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
+        self.birth: Birth | None = None
+        self._asked = policy
+        self._policy: Policy | None = None
+        self._disposed = False
+
+    @property
+    def policy(self) -> Policy:
+        """The policy the scope follows, as far as this handle knows."""
+        return self._policy or self._asked or self.settings.policy
+
+    @property
+    def disposed(self) -> bool:
+        """Whether this life of the scope, or of a parent, is known to be over."""
+        return self._disposed or (self.parent is not None and self.parent.disposed)
+
+    def child(self, name: str, policy: Policy | None = None) -> "Handle":
+        """A handle on a scope below this one; nothing is stored before its first write."""
+        self.check()
+        return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
+
+    def check(self) -> None:
+        """Raise `DisposedError` when the scope is known to be gone."""
+        if self.disposed:
+            raise self._gone()
+
+    def _gone(self) -> DisposedError:
+        return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
+
+    def _meet(self, replica: Replica[Any]) -> State:
+        """The state this handle may see; binds to the life it meets."""
+        if self.birth is None:
+            if replica.birth is None or replica.state.disposed:
+                return _EMPTY
+            self._bind(replica.birth, replica.state.policy)
+        elif replica.birth != self.birth or replica.state.disposed:
+            self._disposed = True
+            raise self._gone()
+        return replica.state
+
+    def _bind(self, birth: Birth, policy: str | None) -> None:
+        if policy is not None:
+            stored = Policy.model_validate_json(policy)
+            if self._asked is not None and self._asked != stored:
+                msg = f"scope {self.path!r} follows the policy {stored.name!r}, opened with {self._asked.name!r}"
+                raise InvalidInputError(msg)
+            self._policy = stored
+        self.birth = birth
+
+    # -- reading
+
+    def read(self, read: Read[R], *, alone: bool = False) -> Flow[R]:
+        """Run a pure read over the states as of now.
+
+        Args:
+            alone: Leave the parents out.
+        """
+        if self._disposed or self.parent is not None:
+            self.check()
+        now = self.settings.clock()
+        replicas = yield from self.engine.caught_up(self.lineage[:1] if alone else self.lineage)
+        own = self._meet(replicas[0])
+        locks = [replica.lock for replica in replicas]
+        # Always from the scope up to its root, so that two readers never wait for each other.
+        for lock in locks:
+            lock.acquire()
+        try:
+            if own is not _EMPTY:
+                own = replicas[0].state
+            return read([own, *(parent.state for parent in replicas[1:])], now)
+        finally:
+            for lock in locks:
+                lock.release()
+
+    def check_intact(self, *, alone: bool = False) -> None:
+        """Raise `CorruptionError` when something here is damaged: an absence would be no answer."""
+        for path in self.lineage[:1] if alone else self.lineage:
+            if damage := self.engine.replica(path).damage:
+                msg = (
+                    f"not found, but scope {path!r} holds {len(damage)} damaged records that could hold it "
+                    f"({damage[0].reason}); what else it holds is readable"
+                )
+                raise CorruptionError(msg)
+
+    def replica(self) -> Flow[tuple[Replica[Any], State]]:
+        """The own replica caught up, and the state this handle may see."""
+        self.check()
+        (replica,) = yield from self.engine.caught_up(self.lineage[:1])
+        return replica, self._meet(replica)
+
+    def replicas(self) -> Flow[list[Replica[Any]]]:
+        """The replicas of the scope and its parents, caught up; an unborn scope's is an empty one."""
+        self.check()
+        replicas = yield from self.engine.caught_up(self.lineage)
+        if self._meet(replicas[0]) is _EMPTY:
+            replicas[0] = Replica(self.path, self.engine.codec, _unheard)
+        return replicas
+
+    # -- writing
+
+    def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
+        """Append what depends on no state; it never conflicts."""
+        self.check()
+        if self.birth is None:
+            yield from self.replica()
+        if self.birth is not None:
+            written = yield from self.engine.post(self.path, self.birth, changes, now=now)
+            if written is None:
+                self._disposed = True
+                raise self._gone()
+            return
+        yield from self.commit(lambda _: (changes, None), now)
+
+    def commit(self, decide: Decide[R], now: float) -> Flow[R]:
+        """Append what is decided on the state as it is; see `Engine.commit`."""
+        replica, _ = yield from self.replica()
+        if self.birth is None:
+            yield from self._room(replica)
+        opening = ScopeOpened(self.policy.model_dump_json(exclude_defaults=True), now)
+
+        def checked(state: State) -> tuple[Sequence[Change], R]:
+            if state.disposed:
+                raise OtherLife(self.path)
+            return decide(state)
+
+        try:
+            result, birth = yield from self.engine.commit(
+                self.path, checked, opening=(opening,), birth=self.birth, now=now
+            )
+        except OtherLife:
+            self._disposed = True
+            raise self._gone() from None
+        if self.birth is None and birth is not None:
+            self._bind(birth, self.engine.replica(self.path).state.policy)
+        return result
+
+    def _room(self, replica: Replica[Any]) -> Flow[None]:
+        """Make sure that the scope may begin: no remains of an earlier life, not too many siblings."""
+        if replica.state.disposed:
+            # Whoever disposed it was stopped before the deletion: finish it.
+            yield from ask(Journal.delete, self.path)
+        if len(self.path) > _SESSION_DEPTH and self.parent is not None:
+            limit = self.parent.policy.max_child_scopes
+            names = yield from self.parent.children()
+            if len(names) >= limit and self.path[-1] not in names:
+                msg = f"scope {self.parent.path!r} has {len(names)} of {limit} live child scopes; dispose some"
+                raise CapacityError(msg)
+
+    # -- the scope itself
+
+    def children(self) -> Flow[list[str]]:
+        """The names of the scopes directly below, those of wmem itself left out."""
+        self.check()
+        paths = yield from ask(Journal.paths, self.path)
+        depth = len(self.path)
+        return sorted({path[depth] for path in paths if len(path) > depth and not path[depth].startswith("~")})
+
+    def dispose(self) -> Flow[int]:
+        """End this life of the scope and delete it with all descendants.
+
+        Returns:
+            How many entries were cleared; 0 with a warning when it was gone already.
+        """
+        if self.disposed:
+            _log.warning("Working memory scope %s already disposed, operation ignored", "/".join(self.path))
+            return 0
+        now = self.settings.clock()
+        count = 0
+
+        def decide(state: State) -> tuple[Sequence[Change], int]:
+            cleared = len(state.visible(state.entries.values(), now))
+            return [ScopeDisposed(cleared, now)], cleared
+
+        try:
+            _, state = yield from self.replica()
+            if state is not _EMPTY:
+                count = yield from self.commit(decide, now)
+        except DisposedError:
+            return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
+        # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
+        yield from ask(Journal.delete, self.path)
+        self._disposed = True
+        self.engine.forget(self.path)
+        _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.path, count)
+        return count
+
+
+def _unheard(_: object) -> None:
+    """What happens to an empty replica is nobody's news: nothing does."""
+
+
+_EMPTY = State()

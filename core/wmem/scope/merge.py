@@ -1,0 +1,58 @@
+"""Bringing what a scope found out back into its parent, in one record, once."""
+
+import hashlib
+from collections.abc import Sequence
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut, ScopeMerged
+from wmem.model.history import Cursor, Path
+from wmem.model.row import Row
+from wmem.scope.handle import Handle
+from wmem.state import State
+
+__all__ = ["merged_to_parent"]
+
+
+def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
+    """Copy the local entries, and the plain items if asked for, into the parent.
+
+    The parent remembers the point of the source's history it has merged: asking
+    again for the same point adds nothing.
+
+    Returns:
+        How many entries and items were merged.
+
+    Raises:
+        InvalidInputError: The scope is a root.
+    """
+    parent = handle.parent
+    if parent is None:
+        msg = f"scope {handle.path!r} is a root and has no parent to merge into"
+        raise InvalidInputError(msg)
+    now = handle.settings.clock()
+    replica, state = yield from handle.replica()
+    with replica.lock:
+        source = replica.cursor
+        rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
+
+    def decide(target: State) -> tuple[Sequence[Change], int]:
+        if not rows or target.merged.get(handle.path) == source:
+            return [], 0
+        puts: list[Change] = []
+        for row in rows:
+            held = target.entries.get(row.key) if row.key is not None else None
+            if held is not None and not overwrite and target.rows[held].visible(now):
+                continue
+            puts.append(ItemPut(_moved(row, held, handle.path, source)))
+        return [*puts, ScopeMerged(handle.path, source, len(puts), now)], len(puts)
+
+    return (yield from parent.commit(decide, now))
+
+
+def _moved(row: Row, held: str | None, path: Path, source: Cursor) -> Row:
+    """The row as the parent keeps it: an entry under an id of its own, an item under the same id."""
+    if row.key is None:
+        return row
+    fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
+    return row._replace(id=held or fresh)

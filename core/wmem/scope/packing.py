@@ -1,0 +1,181 @@
+"""From what a scope holds to what a pack is asked: candidates, read lazily, and what recall found."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.context import Context, Profile
+from wmem.model.item import message_of
+from wmem.model.message import Message, as_messages
+from wmem.model.row import Row
+from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled, pack
+from wmem.replica import Replica
+from wmem.scope.handle import Handle
+from wmem.scope.messages import Sayable, row_of
+from wmem.scope.recall import recall, text_of
+from wmem.text.tokens import Counter, message_tokens
+
+__all__ = ["packed"]
+
+_CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
+
+
+def packed(
+    handle: Handle,
+    query: str | None,
+    *,
+    budget: int,
+    system: str = "",
+    tools: Sequence[Mapping[str, Any]] = (),
+    reserve: int = 0,
+    recent: int = 4,
+    profile: Profile = "openai",
+    orphans: Orphans = "drop",
+    messages: Sequence[Sayable] | None = None,
+    inherit: bool = True,
+    note_role: NoteRole = "user",
+    prompt_counter: PromptCounter | None = None,
+) -> Flow[Context]:
+    """See `Scope.pack`."""
+    if query is not None and not isinstance(query, str):
+        msg = f"a query is text or None, not {type(query).__name__!r}"
+        raise InvalidInputError(msg)
+    handle.check()
+    now = handle.settings.clock()
+    counter = handle.settings.counter()
+    replicas = yield from handle.replicas()
+    if not inherit:
+        replicas = replicas[:1]
+    own = replicas[0]
+    with own.lock:
+        standing = [own.state.rows[each] for each in own.state.standing]
+        total = len(own.state.messages)
+    live = _Live(handle, messages or (), own, now)
+    pinned = [_candidate(row, counter, live.overrides) for row in standing]
+    pinned += [_candidate(row, counter, {}) for row in _pinned_items(replicas, now)]
+    found = recall(replicas, query, now) if query is not None and query.strip() else []
+    made = pack(
+        PackRequest(
+            budget=budget,
+            count=counter,
+            newest_first=live.among(_newest_first(own, counter, live.overrides)),
+            total=total + live.count,
+            pinned=pinned,
+            recalled=[
+                Recalled(candidate=_candidate(each.row, counter, live.overrides), score=each.score, parts={"bm25": each.score})
+                for each in found
+            ],
+            system=system,
+            tools=tools,
+            reserve=reserve,
+            recent=recent,
+            profile=profile,
+            orphans=orphans,
+            note_role=note_role,
+            prompt_counter=prompt_counter,
+        )
+    )
+    if damage := [each for replica in replicas for each in replica.damage]:
+        told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
+        made = replace(made, warnings=(*made.warnings, told))
+    return made
+
+
+def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
+    found: list[Row] = []
+    for replica in replicas:
+        with replica.lock:
+            rows = replica.state.rows
+            found += [row for row in map(rows.__getitem__, replica.state.pinned_items) if row.visible(now)]
+    return found
+
+
+def _newest_first(
+    replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message]
+) -> Iterator[Candidate]:
+    read, size = 0, _CHUNK
+    seen: set[str] = set()
+    while True:
+        with replica.lock:
+            rows = list(islice(replica.state.newest_messages(), read, read + size))
+        for row in rows:
+            # Messages that came in since the last chunk push others into this one again.
+            if row.id not in seen:
+                seen.add(row.id)
+                yield _candidate(row, counter, overrides)
+        if len(rows) < size:
+            return
+        read, size = read + size, size * 2
+
+
+def _candidate(row: Row, counter: Counter, overrides: Mapping[str, Message]) -> Candidate:
+    live = overrides.get(row.id)
+    load = partial(_load, row) if live is None else partial(_given, live)
+    if live is not None:
+        tokens = message_tokens(live, counter)
+    elif row.tokens is not None and row.counter == counter.name and row.role is not None:
+        tokens = row.tokens
+    else:
+        tokens = message_tokens(load(), counter)
+    return Candidate(
+        id=row.id,
+        role=row.role,  # type: ignore[arg-type]  # a row keeps the role of the message it was made from
+        calls=row.calls if live is None else live.answers,
+        tokens=tokens,
+        at=row.created_at,
+        turn_id=row.turn_id,
+        pinned=row.pinned,
+        load=load,
+    )
+
+
+def _load(row: Row) -> Message:
+    return message_of(row) if row.role is not None else Message.of("user", text_of(row), id=row.id)
+
+
+def _given(message: Message) -> Message:
+    return message
+
+
+class _Live:
+    """A framework's own view of the conversation, laid over what is stored, for one pack."""
+
+    def __init__(self, handle: Handle, given: Sequence[Sayable], replica: Replica[Any], now: float) -> None:
+        self.overrides: dict[str, Message] = {}
+        """Messages that are stored, as the framework has them now."""
+        self._after: dict[str | None, list[Candidate]] = {}
+        """Messages that are not stored, by the stored one they follow, newest first."""
+        self.count = 0
+        counter = handle.settings.counter()
+        behind: str | None = None
+        for message in as_messages(list(given)):
+            with replica.lock:
+                stored = message.id is not None and message.id in replica.state.messages
+            if stored and message.id is not None:
+                self.overrides[message.id] = message
+                behind = message.id
+                continue
+            row = row_of(message, handle, now)
+            candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})})
+            self._after.setdefault(behind, []).insert(0, candidate)
+            self.count += 1
+
+    def among(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
+        """The stored messages, newest first, with the live ones where they belong.
+
+        Live messages before the first stored one the framework knows stand just before it;
+        where it knows none, they are the newest.
+        """
+        first = next(iter(self.overrides), None)
+        leading = self._after.get(None, [])
+        if first is None:
+            yield from leading
+        for candidate in stored:
+            yield from self._after.get(candidate.id, ())
+            yield candidate
+            if candidate.id == first:
+                yield from leading

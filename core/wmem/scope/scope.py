@@ -1,0 +1,340 @@
+"""A scope: an isolated container with a path, and its facets, in both colours and as a frozen view."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, TypeVar
+
+from wmem.flow import Flow, Ports, arun, run
+from wmem.model.checks import checked_path
+from wmem.model.context import Context, Profile
+from wmem.model.history import Cursor, Path
+from wmem.model.ids import new_ulid
+from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.policy import Policy
+from wmem.scope.entries import AsyncEntries, Entries, EntryReads
+from wmem.scope.handle import Handle, Read
+from wmem.scope.items import AsyncItems, ItemReads, Items
+from wmem.scope.merge import merged_to_parent
+from wmem.scope.messages import AsyncMessages, MessageReads, Messages, Sayable
+from wmem.scope.packing import packed
+from wmem.state import State
+
+__all__ = ["AsyncScope", "Colours", "Scope", "ScopeView"]
+
+R = TypeVar("R")
+
+
+class Colours:
+    """The ports of one memory in both colours; the async ones are made when first needed."""
+
+    __slots__ = ("_async", "_make_async", "sync")
+
+    def __init__(self, sync: Ports, make_async: Callable[[], Ports]) -> None:
+        self.sync = sync
+        self._make_async = make_async
+        self._async: Ports | None = None
+
+    @property
+    def aio(self) -> Ports:
+        """The ports for coroutines."""
+        if self._async is None:
+            self._async = self._make_async()
+        return self._async
+
+
+class ScopeView:
+    """A scope and its parents as they were at one cursor; it never changes and costs no IO.
+
+    Attributes:
+        cursor: The point of the scope's history it shows.
+    """
+
+    __slots__ = ("cursor", "entries", "items", "messages", "path")
+
+    def __init__(self, path: Path, cursor: Cursor, states: Sequence[State], now: float, handle: Handle) -> None:
+        self.path = path
+        self.cursor = cursor
+
+        def read(asked: Read[R]) -> R:
+            return asked(states, now)
+
+        self.entries = EntryReads(read, handle.check_intact)
+        self.items = ItemReads(read)
+        self.messages = MessageReads(read)
+
+
+def _view(handle: Handle) -> Flow[ScopeView]:
+    replicas = yield from handle.replicas()
+    now = handle.settings.clock()
+    states: list[State] = []
+    for replica in replicas:
+        with replica.lock:
+            states.append(replica.state.copy())
+            if len(states) == 1:
+                cursor = replica.cursor
+    return ScopeView(handle.path, cursor, states, now, handle)
+
+
+class _Named:
+    """What a scope knows of itself without asking the store."""
+
+    __slots__ = ("_colours", "_handle")
+
+    def __init__(self, handle: Handle, colours: Colours) -> None:
+        self._handle = handle
+        self._colours = colours
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self._handle.path[-1]
+
+    @property
+    def id(self) -> str:
+        """The whole path as one text, for logs."""
+        return "/".join(self._handle.path)
+
+    @property
+    def path(self) -> Path:
+        """The segments; the first is the agent."""
+        return self._handle.path
+
+    @property
+    def policy(self) -> Policy:
+        """The numbers this scope follows."""
+        return self._handle.policy
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether this life of the scope is known to be over; it never comes back."""
+        return self._handle.disposed
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r}{' disposed' if self.is_disposed else ''}>"
+
+    def _below(self, name: str, policy: Policy | None) -> Handle:
+        (segment,) = checked_path([name])
+        return self._handle.child(segment, policy)
+
+    def _unique(self, name: str) -> Handle:
+        return self._below(f"{name}-{new_ulid(self._handle.settings.clock())}", None)
+
+
+class Scope(_Named):
+    """An isolated container; reads of entries fall back to its parents, writes stay in it.
+
+    Attributes:
+        entries: Values by key.
+        items: Session memories.
+        messages: The conversation.
+    """
+
+    __slots__ = ("entries", "items", "messages")
+
+    def __init__(self, handle: Handle, colours: Colours) -> None:
+        super().__init__(handle, colours)
+        self.entries = Entries(handle, self._drive)
+        self.items = Items(handle, self._drive)
+        self.messages = Messages(handle, self._drive)
+
+    def _drive(self, flow: Flow[R]) -> R:
+        return run(flow, self._colours.sync)
+
+    def aio(self) -> "AsyncScope":
+        """The same scope for coroutines."""
+        return AsyncScope(self._handle, self._colours)
+
+    def child(self, name: str, policy: Policy | None = None) -> "Scope":
+        """The scope of that name below this one; it exists from its first write.
+
+        Raises:
+            InvalidInputError: A name that is blank, reserved or holds control characters.
+            DisposedError: This scope is gone.
+        """
+        return Scope(self._below(name, policy), self._colours)
+
+    @contextmanager
+    def temporary(self, name: str, *, merge: bool = False) -> Iterator["Scope"]:
+        """A child with a unique name, disposed at exit.
+
+        Args:
+            merge: Bring its entries and items into this scope first, on a clean exit only.
+        """
+        scope = Scope(self._unique(name), self._colours)
+        try:
+            yield scope
+            if merge:
+                scope.merge_to_parent(items=True)
+        finally:
+            if not scope.is_disposed:
+                scope.dispose()
+
+    def children(self) -> list[str]:
+        """The names of the live scopes directly below, sorted."""
+        return self._drive(self._handle.children())
+
+    def merge_to_parent(self, *, overwrite: bool = True, items: bool = False) -> int:
+        """Copy the local entries into the parent, in one step and once.
+
+        Args:
+            overwrite: Replace what the parent has under the same keys.
+            items: Copy the plain items too.
+
+        Returns:
+            How many were merged; 0 when the parent has this point of the history already.
+        """
+        return self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
+
+    def dispose(self) -> int:
+        """End this scope and delete it with all below it; a new one may begin under its name.
+
+        Returns:
+            How many entries were cleared; 0, with a warning in the log, when it was gone already.
+        """
+        return self._drive(self._handle.dispose())
+
+    def view(self) -> ScopeView:
+        """The scope and its parents as of now, for reading twice and seeing the same."""
+        return self._drive(_view(self._handle))
+
+    def pack(
+        self,
+        query: str | None = None,
+        *,
+        budget: int,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        reserve: int = 0,
+        recent: int = 4,
+        profile: Profile = "openai",
+        orphans: Orphans = "drop",
+        messages: Sequence[Sayable] | None = None,
+        inherit: bool = True,
+        note_role: NoteRole = "user",
+        prompt_counter: PromptCounter | None = None,
+    ) -> Context:
+        """The prompt that serves a query best within a budget; nothing is written or deleted.
+
+        Args:
+            query: What memory is searched for; None or blank packs by recency alone.
+            budget: The ceiling in tokens for system text, tools, note, messages and reserve.
+            system: The system text; it is never cut.
+            tools: JSON schemas of the tools, counted.
+            reserve: Tokens kept free for the reply.
+            recent: How many of the newest messages come before recalled ones, within a
+                quarter of the budget.
+            profile: Whose rules of order the prompt obeys.
+            orphans: What becomes of calls without result: left out, or answered as interrupted.
+            messages: A framework's own view of the conversation: messages that are stored
+                are taken as it has them, others stand where it has them, in this pack only.
+            inherit: Recall entries and items of the parents too.
+            note_role: Who says the note of memories.
+            prompt_counter: A provider's own count of a whole prompt; the last word on it.
+
+        Raises:
+            InvalidInputError: A budget below 1, or anything else out of range.
+            BudgetError: Pinned and system text alone exceed the budget; it names the sizes.
+        """
+        return self._drive(
+            packed(
+                self._handle,
+                query,
+                budget=budget,
+                system=system,
+                tools=tools,
+                reserve=reserve,
+                recent=recent,
+                profile=profile,
+                orphans=orphans,
+                messages=messages,
+                inherit=inherit,
+                note_role=note_role,
+                prompt_counter=prompt_counter,
+            )
+        )
+
+
+class AsyncScope(_Named):
+    """See `Scope`."""
+
+    __slots__ = ("entries", "items", "messages")
+
+    def __init__(self, handle: Handle, colours: Colours) -> None:
+        super().__init__(handle, colours)
+        self.entries = AsyncEntries(handle, self._drive)
+        self.items = AsyncItems(handle, self._drive)
+        self.messages = AsyncMessages(handle, self._drive)
+
+    def _drive(self, flow: Flow[R]) -> Awaitable[R]:
+        return arun(flow, self._colours.aio)
+
+    def sync(self) -> Scope:
+        """The same scope for threads."""
+        return Scope(self._handle, self._colours)
+
+    def child(self, name: str, policy: Policy | None = None) -> "AsyncScope":
+        """See `Scope.child`; it asks nothing of the store, so it is not awaited."""
+        return AsyncScope(self._below(name, policy), self._colours)
+
+    @asynccontextmanager
+    async def temporary(self, name: str, *, merge: bool = False) -> AsyncIterator["AsyncScope"]:
+        """See `Scope.temporary`."""
+        scope = AsyncScope(self._unique(name), self._colours)
+        try:
+            yield scope
+            if merge:
+                await scope.merge_to_parent(items=True)
+        finally:
+            if not scope.is_disposed:
+                await scope.dispose()
+
+    async def children(self) -> list[str]:
+        """See `Scope.children`."""
+        return await self._drive(self._handle.children())
+
+    async def merge_to_parent(self, *, overwrite: bool = True, items: bool = False) -> int:
+        """See `Scope.merge_to_parent`."""
+        return await self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
+
+    async def dispose(self) -> int:
+        """See `Scope.dispose`."""
+        return await self._drive(self._handle.dispose())
+
+    async def view(self) -> ScopeView:
+        """See `Scope.view`."""
+        return await self._drive(_view(self._handle))
+
+    async def pack(
+        self,
+        query: str | None = None,
+        *,
+        budget: int,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        reserve: int = 0,
+        recent: int = 4,
+        profile: Profile = "openai",
+        orphans: Orphans = "drop",
+        messages: Sequence[Sayable] | None = None,
+        inherit: bool = True,
+        note_role: NoteRole = "user",
+        prompt_counter: PromptCounter | None = None,
+    ) -> Context:
+        """See `Scope.pack`."""
+        return await self._drive(
+            packed(
+                self._handle,
+                query,
+                budget=budget,
+                system=system,
+                tools=tools,
+                reserve=reserve,
+                recent=recent,
+                profile=profile,
+                orphans=orphans,
+                messages=messages,
+                inherit=inherit,
+                note_role=note_role,
+                prompt_counter=prompt_counter,
+            )
+        )

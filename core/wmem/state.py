@@ -1,0 +1,299 @@
+"""The state of a scope: the fold of its changes, as rows.
+
+Folding applies no rule and reads no clock. A state is not safe for threads: its
+replica's lock guards it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from wmem.model.history import Cursor, Path
+from wmem.model.change import (
+    Change,
+    Cleared,
+    Erased,
+    ItemEvicted,
+    ItemExpired,
+    ItemPromoted,
+    ItemPut,
+    ItemRemoved,
+    ItemTouched,
+    PolicyChanged,
+    ScopeDisposed,
+    ScopeMerged,
+    ScopeOpened,
+)
+from wmem.model.row import Row
+
+__all__ = ["APPLIED_MAX", "DECISIONS_MAX", "Checkpoint", "Decision", "State"]
+
+APPLIED_MAX = 256  # record ids a fold remembers: a record that comes twice counts once
+DECISIONS_MAX = 1_000
+_STANDING = ("system", "developer")
+
+
+class Decision(NamedTuple):
+    """Why an item left: numbers and words, never content."""
+
+    id: str
+    rule: str
+    tokens: int
+    at: float
+    parts: Mapping[str, float]
+
+
+class Checkpoint(NamedTuple):
+    """A state at rest, as a journal keeps it in place of the records before it."""
+
+    rows: tuple[Row, ...]
+    policy: str | None
+    disposed: bool
+    applied: tuple[int, ...]
+    merged: tuple[tuple[Path, Cursor], ...]
+    decisions: tuple[Decision, ...]
+    erased: tuple[str, ...]
+
+
+class State:
+    """Rows by id in the order of the journal, and what finds them quickly."""
+
+    __slots__ = (
+        "applied",
+        "bytes",
+        "changed",
+        "decisions",
+        "disposed",
+        "entries",
+        "erased",
+        "items",
+        "merged",
+        "messages",
+        "pinned_items",
+        "policy",
+        "recent",
+        "rows",
+        "standing",
+    )
+
+    def __init__(self) -> None:
+        self.rows: dict[str, Row] = {}
+        self.entries: dict[str, str] = {}
+        self.items: dict[str, None] = {}
+        self.messages: dict[str, None] = {}
+        self.standing: dict[str, None] = {}
+        """Messages that every pack holds: pinned and system ones."""
+        self.pinned_items: dict[str, None] = {}
+        """Plain items that every pack holds."""
+        self.policy: str | None = None
+        self.disposed = False
+        self.applied: set[int] = set()
+        self.recent: deque[int] = deque()
+        """The ids in `applied`, oldest first."""
+        self.merged: dict[Path, Cursor] = {}
+        self.decisions: list[Decision] = []
+        self.erased: dict[str, None] = {}
+        self.bytes = 0
+        self.changed: dict[str, None] | None = None
+        """Ids put or removed since recall last looked; None while nothing recalls from here."""
+
+    def copy(self) -> "State":
+        """Another state that shares the rows, which never change."""
+        twin = State()
+        for name in ("rows", "entries", "items", "messages", "standing", "pinned_items", "applied", "recent", "merged", "erased"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.policy, twin.disposed, twin.bytes = self.policy, self.disposed, self.bytes
+        twin.decisions = self.decisions.copy()
+        return twin
+
+    # -- reading
+
+    def entry(self, key: str, now: float) -> Row | None:
+        """The visible entry under a key."""
+        found = self.entries.get(key)
+        if found is None:
+            return None
+        row = self.rows[found]
+        return row if row.expires_at is None and row.deleted_at is None or row.visible(now) else None
+
+    def visible(self, ids: Iterable[str], now: float) -> list[Row]:
+        """The visible rows among ids, in the order given."""
+        return [row for row in map(self.rows.__getitem__, ids) if row.visible(now)]
+
+    def newest_messages(self) -> Iterator[Row]:
+        """Messages, newest first; to be consumed under the lock."""
+        rows = self.rows
+        return (rows[each] for each in reversed(self.messages))
+
+    # -- folding
+
+    def fold(self, record_id: int, changes: Iterable[Change]) -> list[bool] | None:
+        """Apply one record; None when it was applied before.
+
+        Returns:
+            For each change, whether it took the place of an item that was there.
+        """
+        if record_id in self.applied:
+            return None
+        self.applied.add(record_id)
+        self.recent.append(record_id)
+        if len(self.recent) > APPLIED_MAX:
+            self.applied.discard(self.recent.popleft())
+        folds = _FOLDS
+        return [folds[type(change)](self, change) for change in changes]
+
+    def _put(self, change: ItemPut) -> bool:
+        row = change.row
+        before = self.rows.get(row.id)
+        if row.key is not None and (held := self.entries.get(row.key)) is not None and held != row.id:
+            # Two writers made the key at once: the later one wins its place, under the id that was first.
+            before = self.rows[held]
+            row = row._replace(id=held)
+        if before is None:
+            self._index(row)
+        else:
+            self.bytes -= before.size
+            row = row._replace(created_at=before.created_at)
+            if (before.key, before.role is None) != (row.key, row.role is None):
+                self._unindex(before)
+                self._index(row)
+            elif row.key is None:
+                self._stand(row)
+        self.rows[row.id] = row
+        self.bytes += row.size
+        if self.changed is not None:
+            self.changed[row.id] = None
+        return before is not None
+
+    def _index(self, row: Row) -> None:
+        if row.key is not None:
+            self.entries[row.key] = row.id
+        elif row.role is not None:
+            self.messages[row.id] = None
+            self._stand(row)
+        else:
+            self.items[row.id] = None
+            self._stand(row)
+
+    def _stand(self, row: Row) -> None:
+        held = self.pinned_items if row.role is None else self.standing
+        if row.pinned or row.role in _STANDING:
+            held[row.id] = None
+        else:
+            held.pop(row.id, None)
+
+    def _unindex(self, row: Row) -> None:
+        if row.key is not None:
+            self.entries.pop(row.key, None)
+        elif row.role is not None:
+            self.messages.pop(row.id, None)
+            self.standing.pop(row.id, None)
+        else:
+            self.items.pop(row.id, None)
+            self.pinned_items.pop(row.id, None)
+
+    def _remove(self, change: ItemRemoved | ItemExpired) -> bool:
+        return self._drop(change.id)
+
+    def _drop(self, gone: str) -> bool:
+        row = self.rows.pop(gone, None)
+        if row is None:
+            return False
+        self._unindex(row)
+        self.bytes -= row.size
+        if self.changed is not None:
+            self.changed[gone] = None
+        return True
+
+    def _touch(self, change: ItemTouched) -> bool:
+        row = self.rows.get(change.id)
+        if row is None:
+            return False
+        last = change.at if row.last_accessed_at is None else max(row.last_accessed_at, change.at)
+        self.rows[change.id] = row._replace(access_count=row.access_count + change.count, last_accessed_at=last)
+        return True
+
+    def _promote(self, change: ItemPromoted) -> bool:
+        row = self.rows.get(change.id)
+        if row is None:
+            return False
+        self.rows[change.id] = row._replace(promoted_to=change.to, promoted_at=change.at)
+        return True
+
+    def _evict(self, change: ItemEvicted) -> bool:
+        self.decisions.append(Decision(change.id, change.rule, change.tokens, change.at, change.parts))
+        del self.decisions[:-DECISIONS_MAX]
+        return self._drop(change.id)
+
+    def _erase(self, change: Erased) -> bool:
+        for each in change.ids:
+            self._drop(each)
+            self.erased[each] = None
+        return False
+
+    def _open(self, change: ScopeOpened | PolicyChanged) -> bool:
+        known = self.policy is not None
+        self.policy = change.policy
+        return known
+
+    def _dispose(self, _: ScopeDisposed) -> bool:
+        self.disposed = True
+        return False
+
+    def _clear(self, change: Cleared) -> bool:
+        for name in ("entries", "items", "messages") if change.facet == "all" else (change.facet,):
+            facet: dict[str, Any] = getattr(self, name)
+            for each in list(facet.values() if name == "entries" else facet):
+                self._drop(each)
+        return False
+
+    def _merge(self, change: ScopeMerged) -> bool:
+        self.merged[change.source] = change.cursor
+        return False
+
+    # -- at rest
+
+    def checkpoint(self) -> Checkpoint:
+        """This state at rest."""
+        return Checkpoint(
+            rows=tuple(self.rows.values()),
+            policy=self.policy,
+            disposed=self.disposed,
+            applied=tuple(self.recent),
+            merged=tuple(self.merged.items()),
+            decisions=tuple(self.decisions),
+            erased=tuple(self.erased),
+        )
+
+    @classmethod
+    def restored(cls, kept: Checkpoint | None) -> "State":
+        """The state that a checkpoint kept; None is a scope that does not exist."""
+        state = cls()
+        if kept is not None:
+            for row in kept.rows:
+                state.rows[row.id] = row
+                state._index(row)  # noqa: SLF001  # its own class
+                state.bytes += row.size
+            state.policy, state.disposed = kept.policy, kept.disposed
+            state.recent.extend(kept.applied)
+            state.applied.update(kept.applied)
+            state.merged = dict(kept.merged)
+            state.decisions = list(kept.decisions)
+            state.erased = dict.fromkeys(kept.erased)
+        return state
+
+
+_FOLDS: Mapping[type, Callable[[State, Any], bool]] = {
+    ItemPut: State._put,
+    ItemRemoved: State._remove,
+    ItemTouched: State._touch,
+    ItemExpired: State._remove,
+    ItemPromoted: State._promote,
+    ItemEvicted: State._evict,
+    Erased: State._erase,
+    ScopeOpened: State._open,
+    ScopeDisposed: State._dispose,
+    Cleared: State._clear,
+    PolicyChanged: State._open,
+    ScopeMerged: State._merge,
+}
