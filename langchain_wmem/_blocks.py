@@ -1,0 +1,195 @@
+"""Content blocks of LangChain, read into parts and written from them.
+
+Blocks come in many dialects: LangChain's own (v0 and v1), OpenAI's, Anthropic's
+and Google's. Reading knows them all; writing speaks v1, which every integration
+translates. A block nobody knows becomes a part of kind ``other`` that carries it
+whole, so reading never fails and never drops.
+"""
+
+import copy
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from wmem import Part
+
+__all__ = ["read_blocks", "write_parts"]
+
+_CALLS = frozenset(
+    ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta"),
+)
+_MEDIA = {
+    "image": "image",
+    "audio": "audio",
+    "video": "video",
+    "file": "file",
+    "document": "file",
+    "text-plain": "file",
+}
+
+
+def read_blocks(content: str | Sequence[Any], call_ids: Collection[str | None] = ()) -> list[Part]:
+    """The parts of a message's content.
+
+    Args:
+        call_ids: Calls the message holds beside its content; a block that repeats
+            one of them is no part.
+    """
+    if isinstance(content, str):
+        return [Part(text=content)] if content else []
+    return [_read(block) for block in content if not _repeats_a_call(block, call_ids)]
+
+
+def _repeats_a_call(block: object, call_ids: Collection[str | None]) -> bool:
+    if not isinstance(block, Mapping) or not _is(block.get("type"), _CALLS):
+        return False
+    called = block.get("call_id") or block.get("id")
+    return isinstance(called, str) and called in call_ids
+
+
+def _is(kind: object, known: Collection[str]) -> bool:
+    return isinstance(kind, str) and kind in known
+
+
+def _read(block: object) -> Part:
+    if isinstance(block, str):
+        return Part(text=block)
+    if not isinstance(block, Mapping):
+        return Part(kind="other", data={"value": block})  # type: ignore[dict-item]  # plain JSON by then
+    kind = block.get("type")
+    read: Part | None = None
+    if kind == "text" and isinstance(block.get("text"), str):
+        read = Part(text=block["text"])
+    elif kind == "refusal" and isinstance(block.get("refusal"), str):
+        read = Part(kind="refusal", text=block["refusal"])
+    elif _is(kind, ("thinking", "redacted_thinking", "reasoning", "reasoning_content")):
+        read = _read_reasoning(block)
+    elif _is(kind, ("image_url", "input_audio", "media")) or _is(kind, _MEDIA):
+        read = _read_media(block)
+    return read or Part(kind="other", data=dict(block))
+
+
+def _read_reasoning(block: Mapping[str, Any]) -> Part | None:
+    kind = block["type"]
+    if kind == "redacted_thinking":
+        sealed = block.get("data")
+        return Part(kind="reasoning", signature=sealed, data={"redacted": True}) if isinstance(sealed, str) else None
+    inner = block.get("reasoning_content") if kind == "reasoning_content" else block
+    if not isinstance(inner, Mapping):
+        return None
+    text = inner.get("thinking", inner.get("reasoning", inner.get("text")))
+    if text is None and isinstance(summary := inner.get("summary"), Sequence):
+        text = "\n".join(each["text"] for each in summary if isinstance(each, Mapping) and _text(each.get("text")))
+    extras = inner.get("extras")
+    signature = (
+        inner.get("signature")
+        or (extras.get("signature") if isinstance(extras, Mapping) else None)
+        or inner.get("encrypted_content")
+    )
+    named = {"id": block["id"]} if _text(block.get("id")) else None
+    return Part(kind="reasoning", text=_text(text), signature=_text(signature), data=named)
+
+
+def _read_media(block: Mapping[str, Any]) -> Part | None:
+    kind = block["type"]
+    nested = block.get(kind)
+    if kind == "image_url":
+        url, detail = (nested.get("url"), nested.get("detail")) if isinstance(nested, Mapping) else (nested, None)
+        return _media("image", _located(url), {"detail": detail})
+    if kind == "input_audio":
+        form = nested if isinstance(nested, Mapping) else {}
+        return _media("audio", {"base64": form.get("data"), "mime_type": f"audio/{form.get('format', 'wav')}"}, {})
+    if kind == "media":
+        major = str(block.get("mime_type")).partition("/")[0]
+        where = {"base64": block.get("data"), "url": block.get("file_uri"), "mime_type": block.get("mime_type")}
+        return _media(_MEDIA.get(major, "file"), where, {})
+    if kind == "file" and isinstance(nested, Mapping):
+        where = {"file_id": nested.get("file_id"), **_located(nested.get("file_data"))}
+        return _media("file", where, {"filename": nested.get("filename")})
+    extras = block.get("extras")
+    named = {**(extras if isinstance(extras, Mapping) else {}), **block}
+    kept = (
+        {"filename": named.get("filename") or block.get("title")}
+        if _MEDIA[kind] == "file"
+        else {"detail": named.get("detail")}
+    )
+    return _media(_MEDIA[kind], _source(block), kept)
+
+
+def _source(block: Mapping[str, Any]) -> dict[str, Any]:
+    """Where v1, v0 and Anthropic's blocks keep what they show."""
+    source = block.get("source")
+    if isinstance(source, Mapping):
+        data = {"text": "text", "base64": "base64"}.get(str(source.get("type")), "")
+        where = {key: source.get(key) for key in ("url", "file_id")}
+        return {**where, **({data: source.get("data")} if data else {}), "mime_type": source.get("media_type")}
+    if (told := block.get("source_type")) is not None:
+        where = {"base64": {"base64": block.get("data")}, "id": {"file_id": block.get("id")}}.get(str(told), {})
+        return {"url": block.get("url"), "text": block.get("text"), "mime_type": block.get("mime_type"), **where}
+    return {key: block.get(key) for key in ("url", "base64", "file_id", "text", "mime_type")}
+
+
+def _located(url: object) -> dict[str, Any]:
+    if not isinstance(url, str):
+        return {}
+    head, comma, body = url.partition(",")
+    if comma and head.startswith("data:") and head.endswith(";base64"):
+        return {"base64": body, "mime_type": head[len("data:") : -len(";base64")] or None}
+    return {"url": url}
+
+
+def _media(kind: str, where: Mapping[str, Any], kept: Mapping[str, Any]) -> Part | None:
+    """A part of that kind, or None when what it shows is not given exactly once."""
+    held = {key: value for key in ("url", "base64", "file_id", "text") if (value := _text(where.get(key)))}
+    if len(held) != 1:
+        return None
+    data = {key: value for key, value in kept.items() if _text(value)}
+    return Part.model_validate(
+        {"kind": kind, **held, "mime_type": _text(where.get("mime_type")), "data": data or None},
+    )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def write_parts(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
+    """Content that says what the parts say: text where one text block is all, else v1 blocks."""
+    if not parts:
+        return ""
+    if len(parts) == 1 and parts[0].kind == "text":
+        return parts[0].text or ""
+    return [_write(part) for part in parts]
+
+
+def _write(part: Part) -> str | dict[Any, Any]:
+    match part.kind:
+        case "text":
+            return {"type": "text", "text": part.text or ""}
+        case "refusal":
+            return {"type": "refusal", "refusal": part.text or ""}
+        case "reasoning":
+            return _write_reasoning(part)
+        case "image" | "audio" | "video" | "file":
+            return _write_media(part)
+        case "other":
+            data = copy.deepcopy(dict(part.data or {}))
+            return data if isinstance(data.get("type"), str) else {"type": "non_standard", "value": data}
+
+
+def _write_reasoning(part: Part) -> dict[Any, Any]:
+    if part.signature is None:
+        return {"type": "reasoning", "reasoning": part.text or ""}
+    if (part.data or {}).get("redacted"):
+        return {"type": "redacted_thinking", "data": part.signature}
+    # A signature means something to Anthropic only; the others drop this block.
+    return {"type": "thinking", "thinking": part.text or "", "signature": part.signature}
+
+
+def _write_media(part: Part) -> dict[Any, Any]:
+    held = {"url": part.url, "base64": part.base64, "file_id": part.file_id, "mime_type": part.mime_type}
+    written: dict[Any, Any] = {"type": part.kind, **{key: value for key, value in held.items() if value is not None}}
+    if part.text is not None and part.kind == "file":
+        written = {"type": "text-plain", "text": part.text, "mime_type": "text/plain"}
+    if part.data:
+        written["extras"] = dict(part.data)
+    return written

@@ -1,0 +1,185 @@
+"""Messages of LangChain and of wmem, each turned into the other.
+
+The neutral form says what was said. What only LangChain knows (usage, response
+metadata, a tool's artifact, the dialect of a block) stands beside it as
+`Native`: the fields of `message_to_dict` that the neutral form does not
+reproduce, and no others.
+"""
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+    message_chunk_to_message,
+    message_to_dict,
+    messages_from_dict,
+)
+
+from langchain_wmem._fields import KINDS, NOTE_SOURCE, ROLES, plain, read_fields, write_fields
+from wmem import Message, Native
+from wmem.errors import InvalidInputError, SerializationError
+
+__all__ = ["from_langchain", "is_note", "to_langchain"]
+
+FRAMEWORK = "langchain"
+
+_CLASSES: dict[type[BaseMessage], str] = {
+    HumanMessage: "human",
+    AIMessage: "ai",
+    SystemMessage: "system",
+    ToolMessage: "tool",
+    FunctionMessage: "function",
+    ChatMessage: "chat",
+}
+_CHUNKS = (
+    HumanMessageChunk,
+    AIMessageChunk,
+    SystemMessageChunk,
+    ToolMessageChunk,
+    FunctionMessageChunk,
+    ChatMessageChunk,
+)
+
+
+def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
+    """The messages in wmem's form; `to_langchain` gives them back as they were.
+
+    A chunk is taken as the message it amounts to. A message without an id gets
+    one when it is stored, and comes back with it.
+
+    Raises:
+        InvalidInputError: Not a message, or a `RemoveMessage`, which is a command.
+        SerializationError: A class that is not LangChain's own, or a value (such as
+            a tool's artifact) that JSON cannot carry; the error names the field.
+    """
+    return [_from_langchain(message) for message in messages]
+
+
+def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
+    """The messages as LangChain's; those that came from LangChain as they were.
+
+    Raises:
+        SerializationError: What is stored beside a message is not what LangChain writes.
+    """
+    return [_to_langchain(message) for message in messages]
+
+
+def is_note(message: BaseMessage) -> bool:
+    """Whether a message carries text that wmem recalled, which is never stored again."""
+    return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
+
+
+def _from_langchain(given: BaseMessage) -> Message:
+    if type(given) is RemoveMessage:
+        msg = f"RemoveMessage({given.id!r}) is a command, not a message; remove it from the session instead"
+        raise InvalidInputError(msg)
+    if type(given) in _CHUNKS:
+        given = message_chunk_to_message(given)
+    if type(given) not in _CLASSES:
+        if not isinstance(given, BaseMessage):
+            msg = f"expected a LangChain message, not {type(given).__name__!r}"
+            raise InvalidInputError(msg)
+        msg = f"{type(given).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
+        raise SerializationError(msg)
+    whole = message_to_dict(given)
+    kind, data = _CLASSES[type(given)], plain(whole["data"], (given.type, given.id))
+    try:
+        neutral = Message(id=given.id or None, **read_fields(kind, data))
+    except (TypeError, ValueError, KeyError, AttributeError) as exc:
+        msg = f"{kind} message {given.id!r} does not have the fields of its class: {exc}"
+        raise SerializationError(msg) from exc
+    written = write_fields(neutral, kind)
+    native = {key: value for key, value in data.items() if key != "id" and not _same(value, written.get(key, _Absent))}
+    if not native and kind == KINDS[neutral.role]:
+        return neutral
+    kept = neutral.model_copy(update={"native": Native(framework=FRAMEWORK, data={"type": kind, "data": native})})
+    if message_to_dict(_to_langchain(kept)) != {"type": given.type, "data": {**data, "id": given.id or None}}:
+        msg = f"LangChain does not revive message {given.id!r} as it is; was a field assigned after it was made?"
+        raise SerializationError(msg)
+    return kept
+
+
+class _Absent:
+    """Equal to nothing that JSON knows."""
+
+
+def _same(one: object, other: object) -> bool:
+    """Equal to the byte: neither 1 and True nor two orders of keys are the same."""
+    if type(one) is not type(other):
+        return False
+    return one == other and (isinstance(one, str | None) or json.dumps(one) == json.dumps(other))
+
+
+def _to_langchain(message: Message) -> BaseMessage:
+    kind = KINDS[message.role]
+    native: dict[str, Any] = {}
+    if message.native is not None and message.native.framework == FRAMEWORK:
+        kind, native = _opened(message.native.data, message.id)
+    data = write_fields(message, kind)
+    if native:
+        data |= _still_true(native, data, kind, message)
+    try:
+        [revived] = messages_from_dict([{"type": kind, "data": data}])
+    except (TypeError, ValueError, KeyError, AttributeError) as exc:
+        msg = f"message {message.id!r} is not one that LangChain can hold: {exc}"
+        raise SerializationError(msg) from exc
+    if isinstance(revived, AIMessage) and not message.tool_calls and (revived.tool_calls or revived.invalid_tool_calls):
+        # LangChain read the calls again from the provider's raw ones, although they were taken out since.
+        revived.tool_calls, revived.invalid_tool_calls = [], []
+        del revived.additional_kwargs["tool_calls"]
+    return revived
+
+
+def _opened(native: object, message_id: str | None) -> tuple[str, dict[str, Any]]:
+    if isinstance(native, Mapping) and isinstance(data := native.get("data"), Mapping):
+        kind = native.get("type")
+        if isinstance(kind, str) and (kind in ROLES or kind == "chat"):
+            return kind, copy.deepcopy(dict(data))
+    msg = f"what is stored beside message {message_id!r} is not in LangChain's form"
+    raise SerializationError(msg)
+
+
+def _still_true(native: dict[str, Any], data: Mapping[str, Any], kind: str, message: Message) -> dict[str, Any]:
+    """LangChain's own fields, without those that a change of the neutral form has overtaken.
+
+    A truncated message must not come back whole.
+    """
+    try:
+        said = read_fields(kind, {**data, **native})
+    except (TypeError, KeyError, AttributeError) as exc:
+        msg = f"what is stored beside message {message.id!r} is not in LangChain's form"
+        raise SerializationError(msg) from exc
+    overtaken: set[str] = set()
+    retold: set[str] = set()
+    if said["parts"] != message.parts:
+        overtaken |= {"content"}
+        retold |= {"reasoning_content", "refusal"}
+    if said["tool_calls"] != message.tool_calls:
+        overtaken |= {"tool_calls", "invalid_tool_calls"}
+        retold |= {"function_call"}
+    if said.get("tool_call_id") != message.tool_call_id:
+        overtaken |= {"tool_call_id"}
+    if said["name"] != message.name:
+        overtaken |= {"name"}
+    if not overtaken:
+        return native
+    kept = {key: value for key, value in native.items() if key not in overtaken}
+    if isinstance(extra := kept.get("additional_kwargs"), Mapping):
+        kept["additional_kwargs"] = {key: value for key, value in extra.items() if key not in retold}
+    return kept

@@ -1,0 +1,148 @@
+"""What a message of LangChain says, as the fields of a `Message`, and the other way round.
+
+Both work on the form of `message_to_dict`, in which every value is plain JSON.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from langchain_wmem._blocks import read_blocks, write_parts
+from wmem import Message, Part, ToolCall
+from wmem.errors import SerializationError
+
+__all__ = ["KINDS", "NOTE_SOURCE", "ROLES", "plain", "read_fields", "write_fields"]
+
+NOTE_SOURCE = "wmem"
+"""The `lc_source` of a message that carries recalled text."""
+
+ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_SPEAKERS = {**ROLES, "user": "user", "assistant": "assistant", "developer": "developer"}
+KINDS = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
+_DEFAULTS: dict[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None}
+_OF_KIND: dict[str, dict[str, Any]] = {
+    "ai": {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
+    "tool": {"artifact": None, "status": "success"},
+}
+
+
+def plain(value: Any, path: tuple[Any, ...]) -> Any:
+    """A copy of `value` of plain JSON types; `path` is (message type, message id, field, …)."""
+    if value is None or type(value) in (str, bool, int):
+        return value
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {str.__str__(key): plain(each, (*path, key)) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each, (*path, place)) for place, each in enumerate(value)]
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    kind, message_id, *field = path
+    where = ".".join(str(step) for step in field)
+    found = repr(value) if isinstance(value, float) else f"a {type(value).__name__!r}"
+    if isinstance(value, dict):
+        found = "a key that is no text"
+    msg = f"{where!r} of {kind} message {message_id!r} holds {found}, which JSON cannot carry; give it plain data"
+    raise SerializationError(msg)
+
+
+def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `Message` that say what LangChain's fields say."""
+    extra = data.get("additional_kwargs", {})
+    role, name = ROLES.get(kind, ""), data.get("name")
+    if kind == "chat":
+        role = _SPEAKERS.get(str(data["role"]), "")
+        # Only a ToolMessage says which call it answers, so anything else is said by somebody.
+        role, name = ("user", name or data["role"]) if role in ("", "tool") else (role, name)
+    elif kind == "system" and extra.get("__openai_role__") == "developer":
+        role = "developer"
+    calls = _read_calls(data, extra) if kind == "ai" else []
+    fields: dict[str, Any] = {
+        "role": role,
+        "name": name,
+        "tool_calls": tuple(calls),
+        "parts": tuple(_read_parts(data["content"], extra, {call.id for call in calls})),
+    }
+    if kind == "tool":
+        fields["tool_call_id"] = data["tool_call_id"]
+    if kind == "function":
+        fields["tool_call_id"] = f"call_{name}"
+    if extra.get("lc_source") == NOTE_SOURCE:
+        fields["metadata"] = {"wmem": "note"}
+    return fields
+
+
+def _read_parts(content: str | list[Any], extra: Mapping[str, Any], call_ids: set[str]) -> list[Part]:
+    parts = read_blocks(content, call_ids)
+    thought, refused = extra.get("reasoning_content"), extra.get("refusal")
+    if isinstance(thought, str) and thought and all(part.kind != "reasoning" for part in parts):
+        parts.insert(0, Part(kind="reasoning", text=thought))
+    if isinstance(refused, str) and refused and all(part.kind != "refusal" for part in parts):
+        parts.append(Part(kind="refusal", text=refused))
+    return parts
+
+
+def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolCall]:
+    # The order between good and unreadable calls is not LangChain's to tell; it sends them in this one.
+    calls = [
+        ToolCall(
+            id=call["id"] or f"call_{call['name']}_{place}",
+            name=call["name"],
+            arguments=json.dumps(call["args"], ensure_ascii=False),
+        )
+        for place, call in enumerate(data.get("tool_calls", ()))
+    ]
+    calls += [
+        ToolCall(
+            id=call["id"] or f"call_{call['name']}_{len(calls) + place}",
+            name=call["name"] or "",
+            arguments=call["args"] or "",
+        )
+        for place, call in enumerate(data.get("invalid_tool_calls", ()))
+    ]
+    legacy = extra.get("function_call")
+    if not calls and isinstance(legacy, Mapping) and isinstance(name := legacy.get("name"), str):
+        arguments = legacy.get("arguments")
+        calls.append(
+            ToolCall(id=f"call_{name}", name=name, arguments=arguments if isinstance(arguments, str) else "{}")
+        )
+    return calls
+
+
+def write_fields(message: Message, kind: str) -> dict[str, Any]:
+    """The fields of LangChain's message of that kind that say what a `Message` says."""
+    data: dict[str, Any] = {
+        "content": write_parts(message.parts),
+        **_DEFAULTS,
+        **_OF_KIND.get(kind, {}),
+        "name": message.name,
+        "id": message.id,
+        "type": kind,
+    }
+    extra: dict[str, Any] = {}
+    if message.role == "developer":
+        extra["__openai_role__"] = "developer"
+    if message.metadata.get("wmem") == "note":
+        extra["lc_source"] = NOTE_SOURCE
+    data["additional_kwargs"] = extra
+    if kind == "ai":
+        data["tool_calls"], data["invalid_tool_calls"] = _write_calls(message.tool_calls)
+    if kind == "tool":
+        data["tool_call_id"] = message.tool_call_id or ""
+    return data
+
+
+def _write_calls(calls: Sequence[ToolCall]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    good, unreadable = [], []
+    for call in calls:
+        if (args := call.args) is not None:
+            good.append({"name": call.name, "args": args, "id": call.id, "type": "tool_call"})
+        else:
+            unreadable.append(
+                {"type": "invalid_tool_call", "id": call.id, "name": call.name, "args": call.arguments, "error": None},
+            )
+    return good, unreadable

@@ -1,0 +1,139 @@
+"""A session of wmem as the chat message history that LangChain's runnables know."""
+
+import threading
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import ensure_config
+
+import wmem
+from langchain_wmem._convert import to_langchain
+from langchain_wmem._door import Door, Memory
+from langchain_wmem._ledger import Ledger, kept_whole, reach
+from wmem import Message
+from wmem.errors import InvalidInputError
+
+__all__ = ["WmemChatMessageHistory"]
+
+
+class WmemChatMessageHistory(BaseChatMessageHistory):
+    """What was said in one session, as LangChain messages.
+
+    Adding is idempotent by message id: a list that begins with known history adds
+    only what is new, and a message that changed under its id is updated in place.
+    Messages without an id are always new; they come back with the id they were given.
+
+    Inside a run of `RunnableWithMessageHistory` the messages stay as first read until
+    that run adds its own, for it counts on reading the same list twice. Make one
+    history for each run, as its factory does; all of one URL share one engine.
+
+    Args:
+        session_id: The session; there is no default one.
+        url: Where the memory is, opened at first use; or
+        memory: an open one, sync or async.
+        agent_id: Whose memory it is; needed with `url`.
+
+    Raises:
+        InvalidInputError: No session, no agent, or not exactly one of `url` and `memory`.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        url: str | None = None,
+        memory: Memory | None = None,
+        agent_id: str | None = None,
+    ) -> None:
+        super().__init__()
+        if not isinstance(session_id, str) or not session_id.strip():
+            msg = f"session_id must be a text that is not blank, not {session_id!r}; there is no default session"
+            raise InvalidInputError(msg)
+        where = url if memory is None else memory
+        if where is None or (url is not None and memory is not None):
+            msg = "pass either url or memory: that is where the session is kept"
+            raise InvalidInputError(msg)
+        self.session_id = session_id
+        self._door = Door(where, agent_id)
+        # One run reads and adds in one thread, so runs in other threads do not move the list under it.
+        self._run = threading.local()
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # what is stored is not assigned to
+        """Everything that was said, oldest first, in a list of its own."""
+        frozen = self._frozen()
+        if frozen is None:
+            frozen = self._froze(self._scope().messages.all())
+        return to_langchain(frozen)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store what is not stored yet.
+
+        Raises:
+            SerializationError: A message that could not be given back as it is; none was stored.
+        """
+        scope = self._scope()
+        stored = scope.messages.all(limit=reach(messages)) if any(message.id for message in messages) else []
+        if fresh := _fresh(messages, stored):
+            scope.messages.append(fresh)
+        self._thaw()
+
+    def clear(self) -> None:
+        """Remove every message of the session."""
+        self._scope().messages.clear()
+        self._thaw()
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """See `messages`."""
+        frozen = self._frozen()
+        if frozen is None:
+            frozen = self._froze(await (await self._ascope()).messages.all())
+        return to_langchain(frozen)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """See `add_messages`."""
+        scope = await self._ascope()
+        stored = await scope.messages.all(limit=reach(messages)) if any(message.id for message in messages) else []
+        if fresh := _fresh(messages, stored):
+            await scope.messages.append(fresh)
+        self._thaw()
+
+    async def aclear(self) -> None:
+        """See `clear`."""
+        await (await self._ascope()).messages.clear()
+        self._thaw()
+
+    def close(self) -> None:
+        """Close the memory if this history opened it."""
+        self._door.close()
+
+    async def aclose(self) -> None:
+        """See `close`."""
+        await self._door.aclose()
+
+    def _scope(self) -> wmem.Scope:
+        return self._door.memory().scope(self.session_id)
+
+    async def _ascope(self) -> wmem.AsyncScope:
+        return (await self._door.amemory()).scope(self.session_id)
+
+    def _frozen(self) -> list[Message] | None:
+        return getattr(self._run, "messages", None) if self._in_a_run() else None
+
+    def _froze(self, messages: list[Message]) -> list[Message]:
+        if self._in_a_run():
+            self._run.messages = messages
+        return messages
+
+    def _thaw(self) -> None:
+        self._run.messages = None
+
+    def _in_a_run(self) -> bool:
+        return ensure_config().get("configurable", {}).get("message_history") is self
+
+
+def _fresh(messages: Sequence[BaseMessage], stored: Sequence[Message]) -> list[Message]:
+    ledger = Ledger(stored)
+    fresh = ledger.fresh(messages)
+    return kept_whole(fresh, stored) if ledger.edited(fresh) else fresh

@@ -1,0 +1,68 @@
+"""What a model request costs beside its messages: tools, structured output, and room for the reply."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from langchain.agents.middleware.types import ModelRequest
+from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
+from langchain_core.language_models import BaseChatModel
+from langchain_core.utils.function_calling import convert_to_openai_tool
+
+from langchain_wmem._convert import to_langchain
+from wmem import Message
+
+__all__ = ["counted_by", "reserve_of", "schemas_of"]
+
+REPLY_TOKENS = 1_024
+"""Room for the reply of a model that does not say how long it answers."""
+
+
+def schemas_of(request: ModelRequest[Any]) -> list[dict[str, Any]]:
+    """The JSON schemas that are sent along: of the tools, and of the structured output asked for."""
+    # A provider's own tool is a dictionary already, and is sent as it is.
+    schemas = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
+    wanted = request.response_format
+    if isinstance(wanted, AutoStrategy):
+        # Which of the two it becomes is decided after us; as a tool it costs more.
+        wanted = ToolStrategy(schema=wanted.schema)
+    if isinstance(wanted, ToolStrategy):
+        specs = wanted.schema_specs
+    elif isinstance(wanted, ProviderStrategy):
+        specs = [wanted.schema_spec]
+    else:
+        specs = []
+    for spec in specs:
+        function = {"name": spec.name, "description": spec.description, "parameters": spec.json_schema}
+        schemas.append({"type": "function", "function": function})
+    return schemas
+
+
+def reserve_of(request: ModelRequest[Any], budget: int) -> int:
+    """Tokens to keep free for the reply.
+
+    What the model or the request is set to answer at most; otherwise what the
+    model could at most, though no more than a quarter of the budget; otherwise 1,024.
+    """
+    for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
+        for found in (request.model_settings.get(name), getattr(request.model, name, None)):
+            if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+                return found
+    profile = request.model.profile
+    most = profile.get("max_output_tokens") if profile else None
+    # A capability is no intention: some models could answer with more than the whole budget.
+    return min(most, max(REPLY_TOKENS, budget // 4)) if most else REPLY_TOKENS
+
+
+def counted_by(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:
+    """A prompt counter that asks the model itself."""
+
+    def count(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:
+        said = to_langchain(messages)
+        if type(model).get_num_tokens_from_messages is not BaseChatModel.get_num_tokens_from_messages:
+            return model.get_num_tokens_from_messages(said, tools=[dict(tool) for tool in tools] or None)
+        # LangChain's default leaves tools out, so their text is counted beside.
+        extra = model.get_num_tokens(json.dumps(list(tools), ensure_ascii=False)) if tools else 0
+        return model.get_num_tokens_from_messages(said) + extra
+
+    return count
