@@ -17,28 +17,36 @@ FRAMEWORKS = ("langchain", "langchain_classic", "langchain_core", "langgraph", "
 DRIVERS = ("cryptography", "diskcache", "mcp", "numpy", "opentelemetry", "redis", "rich", "tiktoken")
 LANGCHAIN = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 IMPORT_HEADROOM_S = 0.025
+# Finders that do not see some packages, as if those were not installed: neither an import nor a search finds them.
+ABSENT = """\
+import sys
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in {} else self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+"""
 
 
 def python(code: str, *, blocked: Iterable[str] = (), cwd: Path | None = None) -> str:
-    """What a fresh interpreter prints, in which the `blocked` top-level packages cannot be found.
+    """What a fresh interpreter prints, in which the `blocked` top-level packages are not installed.
 
     Coverage is not carried over: it would be measured along with what is measured here.
     """
-    blocker = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, path=None, target=None):\n"
-        f"        if name.partition('.')[0] in {set(blocked) or ()!r}:\n"
-        "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-    )
     environ = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("COV") and name != "PYTHONDONTWRITEBYTECODE"
     }
     done = subprocess.run(
-        [sys.executable, "-c", blocker * bool(blocked) + code],
+        [sys.executable, "-c", ABSENT.format(set(blocked)) + code if blocked else code],
         capture_output=True,
         check=False,
         cwd=cwd,
