@@ -16,7 +16,7 @@ from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOut
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
-from wmem.model.change import Change, Event, ItemPut
+from wmem.model.change import Change, Event, ItemPut, ItemTouched
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
@@ -66,11 +66,16 @@ class Engine(Generic[P]):
 
     Args:
         codec: How changes become the journal's payloads.
+        head: Where a journal stands, for a store that answers without waiting; it spares
+            such a store's readers the question.
         replica_bytes: Memory the replicas may take together; the least recently used leave.
     """
 
-    def __init__(self, codec: Codec[P], *, replica_bytes: int = REPLICA_BYTES) -> None:
+    def __init__(
+        self, codec: Codec[P], *, head: Callable[[Path], Cursor] | None = None, replica_bytes: int = REPLICA_BYTES
+    ) -> None:
         self.codec = codec
+        self._head = head
         self._replica_bytes = replica_bytes
         self._replicas: OrderedDict[Path, Replica[P]] = OrderedDict()
         self._lock = threading.Lock()
@@ -83,7 +88,7 @@ class Engine(Generic[P]):
         """Start over in a child process: locks and replicas belong to the parent."""
         self._replicas = OrderedDict()
         self._lock = threading.Lock()
-        self._outbox = deque()
+        self._outbox.clear()
         self._draining = threading.Lock()
 
     # -- replicas
@@ -93,7 +98,7 @@ class Engine(Generic[P]):
         replica = self._replicas.get(path)
         if replica is None:
             with self._lock:
-                replica = self._replicas.setdefault(path, Replica(path, self.codec, self._emit))
+                replica = self._replicas.setdefault(path, Replica(path, self.codec, self._listeners, self._outbox))
         return replica
 
     def _shed(self) -> None:
@@ -115,8 +120,24 @@ class Engine(Generic[P]):
             for path in [path for path in self._replicas if path[: len(prefix)] == prefix]:
                 del self._replicas[path]
 
+    def standing(self, paths: Sequence[Path]) -> list[Replica[P]] | None:
+        """The replicas of `paths` if each is known to stand at its journal's head; else None: ask."""
+        head = self._head
+        if head is None:
+            return None
+        found: list[Replica[P]] = []
+        for path in paths:
+            replica = self._replicas.get(path)
+            # By identity: a replica that moved with its journal holds the journal's own cursor.
+            if replica is None or not replica.known or replica.cursor is not head(path):
+                return None
+            found.append(replica)
+        return found
+
     def caught_up(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
         """The replicas of `paths` (one root), as of one instant not before this call."""
+        if (standing := self.standing(paths)) is not None:
+            return standing
         while True:
             replicas = [self._replicas.get(path) or self.replica(path) for path in paths]
             asked = {replica.path: replica.cursor for replica in replicas}
@@ -142,9 +163,12 @@ class Engine(Generic[P]):
         """
         record_id = new_record_id() if record_id is None else record_id
         replica = self.replica(path)
-        with replica.lock:
-            touches = replica.take_touches()
-        full = (*touches, *changes)
+        touches: tuple[ItemTouched, ...] = ()
+        full = tuple(changes)
+        if replica.touches:
+            with replica.lock:
+                touches = replica.take_touches()
+            full = (*touches, *full)
         payload = self.codec.write_record(full, path, record_id)
         deadline = time.monotonic() + RETRY_S
         try:
@@ -283,10 +307,6 @@ class Engine(Generic[P]):
                 self._listeners.remove(entry)
 
         return stop
-
-    def _emit(self, event: Event) -> None:
-        if self._listeners:
-            self._outbox.append(event)
 
     def deliver(self) -> None:
         """Hand out what is in the outbox, in order, one caller at a time."""

@@ -7,7 +7,8 @@ this check and the fold, never IO.
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from wmem.errors import CorruptionError
@@ -37,16 +38,18 @@ class Replica(Generic[P]):
     """The state of `path` as of `cursor`. Every attribute is guarded by `lock`.
 
     Args:
-        emit: Receives each change as an event, in order, under the lock; None while nobody listens.
+        listeners: Who listens; while it is empty no events are made.
+        outbox: Receives each change as an event, in order, under the lock.
     """
 
     __slots__ = (
+        "_listeners",
+        "_outbox",
         "birth",
         "codec",
         "compacting",
         "cursor",
         "damage",
-        "emit",
         "known",
         "lock",
         "path",
@@ -57,10 +60,13 @@ class Replica(Generic[P]):
         "touches",
     )
 
-    def __init__(self, path: Path, codec: Codec[P], emit: Callable[[Event], None]) -> None:
+    def __init__(
+        self, path: Path, codec: Codec[P], listeners: Sequence[object] = (), outbox: deque[Event] | None = None
+    ) -> None:
         self.path = path
         self.codec = codec
-        self.emit = emit
+        self._listeners = listeners
+        self._outbox = deque() if outbox is None else outbox
         self.lock = threading.Lock()
         self.cursor = ORIGIN
         self.birth: Birth | None = None
@@ -108,11 +114,11 @@ class Replica(Generic[P]):
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
                 if tail.head != ORIGIN or self.known:
-                    self.emit(Event(self.path, tail.head, Resynced()))
+                    self._resynced(tail.head)
             self._report(damage)
             silent = restored is not None or not self.known
             if not self.known and restored is None and tail.records:
-                self.emit(Event(self.path, tail.head, Resynced()))
+                self._resynced(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
             self.cursor = tail.head
@@ -144,11 +150,14 @@ class Replica(Generic[P]):
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
         updates = self.state.fold(record_id, changes)
-        if updates is None or silent:
+        if updates is None or silent or not self._listeners:
             return
-        emit = self.emit
         for change, updated in zip(changes, updates, strict=True):
-            emit(Event(self.path, head, change, updated))
+            self._outbox.append(Event(self.path, head, change, updated))
+
+    def _resynced(self, head: Cursor) -> None:
+        if self._listeners:
+            self._outbox.append(Event(self.path, head, Resynced()))
 
     def _report(self, damage: Sequence[Damage]) -> None:
         for each in damage:

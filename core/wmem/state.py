@@ -111,10 +111,9 @@ class State:
     def entry(self, key: str, now: float) -> Row | None:
         """The visible entry under a key."""
         found = self.entries.get(key)
-        if found is None:
-            return None
-        row = self.rows[found]
-        return row if row.expires_at is None and row.deleted_at is None or row.visible(now) else None
+        # Two single steps, so that a reader needs no lock: what left in between is absent.
+        row = None if found is None else self.rows.get(found)
+        return row if row is not None and row.visible(now) else None
 
     def visible(self, ids: Iterable[str], now: float) -> list[Row]:
         """The visible rows among ids, in the order given."""
@@ -153,7 +152,8 @@ class State:
             self._index(row)
         else:
             self.bytes -= before.size
-            row = row._replace(created_at=before.created_at)
+            if row.created_at != before.created_at:
+                row = row._replace(created_at=before.created_at)
             if (before.key, before.role is None) != (row.key, row.role is None):
                 self._unindex(before)
                 self._index(row)

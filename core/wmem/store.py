@@ -139,7 +139,8 @@ def opened(url: str) -> Store:
         if name != _PRIVATE and (store := _registry.stores.get(name)) is not None:
             store.users += 1
             return store
-        store = Store(name, Engine(codec()), connect(name))
+        backend = connect(name)
+        store = Store(name, Engine(codec(), head=getattr(backend.journal, "head", None)), backend)
         _registry.all.add(store)
         if name != _PRIVATE:
             _registry.stores[name] = store

@@ -62,6 +62,11 @@ class MemoryJournal(Generic[P]):
         """Take a lock of its own in a child process: the parent's may be held for ever there."""
         self._lock = threading.Lock()
 
+    def head(self, path: Path) -> Cursor:
+        """Where a journal stands, without waiting."""
+        log = self._logs.get(path)
+        return ORIGIN if log is None else log.head
+
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
         with self._lock:
             return {path: self._tail(path, cursor) for path, cursor in after.items()}

@@ -18,7 +18,7 @@ from wmem.model.row import Row
 from wmem.model.values import dump_value, load_value, type_name_of
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.ttl import expiry
-from wmem.scope.handle import Handle, Read
+from wmem.scope.handle import Handle, Read, Unknown, nearest
 from wmem.state import State
 
 __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries"]
@@ -40,13 +40,7 @@ _MISSING = _Missing()
 
 
 def _get(key: str) -> Read[Row | None]:
-    def read(states: Sequence[State], now: float) -> Row | None:
-        for state in states:
-            if (row := state.entry(key, now)) is not None:
-                return row
-        return None
-
-    return read
+    return lambda states, now: nearest(key, states, now)
 
 
 def _merged(states: Sequence[State], now: float) -> dict[str, Row]:
@@ -83,7 +77,8 @@ class _Draft(NamedTuple):
     key: str
     content: bytes
     rest: bytes | None
-    columns: Mapping[str, Any]
+    tags: tuple[str, ...]
+    importance: float
     ttl_s: float | None
 
 
@@ -107,19 +102,17 @@ def _draft(
     if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
         msg = f"importance must be a number from 0 to 1, got {importance!r:.80}"
         raise InvalidInputError(msg)
-    fields: dict[str, Any] = {}
-    if metadata:
-        fields["metadata"] = metadata
-    if kind != "fact":
-        fields["kind"] = kind
-    if type(value) not in _NATURAL:
-        fields["type_name"] = type_name_of(value)
-    rest, _ = rest_of(fields, now=0.0)
-    return _Draft(key, content, rest, {"tags": as_tags(tags) if tags else (), "importance": float(importance)}, ttl_s)
+    rest = None
+    if metadata or kind != "fact" or type(value) not in _NATURAL:
+        fields: dict[str, Any] = {"metadata": metadata or None, "kind": kind}
+        if type(value) not in _NATURAL:
+            fields["type_name"] = type_name_of(value)
+        rest, _ = rest_of(fields, now=0.0)
+    return _Draft(key, content, rest, as_tags(tags) if tags else (), float(importance), ttl_s)
 
 
-def _row(handle: Handle, state: State, draft: _Draft, fresh_id: str, now: float) -> Row:
-    """The row of a draft, in the place of the entry that is there.
+def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
+    """The row of a draft, in the place of the entry that is there or under a fresh id.
 
     Raises:
         CapacityError: The scope is full and the key is new.
@@ -133,17 +126,18 @@ def _row(handle: Handle, state: State, draft: _Draft, fresh_id: str, now: float)
     expires_at = None
     if draft.ttl_s is not None:
         expires_at = expiry(handle.policy, "medium", draft.ttl_s, now, pinned=False)
+    there = None if held is None else state.rows.get(held)
     return Row(
-        held or fresh_id,
+        held or fresh_id or new_ulid(now),
         draft.content,
-        now,
+        now if there is None else there.created_at,
         now,
         draft.key,
         None,
         "fact",
         "medium",
-        draft.columns["tags"],
-        draft.columns["importance"],
+        draft.tags,
+        draft.importance,
         expires_at=expires_at,
         rest=draft.rest,
     )
@@ -155,8 +149,7 @@ def _set(handle: Handle, draft: _Draft) -> Flow[None]:
         yield from handle.replica()
     # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
     state = handle.engine.replica(handle.path).state
-    row = _row(handle, state, draft, new_ulid(now), now)
-    yield from handle.post([ItemPut(row)], now)
+    yield from handle.post((ItemPut(_row(handle, state, draft, now)),), now)
 
 
 def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
@@ -174,7 +167,7 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
             raise NotFoundError(msg)
         value = function(_revived(before, default, as_type, key))
         draft = _draft(handle, key, value)
-        row = _row(handle, state, draft, fresh_id, now)
+        row = _row(handle, state, draft, now, fresh_id)
         if before is not None:
             row = row._replace(
                 tags=before.tags, importance=before.importance, expires_at=before.expires_at, rest=draft.rest or before.rest
@@ -197,7 +190,7 @@ def _get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: A
     def decide(state: State) -> tuple[Sequence[Change], Row | None]:
         if (there := state.entry(key, now)) is not None:
             return [], there
-        return [ItemPut(_row(handle, state, draft, fresh_id, now))], None
+        return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
 
     there = yield from handle.commit(decide, now)
     return value if there is None else load_value(there.content, as_type, key=key)
@@ -260,11 +253,15 @@ class EntryReads:
             SerializationError: The value is not of `as_type`, or needs one.
             CorruptionError: Not found, and a damaged record could hold it.
         """
-        row = self._run(_get(checked_key(key)))
+        row = self._row(key)
         if row is None:
             self._absent()
             return default
         return load_value(row.content, as_type, key=key)
+
+    def _row(self, key: str) -> Row | None:
+        row: Row | None = self._run(_get(checked_key(key)))
+        return row
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that are there."""
@@ -273,7 +270,7 @@ class EntryReads:
 
     def entry(self, key: str) -> MemoryItem | None:
         """The item under a key, with everything known of it."""
-        row = self._run(_get(checked_key(key)))
+        row = self._row(key)
         if row is None:
             self._absent()
             return None
@@ -281,7 +278,7 @@ class EntryReads:
 
     def contains(self, key: str) -> bool:
         """Whether a key is there."""
-        if self._run(_get(checked_key(key))) is None:
+        if self._row(key) is None:
             self._absent()
             return False
         return True
@@ -315,6 +312,12 @@ class Entries(EntryReads):
         super().__init__(lambda read: drive(handle.read(read)), lambda: _intact(handle, alone=False))
         self._handle = handle
         self._drive = drive
+
+    def _row(self, key: str) -> Row | None:
+        row = self._handle.entry(checked_key(key))
+        if isinstance(row, Unknown):
+            row = self._drive(self._handle.lookup(key))
+        return row
 
     @property
     def local(self) -> LocalEntries:
@@ -381,7 +384,7 @@ class Entries(EntryReads):
         return count
 
     def __getitem__(self, key: str) -> Any:
-        row = self._run(_get(checked_key(key)))
+        row = self._row(key)
         if row is None:
             self._absent()
             msg = f"no entry {key!r} in scope {self._handle.path!r} or its parents"

@@ -5,7 +5,7 @@ never follows into the next: whoever disposed a scope may rely on that.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,12 +15,13 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
 from wmem.model.history import Birth, Path
+from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.replica import Replica
 from wmem.state import State
 from wmem.text.tokens import Counter
 
-__all__ = ["Handle", "Read", "Settings"]
+__all__ = ["UNKNOWN", "Handle", "Read", "Settings", "Unknown", "nearest"]
 
 R = TypeVar("R")
 
@@ -45,6 +46,13 @@ class Settings:
     counter: Callable[[], Counter]
     policy: Policy
 
+
+class Unknown:
+    """The type of `UNKNOWN`."""
+
+
+UNKNOWN = Unknown()
+"""What a replica cannot say without asking its store."""
 
 class Handle:
     """One scope as one caller knows it."""
@@ -132,6 +140,20 @@ class Handle:
             for lock in locks:
                 lock.release()
 
+    def entry(self, key: str) -> Row | None | Unknown:
+        """The nearest visible entry under a key, if it is known without asking the store."""
+        if self.disposed or self.birth is None:
+            return UNKNOWN
+        replicas = self.engine.standing(self.lineage)
+        if replicas is None or replicas[0].birth != self.birth:
+            return UNKNOWN
+        return nearest(key, (replica.state for replica in replicas), self.settings.clock())
+
+    def lookup(self, key: str) -> Flow[Row | None]:
+        """The nearest visible entry under a key."""
+        replicas = yield from self.replicas()
+        return nearest(key, (replica.state for replica in replicas), self.settings.clock())
+
     def check_intact(self, *, alone: bool = False) -> None:
         """Raise `CorruptionError` when something here is damaged: an absence would be no answer."""
         for path in self.lineage[:1] if alone else self.lineage:
@@ -153,7 +175,7 @@ class Handle:
         self.check()
         replicas = yield from self.engine.caught_up(self.lineage)
         if self._meet(replicas[0]) is _EMPTY:
-            replicas[0] = Replica(self.path, self.engine.codec, _unheard)
+            replicas[0] = Replica(self.path, self.engine.codec)
         return replicas
 
     # -- writing
@@ -245,8 +267,12 @@ class Handle:
         return count
 
 
-def _unheard(_: object) -> None:
-    """What happens to an empty replica is nobody's news: nothing does."""
+def nearest(key: str, states: Iterable[State], now: float) -> Row | None:
+    """The visible entry under a key of the first state that has one; it needs no lock."""
+    for state in states:
+        if (row := state.entry(key, now)) is not None:
+            return row
+    return None
 
 
 _EMPTY = State()
