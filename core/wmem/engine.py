@@ -9,7 +9,7 @@ import random
 import threading
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOutcomeError
@@ -219,12 +219,13 @@ class Engine(Generic[P]):
         record_id = new_record_id()
         deadline = time.monotonic() + RETRY_S
         tries = 0
+        sent: tuple[R] | None = None
         while True:
             (replica,) = yield from self.caught_up([path])
             with replica.lock:
                 state, expected, met = replica.state, replica.cursor, replica.birth
-                if tries and record_id in state.applied:
-                    return result, met  # an earlier try arrived although its reply did not
+                if sent is not None and record_id in state.applied:
+                    return sent[0], met  # an earlier try arrived although its reply did not
                 if birth is not None and met != birth:
                     raise OtherLife(path)
                 changes, result = decide(state)
@@ -233,7 +234,7 @@ class Engine(Generic[P]):
                 touches = replica.take_touches() if met is not None else ()
             full = (*(opening if met is None else ()), *touches, *changes)
             payload = self.codec.write_record(full, path, record_id)
-            tries += 1
+            tries, sent = tries + 1, (result,)
             reply: Appended[P] | None = None
             try:
                 reply = yield from ask(Journal.append, path, record_id, payload, expected, keep_of(full, now))
@@ -332,7 +333,7 @@ class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never s
 def _tell(listener: Listener, event: Event) -> None:
     try:
         listener(event)
-    except Exception:  # a user's function: whatever it raises must break nothing
+    except Exception:  # noqa: BLE001  # a user's function: whatever it raises must break nothing
         _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)
 
 
@@ -350,5 +351,3 @@ def keep_of(changes: Iterable[Change], now: float) -> float | None:
                 return None
             longest = max(longest, change.row.expires_at - now)
     return longest
-
-

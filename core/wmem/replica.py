@@ -97,9 +97,7 @@ class Replica(Generic[P]):
         if not tail.joined:
             try:
                 kept = (
-                    None
-                    if tail.snapshot is None
-                    else self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
+                    None if tail.snapshot is None else self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
                 )
             except CorruptionError as exc:
                 damage.insert(0, Damage(self.path, None, str(exc)))
@@ -161,7 +159,9 @@ class Replica(Generic[P]):
 
     def _report(self, damage: Sequence[Damage]) -> None:
         for each in damage:
-            _log.warning("scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id)
+            _log.warning(
+                "scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id
+            )
         self.damage.extend(damage)
 
     # -- touches
@@ -187,5 +187,5 @@ class Replica(Generic[P]):
         """Put back what `take_touches` took: the append changed nothing. Under the lock."""
         for touch in taken:
             count, at = self.touches.get(touch.id, (0, touch.at))
-            self.touches[touch.id] = (count + touch.count, max(at, touch.at))
+            self.touches[touch.id] = (count + touch.times, max(at, touch.at))
             self.touched_at = at if self.touched_at is None else self.touched_at

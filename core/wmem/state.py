@@ -6,7 +6,7 @@ replica's lock guards it.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from wmem.model.history import Cursor, Path
 from wmem.model.change import (
@@ -100,7 +100,18 @@ class State:
     def copy(self) -> "State":
         """Another state that shares the rows, which never change."""
         twin = State()
-        for name in ("rows", "entries", "items", "messages", "standing", "pinned_items", "applied", "recent", "merged", "erased"):
+        for name in (
+            "rows",
+            "entries",
+            "items",
+            "messages",
+            "standing",
+            "pinned_items",
+            "applied",
+            "recent",
+            "merged",
+            "erased",
+        ):
             setattr(twin, name, getattr(self, name).copy())
         twin.policy, twin.disposed, twin.bytes = self.policy, self.disposed, self.bytes
         twin.decisions = self.decisions.copy()
@@ -138,7 +149,7 @@ class State:
         self.recent.append(record_id)
         if len(self.recent) > APPLIED_MAX:
             self.applied.discard(self.recent.popleft())
-        folds = _FOLDS
+        folds = self._FOLDS
         return [folds[type(change)](self, change) for change in changes]
 
     def _put(self, change: ItemPut) -> bool:
@@ -210,7 +221,7 @@ class State:
         if row is None:
             return False
         last = change.at if row.last_accessed_at is None else max(row.last_accessed_at, change.at)
-        self.rows[change.id] = row._replace(access_count=row.access_count + change.count, last_accessed_at=last)
+        self.rows[change.id] = row._replace(access_count=row.access_count + change.times, last_accessed_at=last)
         return True
 
     def _promote(self, change: ItemPromoted) -> bool:
@@ -251,6 +262,21 @@ class State:
         self.merged[change.source] = change.cursor
         return False
 
+    _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], bool]]] = {
+        ItemPut: _put,
+        ItemRemoved: _remove,
+        ItemTouched: _touch,
+        ItemExpired: _remove,
+        ItemPromoted: _promote,
+        ItemEvicted: _evict,
+        Erased: _erase,
+        ScopeOpened: _open,
+        ScopeDisposed: _dispose,
+        Cleared: _clear,
+        PolicyChanged: _open,
+        ScopeMerged: _merge,
+    }
+
     # -- at rest
 
     def checkpoint(self) -> Checkpoint:
@@ -281,19 +307,3 @@ class State:
             state.decisions = list(kept.decisions)
             state.erased = dict.fromkeys(kept.erased)
         return state
-
-
-_FOLDS: Mapping[type, Callable[[State, Any], bool]] = {
-    ItemPut: State._put,
-    ItemRemoved: State._remove,
-    ItemTouched: State._touch,
-    ItemExpired: State._remove,
-    ItemPromoted: State._promote,
-    ItemEvicted: State._evict,
-    Erased: State._erase,
-    ScopeOpened: State._open,
-    ScopeDisposed: State._dispose,
-    Cleared: State._clear,
-    PolicyChanged: State._open,
-    ScopeMerged: State._merge,
-}

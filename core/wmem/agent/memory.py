@@ -233,7 +233,7 @@ class AsyncAgentMemory(_Face):
         await self.close()
 
 
-def open(  # noqa: A001  # `wmem.open` reads well
+def open(
     url: str,
     *,
     agent_id: str,

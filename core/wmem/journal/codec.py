@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Protocol, TypeVar
 
 from wmem.errors import CorruptionError, StoreError
-from wmem.model.change import CHANGES, Change, ItemPut, ScopeMerged
+from wmem.model.change import CHANGES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
@@ -197,8 +197,9 @@ def _changes(told: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
             yield ItemPut(row)
         elif kind is ScopeMerged:
             yield ScopeMerged(
-                source=tuple(each["source"]), cursor=Cursor(*each["cursor"]), count=each["count"], at=each["at"]
+                source=tuple(each["source"]), cursor=Cursor(*each["cursor"]), items=each["items"], at=each["at"]
             )
+        elif kind is Erased:
+            yield Erased(tuple(each["ids"]))
         else:
-            made = kind(**each)
-            yield made._replace(ids=tuple(each["ids"])) if "ids" in each else made  # type: ignore[union-attr]  # only Erased
+            yield kind(**each)

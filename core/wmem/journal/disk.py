@@ -6,13 +6,13 @@ SQLite's locks: the directory must be local.
 """
 
 import json
-import os
 import sqlite3
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path as Directory
 from typing import Any, NamedTuple
 
 import diskcache
@@ -100,9 +100,10 @@ class DiskJournal:
         self._directory = directory
         self._wait_s = wait_s
         try:
-            os.makedirs(directory, mode=0o700, exist_ok=True)
-            if not os.listdir(directory):
-                os.chmod(directory, 0o700)
+            place = Directory(directory)
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if next(place.iterdir(), None) is None:
+                place.chmod(0o700)
         except OSError as exc:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
@@ -191,7 +192,9 @@ class DiskJournal:
                 gone += max(0, len(stored or b"") - _RECORD.size)
                 self._cache.delete(row)
             self._cache.set(f"s{name}", snapshot)
-            self._cache.set(f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name))
+            self._cache.set(
+                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name)
+            )
         return True
 
     def delete(self, path: Path, /) -> None:
@@ -257,7 +260,7 @@ class DiskJournal:
                 tails[path] = Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
                 continue
             if cursor == meta.head:
-                tails[path] = Tail(True, cursor, None, (), cursor, meta.birth)
+                tails[path] = Tail(joined=True, base=cursor, snapshot=None, records=(), head=cursor, birth=meta.birth)
                 continue
             name = names[path]
             joined = self._holds(name, meta, cursor)

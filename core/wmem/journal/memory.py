@@ -38,12 +38,19 @@ class _Log(Generic[P]):
     def tail(self, after: Cursor) -> Tail[P]:
         if self.holds(after):
             records = tuple(self.records[after.version - self.base.version :])
-            return Tail(True, after, None, records, self.head, self.birth)
-        return Tail(False, self.base, self.snapshot, tuple(self.records), self.head, self.birth)
+            return Tail(joined=True, base=after, snapshot=None, records=records, head=self.head, birth=self.birth)
+        return Tail(
+            joined=False,
+            base=self.base,
+            snapshot=self.snapshot,
+            records=tuple(self.records),
+            head=self.head,
+            birth=self.birth,
+        )
 
 
-_NOTHING: Tail[object] = Tail(True, ORIGIN, None, (), ORIGIN, None)
-_GONE: Tail[object] = Tail(False, ORIGIN, None, (), ORIGIN, None)
+_NOTHING: Tail[object] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=None)
+_GONE: Tail[object] = Tail(joined=False, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=None)
 
 
 class MemoryJournal(Generic[P]):

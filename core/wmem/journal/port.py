@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import Birth, Cursor, Path
 
 __all__ = [
     "CHAIN_BITS",

@@ -92,7 +92,11 @@ def _read_call(call: object) -> dict[str, Any]:
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return {"id": call.get("id") or f"call_{function.get('name')}", "name": function.get("name"), "arguments": arguments}
+    return {
+        "id": call.get("id") or f"call_{function.get('name')}",
+        "name": function.get("name"),
+        "arguments": arguments,
+    }
 
 
 def write_message(message: "Message") -> dict[str, Any]:

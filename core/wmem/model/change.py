@@ -44,10 +44,10 @@ class ItemRemoved(NamedTuple):
 
 
 class ItemTouched(NamedTuple):
-    """An item was fetched `count` more times, last at `at` (UTC epoch seconds)."""
+    """An item was fetched so many times more, last at `at` (UTC epoch seconds)."""
 
     id: str
-    count: int
+    times: int
     at: float
 
 
@@ -96,10 +96,10 @@ class ScopeDisposed(NamedTuple):
 
 
 class Cleared(NamedTuple):
-    """A facet (entries, items, messages) or all of them was emptied of `count` items."""
+    """A facet (entries, items, messages) or all of them was emptied of so many visible items."""
 
     facet: str
-    count: int
+    items: int
     at: float
 
 
@@ -115,7 +115,7 @@ class ScopeMerged(NamedTuple):
 
     source: Path
     cursor: Cursor
-    count: int
+    items: int
     at: float
 
 

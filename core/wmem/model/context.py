@@ -71,7 +71,8 @@ class Explanation:
             parts = " ".join(f"{name}={part:.3f}" for name, part in unit.parts.items())
             cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
             ids = unit.ids[0] if len(unit.ids) == 1 else f"{unit.ids[0]} +{len(unit.ids) - 1}"
-            lines.append(f"  {unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens  {ids}{cut}{score}  {parts}".rstrip())
+            where = f"{unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens"
+            lines.append(f"  {where}  {ids}{cut}{score}  {parts}".rstrip())
         lines += [f"  dropped   {count} × {reason}" for reason, count in sorted(self.dropped.items())]
         lines += [f"  warning   {text}" for text in self.warnings]
         return "\n".join(lines)

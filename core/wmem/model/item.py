@@ -119,14 +119,16 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
         given["confidence"] = _confidence(confidence)
     try:
         checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
-        told = checked.model_dump(mode="json", include=_OUTSIDE_ROW & given.keys(), exclude_defaults=True)
+        told = checked.model_dump(mode="json", include=set(_OUTSIDE_ROW & given.keys()), exclude_defaults=True)
     except (ValidationError, ValueError, TypeError) as exc:
         first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
         where = ".".join(str(each) for each in first["loc"]) if first else "a field"
         what = first["msg"] if first else str(exc)
         msg = f"{where}: {what[:1].lower()}{what[1:]}"
         raise InvalidInputError(msg) from exc
-    columns = {name: getattr(checked, name) for name in ("type", "tags", "importance", "pinned", "turn_id") if name in given}
+    columns: dict[str, Any] = {
+        name: getattr(checked, name) for name in ("type", "tags", "importance", "pinned", "turn_id") if name in given
+    }
     return (dump_json(told) if told else None), columns
 
 

@@ -101,7 +101,7 @@ def dump_value(value: object, *, key: str) -> bytes:
     try:
         return dump_json(_plain(value, ()))
     except (RecursionError, ValueError) as exc:
-        msg = f"cannot store the value of {key!r}: {exc or 'it contains itself'}"
+        msg = f"cannot store the value of {key!r}: {exc}"
         raise SerializationError(msg) from exc
     except SerializationError as exc:
         msg = f"cannot store the value of {key!r}: {exc}"

@@ -244,9 +244,7 @@ class Choice:
         self.noted[noted.candidate.id] = noted
 
 
-def choose(
-    request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int
-) -> Choice:
+def choose(request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int) -> Choice:
     """What of the conversation and of what was recalled stays within `room` tokens, beside what is pinned.
 
     Raises:

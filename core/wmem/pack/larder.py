@@ -116,4 +116,6 @@ def is_echo(message: Message) -> bool:
 
 def is_blank(message: Message) -> bool:
     """Whether the message says, shows and asks nothing."""
-    return not message.tool_calls and all(part.kind == "text" and not (part.text or "").strip() for part in message.parts)
+    return not message.tool_calls and all(
+        part.kind == "text" and not (part.text or "").strip() for part in message.parts
+    )

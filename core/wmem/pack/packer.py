@@ -91,7 +91,9 @@ class _Packer:
             return None
         if not unit.missing or self.request.orphans == "synthesize":
             return Kept(unit, "pinned", self.larder.whole(unit))
-        self.warnings.append(f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out")
+        self.warnings.append(
+            f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out"
+        )
         spoken = self.larder.without_calls(unit)
         return Kept(unit, "pinned", spoken) if spoken else None
 
@@ -129,7 +131,10 @@ class _Packer:
         """What stays, oldest first, each turn in one piece."""
         places = self.talk.places
         # A pinned message that was not read lies before all that were.
-        placed = [((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept) for at, kept in enumerate(self.pinned)]
+        placed = [
+            ((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept)
+            for at, kept in enumerate(self.pinned)
+        ]
         placed += [((1, -kept.unit.place), kept) for kept in choice.kept.values()]
         placed.sort(key=lambda each: each[0])
         # A turn whose tool just answered waits for the model, whoever else spoke meanwhile.

@@ -17,7 +17,9 @@ DEFAULT_TTL = DefaultTtl()
 """Ask for the policy's time to live, where None means for ever."""
 
 
-def expiry(policy: Policy, priority: str, ttl_s: float | None | DefaultTtl, now: float, *, pinned: bool) -> float | None:
+def expiry(
+    policy: Policy, priority: str, ttl_s: float | None | DefaultTtl, now: float, *, pinned: bool
+) -> float | None:
     """The instant from which an item is invisible, in UTC epoch seconds; None for never.
 
     Source: session tools document, priority-based TTL; pinned items are exempt.

@@ -170,7 +170,10 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
         row = _row(handle, state, draft, now, fresh_id)
         if before is not None:
             row = row._replace(
-                tags=before.tags, importance=before.importance, expires_at=before.expires_at, rest=draft.rest or before.rest
+                tags=before.tags,
+                importance=before.importance,
+                expires_at=before.expires_at,
+                rest=draft.rest or before.rest,
             )
         return [ItemPut(row)], value
 

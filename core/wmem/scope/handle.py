@@ -54,6 +54,7 @@ class Unknown:
 UNKNOWN = Unknown()
 """What a replica cannot say without asking its store."""
 
+
 class Handle:
     """One scope as one caller knows it."""
 

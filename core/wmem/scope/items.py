@@ -64,7 +64,9 @@ def _shown(row: Row, now: float, *, include_expired: bool, include_promoted: boo
     return include_expired or not row.expired(now)
 
 
-def _listed(*, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None) -> Read[list[MemoryItem]]:
+def _listed(
+    *, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None
+) -> Read[list[MemoryItem]]:
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].rows
         found: list[Row] = []
@@ -91,9 +93,7 @@ def _one(wanted: str) -> Read[MemoryItem | None]:
 
 def _counted(states: Sequence[State], now: float) -> int:
     rows = states[0].rows
-    return sum(
-        _shown(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items
-    )
+    return sum(_shown(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items)
 
 
 # -- writes
@@ -256,9 +256,7 @@ class ItemReads:
 
     def all(self, *, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:
         """The items in the order they were added; promoted ones only if asked for."""
-        found: list[MemoryItem] = self._run(
-            _listed(include_expired=include_expired, include_promoted=include_promoted)
-        )
+        found: list[MemoryItem] = self._run(_listed(include_expired=include_expired, include_promoted=include_promoted))
         return found
 
     def recent(self, limit: int = 10) -> list[MemoryItem]:

@@ -66,7 +66,11 @@ def packed(
             total=total + live.count,
             pinned=pinned,
             recalled=[
-                Recalled(candidate=_candidate(each.row, counter, live.overrides), score=each.score, parts={"bm25": each.score})
+                Recalled(
+                    candidate=_candidate(each.row, counter, live.overrides),
+                    score=each.score,
+                    parts={"bm25": each.score},
+                )
                 for each in found
             ],
             system=system,
@@ -94,9 +98,7 @@ def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
     return found
 
 
-def _newest_first(
-    replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message]
-) -> Iterator[Candidate]:
+def _newest_first(replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message]) -> Iterator[Candidate]:
     read, size = 0, _CHUNK
     seen: set[str] = set()
     while True:

@@ -125,10 +125,12 @@ def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
 def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
     # Providers render a call in their own ways; the dearer of the two that are known is the ceiling.
     apart = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
-    whole = _json([
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in calls
-    ])
+    whole = _json(
+        [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
+        ]
+    )
     return max(apart, count(whole))
 
 
