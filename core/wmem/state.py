@@ -8,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from wmem.model.history import Cursor, Path
 from wmem.model.change import (
     Change,
     Cleared,
@@ -24,6 +23,7 @@ from wmem.model.change import (
     ScopeMerged,
     ScopeOpened,
 )
+from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 
 __all__ = ["APPLIED_MAX", "DECISIONS_MAX", "Checkpoint", "Decision", "State"]
@@ -298,7 +298,7 @@ class State:
         if kept is not None:
             for row in kept.rows:
                 state.rows[row.id] = row
-                state._index(row)  # noqa: SLF001  # its own class
+                state._index(row)  # its own class
                 state.bytes += row.size
             state.policy, state.disposed = kept.policy, kept.disposed
             state.recent.extend(kept.applied)

@@ -136,7 +136,7 @@ class Context:
         rendered: list[Any] = _adapter("llamaindex").to_llamaindex(list(self.prompt()))
         return rendered
 
-    def explain(self, *, all: bool = False) -> Explanation:  # noqa: A002  # the word users look for
+    def explain(self, *, all: bool = False) -> Explanation:  # the word users look for
         """Why each unit is in, cut or out.
 
         Args:

@@ -18,7 +18,7 @@ DEFAULT_TTL = DefaultTtl()
 
 
 def expiry(
-    policy: Policy, priority: str, ttl_s: float | None | DefaultTtl, now: float, *, pinned: bool
+    policy: Policy, priority: str, ttl_s: float | DefaultTtl | None, now: float, *, pinned: bool
 ) -> float | None:
     """The instant from which an item is invisible, in UTC epoch seconds; None for never.
 

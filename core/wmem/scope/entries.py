@@ -7,9 +7,9 @@ them sync, async or on a frozen view.
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
+from wmem.engine import Callback
 from wmem.errors import CapacityError, InvalidInputError, NotFoundError
 from wmem.flow import Flow, ask
-from wmem.engine import Callback
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_key
 from wmem.model.ids import new_ulid

@@ -141,7 +141,7 @@ class Handle:
             for lock in locks:
                 lock.release()
 
-    def entry(self, key: str) -> Row | None | Unknown:
+    def entry(self, key: str) -> Row | Unknown | None:
         """The nearest visible entry under a key, if it is known without asking the store."""
         if self.disposed or self.birth is None:
             return UNKNOWN

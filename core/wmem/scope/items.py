@@ -100,7 +100,7 @@ def _counted(states: Sequence[State], now: float) -> int:
 
 
 def _row(
-    handle: Handle, content: object, priority: str, ttl_s: float | None | DefaultTtl, fields: ItemFields, now: float
+    handle: Handle, content: object, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields, now: float
 ) -> Row:
     text = _checked_content(handle, content)
     _checked_priority(priority)
@@ -181,7 +181,7 @@ def _update(
     wanted: str,
     content: str | None,
     priority: str | None,
-    ttl_s: float | None | DefaultTtl,
+    ttl_s: float | DefaultTtl | None,
     fields: ItemFields,
 ) -> Flow[MemoryItem]:
     wanted = checked_id(wanted)
@@ -245,12 +245,12 @@ class ItemReads:
     def __init__(self, run: Callable[[Read[Any]], Any]) -> None:
         self._run = run
 
-    def get(self, id: str) -> MemoryItem | None:  # noqa: A002  # the field's own name
+    def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """The item, or None when it is not there, expired or softly deleted."""
         found: MemoryItem | None = self._run(_one(checked_id(id)))
         return found
 
-    def exists(self, id: str) -> bool:  # noqa: A002  # see `get`
+    def exists(self, id: str) -> bool:  # see `get`
         """Whether the item is there and its time is not over."""
         return self.get(id) is not None
 
@@ -292,7 +292,7 @@ class Items(ItemReads):
         content: str,
         *,
         priority: Priority = "medium",
-        ttl_s: float | None | DefaultTtl = DEFAULT_TTL,
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """Remember a text.
@@ -311,7 +311,7 @@ class Items(ItemReads):
         )
         return added
 
-    def fetch(self, id: str) -> MemoryItem:  # noqa: A002  # the field's own name
+    def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """The item, counted as an access, with its importance as of now.
 
         Raises:
@@ -323,11 +323,11 @@ class Items(ItemReads):
 
     def update(
         self,
-        id: str,  # noqa: A002  # the field's own name
+        id: str,  # the field's own name
         *,
         content: str | None = None,
         priority: Priority | None = None,
-        ttl_s: float | None | DefaultTtl = DEFAULT_TTL,
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """Change what is given and leave the rest, expiry included.
@@ -339,7 +339,7 @@ class Items(ItemReads):
         updated: MemoryItem = self._drive(_update(self._handle, id, content, priority, ttl_s, fields))
         return updated
 
-    def remove(self, id: str) -> bool:  # noqa: A002  # the field's own name
+    def remove(self, id: str) -> bool:  # the field's own name
         """Remove an item for good, expired or not; False when it is not there."""
         removed: bool = self._drive(_remove(self._handle, id))
         return removed
@@ -363,11 +363,11 @@ class AsyncItems:
         result: R = await self._drive(self._handle.read(read, alone=True))
         return result
 
-    async def get(self, id: str) -> MemoryItem | None:  # noqa: A002  # the field's own name
+    async def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """See `ItemReads.get`."""
         return await self._read(_one(checked_id(id)))
 
-    async def exists(self, id: str) -> bool:  # noqa: A002  # the field's own name
+    async def exists(self, id: str) -> bool:  # the field's own name
         """See `ItemReads.exists`."""
         return await self.get(id) is not None
 
@@ -388,7 +388,7 @@ class AsyncItems:
         content: str,
         *,
         priority: Priority = "medium",
-        ttl_s: float | None | DefaultTtl = DEFAULT_TTL,
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.add`."""
@@ -397,25 +397,25 @@ class AsyncItems:
         added: MemoryItem = await self._drive(_add(self._handle, row, now))
         return added
 
-    async def fetch(self, id: str) -> MemoryItem:  # noqa: A002  # the field's own name
+    async def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """See `Items.fetch`."""
         found: MemoryItem = await self._drive(_fetch(self._handle, id))
         return found
 
     async def update(
         self,
-        id: str,  # noqa: A002  # the field's own name
+        id: str,  # the field's own name
         *,
         content: str | None = None,
         priority: Priority | None = None,
-        ttl_s: float | None | DefaultTtl = DEFAULT_TTL,
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.update`."""
         updated: MemoryItem = await self._drive(_update(self._handle, id, content, priority, ttl_s, fields))
         return updated
 
-    async def remove(self, id: str) -> bool:  # noqa: A002  # the field's own name
+    async def remove(self, id: str) -> bool:  # the field's own name
         """See `Items.remove`."""
         removed: bool = await self._drive(_remove(self._handle, id))
         return removed

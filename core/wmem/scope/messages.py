@@ -178,7 +178,7 @@ class MessageReads:
         found: list[Message] = self._run(_all(None if limit is None else _checked_limit(limit)))
         return found
 
-    def get(self, id: str) -> Message | None:  # noqa: A002  # the field's own name
+    def get(self, id: str) -> Message | None:  # the field's own name
         """The message with an id, or None."""
         found: Message | None = self._run(_one(checked_id(id)))
         return found
@@ -229,7 +229,7 @@ class Messages(MessageReads):
         popped: Message | None = self._drive(_pop(self._handle))
         return popped
 
-    def remove(self, id: str) -> bool:  # noqa: A002  # the field's own name
+    def remove(self, id: str) -> bool:  # the field's own name
         """Remove a message; False when it is not there."""
         removed: bool = self._drive(_remove(self._handle, id))
         return removed
@@ -257,7 +257,7 @@ class AsyncMessages:
         """See `MessageReads.all`."""
         return await self._read(_all(None if limit is None else _checked_limit(limit)))
 
-    async def get(self, id: str) -> Message | None:  # noqa: A002  # the field's own name
+    async def get(self, id: str) -> Message | None:  # the field's own name
         """See `MessageReads.get`."""
         return await self._read(_one(checked_id(id)))
 
@@ -288,7 +288,7 @@ class AsyncMessages:
         popped: Message | None = await self._drive(_pop(self._handle))
         return popped
 
-    async def remove(self, id: str) -> bool:  # noqa: A002  # the field's own name
+    async def remove(self, id: str) -> bool:  # the field's own name
         """See `Messages.remove`."""
         removed: bool = await self._drive(_remove(self._handle, id))
         return removed
