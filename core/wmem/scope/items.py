@@ -100,7 +100,13 @@ def _counted(states: Sequence[State], now: float) -> int:
 
 
 def _row(
-    handle: Handle, content: object, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields, now: float
+    handle: Handle,
+    content: object,
+    *,
+    priority: str,
+    ttl_s: float | DefaultTtl | None,
+    fields: ItemFields,
+    now: float,
 ) -> Row:
     text = _checked_content(handle, content)
     _checked_priority(priority)
@@ -179,6 +185,7 @@ def _fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
 def _update(
     handle: Handle,
     wanted: str,
+    *,
     content: str | None,
     priority: str | None,
     ttl_s: float | DefaultTtl | None,
@@ -307,7 +314,7 @@ class Items(ItemReads):
         """
         now = self._handle.settings.clock()
         added: MemoryItem = self._drive(
-            _add(self._handle, _row(self._handle, content, priority, ttl_s, fields, now), now)
+            _add(self._handle, _row(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now)
         )
         return added
 
@@ -336,7 +343,9 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: Its time is over.
         """
-        updated: MemoryItem = self._drive(_update(self._handle, id, content, priority, ttl_s, fields))
+        updated: MemoryItem = self._drive(
+            _update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
+        )
         return updated
 
     def remove(self, id: str) -> bool:  # the field's own name
@@ -393,7 +402,7 @@ class AsyncItems:
     ) -> MemoryItem:
         """See `Items.add`."""
         now = self._handle.settings.clock()
-        row = _row(self._handle, content, priority, ttl_s, fields, now)
+        row = _row(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
         added: MemoryItem = await self._drive(_add(self._handle, row, now))
         return added
 
@@ -412,7 +421,9 @@ class AsyncItems:
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.update`."""
-        updated: MemoryItem = await self._drive(_update(self._handle, id, content, priority, ttl_s, fields))
+        updated: MemoryItem = await self._drive(
+            _update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
+        )
         return updated
 
     async def remove(self, id: str) -> bool:  # the field's own name
