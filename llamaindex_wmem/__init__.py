@@ -9,5 +9,6 @@ except ImportError as exc:
     raise MissingExtraError(msg) from exc
 
 from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
+from llamaindex_wmem.memory import WmemMemory
 
-__all__ = ["from_llamaindex", "to_llamaindex"]
+__all__ = ["WmemMemory", "from_llamaindex", "to_llamaindex"]

@@ -27,7 +27,7 @@ from llamaindex_wmem._calls import blocked_calls, extra_calls, vendor_keys
 from llamaindex_wmem._values import plain, revived
 from wmem import InvalidInputError, Message, Native, SerializationError
 
-__all__ = ["from_llamaindex", "to_llamaindex"]
+__all__ = ["from_llamaindex", "own_text", "to_llamaindex"]
 
 _FRAMEWORK = "llamaindex"
 _ROLES: Mapping[MessageRole, str] = {
@@ -63,6 +63,11 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
         SerializationError: A value that cannot be stored without loss; it is named.
     """
     return [_read(_checked(message)) for message in messages]
+
+
+def own_text(message: Message) -> str:
+    """The message in LlamaIndex's own JSON: equal texts say the same there, whatever their ids."""
+    return json.dumps(_own_json_of(_write(message)))
 
 
 def _checked(given: object) -> ChatMessage:
