@@ -1,6 +1,6 @@
 """A chat model that says what it was told to say and remembers every prompt it was given."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -19,7 +19,8 @@ import wmem
 class Scripted(BaseChatModel):
     """Answers with `replies` in order, then with "Fine."; an exception among them is raised."""
 
-    replies: list[AIMessage | Exception] = Field(default_factory=list)
+    # Any: validation would try to make messages of the exceptions.
+    replies: list[Any] = Field(default_factory=list)
     prompts: list[list[BaseMessage]] = Field(default_factory=list)
     schemas: list[list[dict[str, Any]]] = Field(default_factory=list)
     max_tokens: int | None = None
@@ -99,6 +100,7 @@ def opened(url: str) -> Iterator[wmem.AgentMemory]:
 
 
 @pytest.fixture
-async def aopened(url: str) -> AsyncIterator[wmem.AsyncAgentMemory]:
-    async with await wmem.aopen(url, agent_id="agent-7") as memory:
+def memory() -> Iterator[wmem.AgentMemory]:
+    """An open memory for what does not depend on where it is kept."""
+    with wmem.open("memory://", agent_id="agent-7") as memory:
         yield memory

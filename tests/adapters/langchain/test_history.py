@@ -197,14 +197,14 @@ async def test_B101_async_entry_uses_async_methods_only_and_no_thread(monkeypatc
 
     async with await wmem.aopen("memory://", agent_id="agent-7") as memory:
         history = AsyncOnly("s", memory=memory)
-        loop = asyncio.get_running_loop()
-        monkeypatch.setattr(loop, "run_in_executor", hop)
-        monkeypatch.setattr(asyncio, "to_thread", hop)
-        await history.aadd_messages(TURN)
-        await history.aadd_messages(TURN)
-        assert wire(await history.aget_messages()) == wire(TURN)
-        await history.aclear()
-        assert await history.aget_messages() == []
+        with monkeypatch.context() as patched:
+            patched.setattr(asyncio.get_running_loop(), "run_in_executor", hop)
+            patched.setattr(asyncio, "to_thread", hop)
+            await history.aadd_messages(TURN)
+            await history.aadd_messages(TURN)
+            assert wire(await history.aget_messages()) == wire(TURN)
+            await history.aclear()
+            assert await history.aget_messages() == []
 
 
 async def test_a_url_is_opened_once_for_both_colours_and_closed_again() -> None:
