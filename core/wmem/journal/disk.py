@@ -6,6 +6,7 @@ SQLite's locks: the directory must be local.
 """
 
 import json
+import os
 import sqlite3
 import struct
 import zlib
@@ -99,6 +100,10 @@ class DiskJournal:
     def __init__(self, directory: str, *, wait_s: float = 5.0) -> None:
         self._directory = directory
         self._wait_s = wait_s
+        if directory.startswith("~") or os.path.expandvars(directory) != directory:
+            # diskcache expands both and would open another directory than the one made here.
+            msg = f"cannot use the directory {directory!r}: '~' in front and '$' with a variable's name are expanded"
+            raise StoreError(msg)
         try:
             place = Directory(directory)
             place.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -108,18 +113,22 @@ class DiskJournal:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
         with self._translated():
-            self._cache = diskcache.Cache(
-                directory,
-                timeout=wait_s,
-                disk=SafeDisk,
-                disk_min_file_size=2**40,
-                eviction_policy="none",
-                cull_limit=0,
-                size_limit=2**62,
-                sqlite_secure_delete=1,
-            )
-            self._cache.add(_MARK, _FORMAT, retry=True)
-            found = self._cache.get(_MARK, retry=True)
+            try:
+                self._cache = diskcache.Cache(
+                    directory,
+                    timeout=wait_s,
+                    disk=SafeDisk,
+                    disk_min_file_size=2**40,
+                    eviction_policy="none",
+                    cull_limit=0,
+                    size_limit=2**62,
+                    sqlite_secure_delete=1,
+                )
+            except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
+                msg = f"the store in {directory!r} has damaged settings: {exc}"
+                raise CorruptionError(msg) from exc
+            self._cache.add(_MARK, _FORMAT, retry=False)
+            found = self._get(_MARK)
         if found != _FORMAT:
             self._cache.close()
             msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
@@ -147,8 +156,8 @@ class DiskJournal:
                     return tails
             with self._cache.transact(retry=False):
                 seen = {path: self._meta(name) for path, name in names.items()}
-                settled = self._tails(after, names, seen)
-        assert settled is not None  # nothing can move inside a transaction
+                settled = self._tails(after, names, seen, settled=True)
+        assert settled is not None  # nothing moves inside a transaction: what is missing there counts as damage
         return settled
 
     def append(
@@ -165,7 +174,7 @@ class DiskJournal:
             if refused:
                 missed = None
                 if isinstance(expected, Cursor) and head.version - expected.version <= MISSED_MAX:
-                    found = self._tails({path: expected}, {path: name}, {path: meta})
+                    found = self._tails({path: expected}, {path: name}, {path: meta}, settled=True)
                     missed = found[path] if found and found[path].snapshot is None else None
                 return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.birth if meta else None)
             if meta is None:
@@ -176,7 +185,10 @@ class DiskJournal:
                 cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
             meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
             self._cache.set(f"m{name}", meta.packed(name))
-            self._cache.add(_row(name, meta.birth, cursor.version), _RECORD.pack(record_id, cursor.chain) + record)
+            row = _row(name, meta.birth, cursor.version)
+            if not self._cache.add(row, _RECORD.pack(record_id, cursor.chain) + record):
+                msg = f"the journal of scope {name} in {self._directory!r} goes on beyond its head; nothing was changed"
+                raise CorruptionError(msg)
         return Appended(cursor, head, None, meta.tail_bytes, meta.birth)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
@@ -250,9 +262,18 @@ class DiskJournal:
         return stored is not None and len(stored) >= _RECORD.size and _RECORD.unpack_from(stored)[1] == cursor.chain
 
     def _tails(
-        self, after: Mapping[Path, Cursor], names: Mapping[Path, str], seen: Mapping[Path, _Meta | None]
+        self,
+        after: Mapping[Path, Cursor],
+        names: Mapping[Path, str],
+        seen: Mapping[Path, _Meta | None],
+        *,
+        settled: bool = False,
     ) -> dict[Path, Tail[bytes]] | None:
-        """The tails as of `seen`; None when a row is gone because a compaction came in between."""
+        """The tails as of `seen`; None when a row is gone because a compaction came in between.
+
+        Args:
+            settled: Nothing came in between: a row that is gone is a damaged one.
+        """
         tails: dict[Path, Tail[bytes]] = {}
         for path, cursor in after.items():
             meta = seen[path]
@@ -267,42 +288,63 @@ class DiskJournal:
             snapshot = None
             if not joined and meta.base != ORIGIN:
                 snapshot = self._get(f"s{name}")
+                if snapshot is None and settled:
+                    snapshot = b""
                 if snapshot is None:
                     return None
             base = cursor if joined else meta.base
-            records = list(self._records(name, meta, base.version))
+            records = list(self._records(name, meta, base, settled=settled))
             if len(records) != meta.head.version - base.version:
                 return None
             tails[path] = Tail(joined, base, snapshot, tuple(records), meta.head, meta.birth)
         return tails
 
-    def _records(self, name: str, meta: _Meta, base: int) -> Iterator[Record[bytes]]:
-        for version in range(base + 1, meta.head.version + 1):
+    def _records(self, name: str, meta: _Meta, base: Cursor, *, settled: bool) -> Iterator[Record[bytes]]:
+        before: int | None = base.chain
+        for version in range(base.version + 1, meta.head.version + 1):
             stored = self._get(_row(name, meta.birth, version))
-            if stored is None:
+            if stored is None and not settled:
                 return
-            if len(stored) < _RECORD.size:
-                yield Record(0, b"")
+            record_id, chain = _RECORD.unpack_from(stored) if stored and len(stored) >= _RECORD.size else (0, None)
+            # The chain says that the record is in its place; the first one's begins with a salt that nobody keeps.
+            due = meta.birth.chain if version == 1 else None if before is None else chain_after(before, record_id)
+            if stored is None or chain is None or due not in (None, chain):
+                before = None  # what comes after it cannot be told from this one
+                yield Record(record_id, b"")
             else:
-                yield Record(_RECORD.unpack_from(stored)[0], stored[_RECORD.size :])
+                before = chain
+                yield Record(record_id, stored[_RECORD.size :])
 
     # -- the register of scopes: by root, in shards, so that a birth rewrites little
 
     def _register(self, path: Path) -> None:
         for shard, entry in ((_shard(path), list(path)), (_root_shard(path[0]), path[0])):
-            listed = json.loads(self._get(shard) or b"[]")
+            listed = self._register_row(shard)
             if entry not in listed:
                 self._cache.set(shard, json.dumps([*listed, entry]).encode())
+            elif entry == list(path):
+                msg = (
+                    f"the journal of scope {_name(path)} in {self._directory!r} has lost its head; nothing was changed"
+                )
+                raise CorruptionError(msg)
+
+    def _register_row(self, shard: str) -> list[Any]:
+        stored = self._get(shard)
+        try:
+            return [] if stored is None else list(json.loads(stored))
+        except (TypeError, ValueError) as exc:
+            msg = f"the register {shard!r} of scopes in {self._directory!r} is damaged; known scopes are readable"
+            raise CorruptionError(msg) from exc
 
     def _listed(self, shard: str) -> list[Path]:
-        return [tuple(each) for each in json.loads(self._get(shard) or b"[]")]
+        return [tuple(each) for each in self._register_row(shard)]
 
     def _registered(self, prefix: Path) -> list[Path]:
         if prefix:
             roots = [prefix[0]]
         else:
             shards = (f"R{number}" for number in range(_SHARDS))
-            roots = [root for shard in shards for root in json.loads(self._get(shard) or b"[]")]
+            roots = [root for shard in shards for root in self._register_row(shard)]
         return [
             path
             for root in roots

@@ -1,0 +1,478 @@
+"""What somebody else wrote into a store is never executed, never believed and never thrown away."""
+
+import json
+import logging
+import os
+import pickle
+import stat
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import wmem
+from wmem.journal.codec import FORMAT_VERSION
+
+if TYPE_CHECKING:
+    from tests.faults.conftest import Rows
+
+AGENT = "agent"
+NAME = '["agent","damaged"]'
+OTHER = '["agent","other"]'
+
+
+class Bomb:
+    """Its pickle writes a file when it is loaded."""
+
+    def __init__(self, proof: Path) -> None:
+        self.proof = proof
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (os.mkdir, (str(self.proof),))
+
+
+@pytest.fixture
+def store(url: str) -> str:
+    """Two scopes of three entries and three messages each; the second of each will be damaged in one."""
+    with wmem.open(url, agent_id=AGENT) as memory:
+        for name in ("damaged", "other"):
+            scope = memory.scope(name)
+            for number in range(3):
+                scope.entries.set(f"key {number}", f"value {number}")
+                scope.messages.append({"role": "user", "content": f"message {number}", "id": f"m{number}"})
+    return url
+
+
+@pytest.fixture
+def reopen(store: str) -> Iterator[Callable[[], wmem.AgentMemory]]:
+    opened: list[wmem.AgentMemory] = []
+
+    def again() -> wmem.AgentMemory:
+        for memory in opened:
+            memory.close()
+        opened.append(wmem.open(store, agent_id=AGENT))
+        return opened[-1]
+
+    yield again
+    for memory in opened:
+        memory.close()
+
+
+def _seal(path: list[str], place: int) -> int:
+    return zlib.crc32(json.dumps([*path, place], separators=(",", ":")).encode())
+
+
+def _framed(stored: bytes, told: object, *, version: int = FORMAT_VERSION, body: bytes = b"") -> bytes:
+    """A record with a checksum that holds, in place of `stored`, saying what its writer never said."""
+    payload = json.dumps(told).encode() + b"\n" + body
+    check = zlib.crc32(payload, _seal([AGENT, "damaged"], int.from_bytes(stored[:8], "big")))
+    return stored[:16] + b"wmem %d %08x\n%s" % (version, check, payload)
+
+
+def _flipped(stored: bytes) -> bytes:
+    place = len(stored) // 2
+    return stored[:place] + bytes([stored[place] ^ 0x20]) + stored[place + 1 :]
+
+
+TAMPERINGS: Mapping[str, Callable[["Rows", str, Path], None]] = {
+    "a pickle as the value": lambda rows, key, proof: rows.put(key, mode=4, value=pickle.dumps(Bomb(proof))),
+    "a pickle in the bytes": lambda rows, key, proof: rows.put(key, value=pickle.dumps(Bomb(proof))),
+    "a pickle as the key": lambda rows, key, proof: rows.put(key, raw=0, key=pickle.dumps(Bomb(proof))),
+    "a foreign key": lambda rows, key, _: rows.put(key, raw=0),
+    "a file outside": lambda rows, key, _: rows.put(key, mode=2, filename="../secret", value=None),
+    "a text file outside": lambda rows, key, _: rows.put(key, mode=3, filename="../secret", value=None),
+    "a pickle in a file outside": lambda rows, key, _: rows.put(key, mode=4, filename="../secret", value=None),
+    "a file beside good bytes": lambda rows, key, _: rows.put(key, filename="../secret"),
+    "text for bytes": lambda rows, key, _: rows.put(key, value="text"),
+    "a number for bytes": lambda rows, key, _: rows.put(key, value=7),
+    "nothing": lambda rows, key, _: rows.put(key, value=None),
+    "no bytes": lambda rows, key, _: rows.put(key, value=b""),
+    "half of it": lambda rows, key, _: rows.put(key, value=rows.value(key)[:40]),
+    "a flipped bit": lambda rows, key, _: rows.put(key, value=_flipped(rows.value(key))),
+    "an expired row": lambda rows, key, _: rows.put(key, expire_time=1.0),
+    "no row": lambda rows, key, _: rows.remove(key),
+    "another scope's record": lambda rows, key, _: rows.put(key, value=rows.value(rows.records(OTHER)[2])),
+    "a sibling record": lambda rows, key, _: rows.put(key, value=rows.value(rows.records(NAME)[0])),
+    "an unknown change": lambda rows, key, _: rows.put(
+        key, value=_framed(rows.value(key), [{"change": "Import", "module": "os"}])
+    ),
+    "a change without its fields": lambda rows, key, _: rows.put(
+        key, value=_framed(rows.value(key), [{"change": "ItemRemoved"}])
+    ),
+}
+
+
+@pytest.mark.parametrize("tampering", TAMPERINGS)
+def test_B84_a_tampered_record_is_reported_and_left_and_all_else_goes_on(
+    tampering: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    proof, secret = tmp_path / "proof", tmp_path / "secret"
+    secret.write_bytes(pickle.dumps(Bomb(proof)))
+    before = secret.read_bytes()
+    place = 2  # the record of "key 1"
+    key = rows.records(NAME)[place]
+    TAMPERINGS[tampering](rows, key, proof)
+    left = rows.keys("")
+
+    with caplog.at_level(logging.WARNING, "wmem"):
+        memory = reopen()
+        scope = memory.scope("damaged")
+
+        # What can be read is read; what could be the damaged record is never "absent".
+        assert scope.entries.get("key 0") == "value 0"
+        assert scope.entries["key 2"] == "value 2"
+        assert [message.text for message in scope.messages.all()] == ["message 0", "message 1", "message 2"]
+        for absent in (
+            lambda: scope.entries.get("key 1"),
+            lambda: scope.entries.entry("key 1"),
+            lambda: scope.entries.contains("key 1"),
+            lambda: scope.entries["key 1"],
+            lambda: scope.entries.local.get("key 1"),
+            lambda: scope.items.fetch("key 1"),
+            lambda: scope.view().entries.get("key 1"),
+        ):
+            with pytest.raises(wmem.CorruptionError, match="damaged"):
+                absent()
+    assert any("damaged" in record.getMessage() for record in caplog.records)
+    assert not any("value" in record.getMessage() for record in caplog.records), "logs never hold content"
+    assert any("damaged" in warning for warning in scope.pack(budget=1_000).warnings)
+
+    # The scope takes writes, and keeps them.
+    scope.entries.set("key 3", "value 3")
+    scope.entries.set("key 1", "value 1 again")
+    scope.messages.append({"role": "user", "content": "message 3"})
+    scope = reopen().scope("damaged")
+    assert scope.entries.get("key 1") == "value 1 again"
+    assert scope.entries.get("key 3") == "value 3"
+    assert scope.messages.count() == 4
+
+    # Its neighbour knows nothing of it.
+    other = reopen().scope("other")
+    assert other.entries.get("key 1") == "value 1"
+    assert other.entries.get("absent") is None
+    assert not other.pack(budget=1_000).warnings
+
+    assert not proof.exists(), "a pickle was executed"
+    assert secret.read_bytes() == before
+    assert set(left) <= set(rows.keys("")), "what is damaged stays where it is"
+
+
+def test_a_scope_with_damage_is_not_compacted(
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+) -> None:
+    key = rows.records(NAME)[2]
+    rows.put(key, value=b"not what was written here")
+    memory = reopen()
+    for name in ("damaged", "other"):
+        for number in range(100):
+            memory.scope(name).messages.append({"role": "user", "content": f"{number} " + "x" * 2_000})
+    assert rows.value(key) == b"not what was written here"
+    assert not rows.keys(f"s{NAME}")
+    assert rows.keys(f"s{OTHER}"), "the same writes do compact a scope that is whole"
+    assert reopen().scope("damaged").messages.count() == 103
+
+
+@pytest.mark.parametrize("tampering", ["a pickle as the value", "a foreign key", "no row", "a flipped bit", "no bytes"])
+def test_a_damaged_snapshot_is_reported_and_the_records_after_it_are_read(
+    tampering: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+    tmp_path: Path,
+) -> None:
+    memory = reopen()
+    for number in range(60):
+        memory.scope("damaged").messages.append({"role": "user", "content": f"{number} " + "x" * 2_000})
+    memory.scope("damaged").entries.set("after", 1)
+    memory.close()
+    TAMPERINGS[tampering](rows, f"s{NAME}", tmp_path / "proof")
+
+    scope = reopen().scope("damaged")
+    assert scope.entries.get("after") == 1
+    with pytest.raises(wmem.CorruptionError):
+        scope.entries.get("key 0")
+    scope.messages.append({"role": "user", "content": "goes on"})
+    assert reopen().scope("damaged").messages.all()[-1].text == "goes on"
+    assert reopen().scope("other").entries.get("key 0") == "value 0"
+    assert not (tmp_path / "proof").exists()
+
+
+@pytest.mark.parametrize("tampering", ["a pickle as the value", "a flipped bit", "no bytes", "another scope's record"])
+def test_a_damaged_head_closes_its_scope_with_a_typed_error_and_no_other(
+    tampering: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+    tmp_path: Path,
+) -> None:
+    records = rows.records(NAME)
+    TAMPERINGS[tampering](rows, f"m{NAME}", tmp_path / "proof")
+    scope = reopen().scope("damaged")
+    for call in (
+        lambda: scope.entries.get("key 0"),
+        lambda: scope.entries.set("key 0", 0),
+        lambda: scope.messages.append({"role": "user", "content": "x"}),
+        scope.items.all,
+        lambda: scope.pack(budget=100),
+    ):
+        with pytest.raises(wmem.CorruptionError, match="damaged"):
+            call()
+    assert reopen().scope("other").entries.get("key 1") == "value 1"
+    assert rows.records(NAME) == records
+    assert not (tmp_path / "proof").exists()
+
+
+@pytest.mark.parametrize("tampering", ["a foreign key", "no row", "an expired row"])
+def test_a_scope_whose_head_is_gone_is_not_begun_anew_over_its_remains(
+    tampering: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+    tmp_path: Path,
+) -> None:
+    records = rows.records(NAME)
+    TAMPERINGS[tampering](rows, f"m{NAME}", tmp_path / "proof")
+    scope = reopen().scope("damaged")
+    with pytest.raises(wmem.CorruptionError):
+        scope.entries.set("key 0", 0)
+    assert rows.records(NAME) == records
+    reopen().scope("other").entries.set("key 0", 0)
+
+
+@pytest.mark.parametrize("prefix", ["p", "R"])
+@pytest.mark.parametrize(
+    "tampering", ["a pickle as the value", "a flipped bit", "no bytes", "a number for bytes", "text for bytes"]
+)
+def test_a_damaged_register_is_never_taken_for_an_empty_one(
+    prefix: str,
+    tampering: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+    tmp_path: Path,
+) -> None:
+    for key in rows.keys(prefix):
+        if tampering == "a flipped bit":
+            rows.put(key, value=b"[" + rows.value(key))
+        else:
+            TAMPERINGS[tampering](rows, key, tmp_path / "proof")
+    damaged = rows.values(prefix)
+    memory = reopen()
+    assert memory.scope("damaged").entries.get("key 1") == "value 1"
+    memory.scope("damaged").entries.set("key 1", 2)
+    if prefix == "p":
+        with pytest.raises(wmem.CorruptionError, match="register"):
+            memory.scope().children()
+        with pytest.raises(wmem.CorruptionError, match="register"):
+            memory.changes()
+    assert rows.values(prefix) == damaged, "a register that cannot be read is not written over"
+    assert not (tmp_path / "proof").exists()
+
+
+def test_a_record_of_a_newer_format_closes_its_scope_and_says_to_upgrade(
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+) -> None:
+    key = rows.records(NAME)[2]
+    newer = _framed(rows.value(key), [{"change": "Rewound", "to": 3}], version=FORMAT_VERSION + 1)
+    rows.put(key, value=newer)
+    memory = reopen()
+    scope = memory.scope("damaged")
+    for call in (
+        lambda: scope.entries.get("key 0"),
+        scope.messages.all,
+        lambda: scope.pack(budget=100),
+        lambda: scope.entries.update("key 0", str.upper),
+        memory.changes,
+    ):
+        with pytest.raises(wmem.StoreError, match=f"format {FORMAT_VERSION + 1}.*upgrade"):
+            call()
+    assert memory.scope("other").entries.get("key 1") == "value 1"
+    memory.scope("other").entries.set("key 1", 1)
+    assert rows.value(key) == newer
+
+
+def test_a_store_of_a_newer_format_is_refused_whole(
+    store: str,
+    rows: "Rows",
+) -> None:
+    rows.put("wmem-format", value=b"2")
+    with pytest.raises(wmem.StoreError, match=r"format.*upgrade"):
+        wmem.open(store, agent_id=AGENT)
+
+
+@pytest.mark.parametrize("columns", [{"mode": 4, "value": b"\x80\x04."}, {"filename": "../secret"}, {"value": None}])
+def test_a_foreign_format_row_is_a_typed_error(
+    columns: dict[str, object],
+    store: str,
+    rows: "Rows",
+) -> None:
+    rows.put("wmem-format", **columns)
+    with pytest.raises(wmem.StoreError):
+        wmem.open(store, agent_id=AGENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("disk_evil", 1), ("sqlite_cache_size", "8192; DROP TABLE Cache"), ("statistics", 1), ("eviction_policy", "x")],
+)
+def test_diskcaches_own_settings_in_the_file_change_nothing_that_was_stored(
+    name: str,
+    value: object,
+    store: str,
+    rows: "Rows",
+) -> None:
+    before = rows.keys("")
+    rows.setting(name, value)
+    try:
+        with wmem.open(store, agent_id=AGENT) as memory:
+            assert memory.scope("other").entries.get("key 1") == "value 1"
+    except wmem.StoreError as refused:
+        assert str(refused)  # noqa: PT017  # either answer will do, as long as it is one of these two
+    assert rows.keys("") == before
+
+
+FORGERIES: Mapping[str, object] = {
+    "a list of texts": ["x"],
+    "a number": 7,
+    "a mapping": {"change": "ItemPut"},
+    "nothing": None,
+    "a change by number": [{"change": 7}],
+    "a change by list": [{"change": ["ItemPut"]}],
+    "an id that is a list": [{"change": "ItemRemoved", "id": ["x"]}],
+    "a key that is a list": [
+        {"change": "ItemPut", "id": "x", "content": 1, "created_at": 1, "updated_at": 1, "key": []}
+    ],
+    "an instant that is text": [
+        {"change": "ItemPut", "id": "x", "content": 1, "created_at": "1", "updated_at": 1, "expires_at": "soon"}
+    ],
+    "a time to live that is text": [
+        {"change": "ItemPut", "id": "x", "content": 1, "created_at": 1, "updated_at": 1, "key": "k", "expires_at": "s"}
+    ],
+    "contents that are no number": [
+        {"change": "ItemPut", "id": "x", "content": "all", "created_at": 1, "updated_at": 1, "key": "k"}
+    ],
+    "no content": [{"change": "ItemPut", "id": "x", "created_at": 1, "updated_at": 1, "key": "k"}],
+    "touches that are text": [{"change": "ItemTouched", "id": "m1", "times": "many", "at": 1.0}],
+    "touches at no instant": [{"change": "ItemTouched", "id": "m1", "times": 1, "at": "now"}],
+    "a facet that is none": [{"change": "Cleared", "facet": "rows", "items": 1, "at": 1.0}],
+    "a policy that is none": [{"change": "PolicyChanged", "policy": "{}}", "at": 1.0}],
+    "a policy that is a number": [{"change": "PolicyChanged", "policy": 3, "at": 1.0}],
+    "a merge from a number": [{"change": "ScopeMerged", "source": 3, "cursor": [1, 2], "items": 1, "at": 1.0}],
+    "an erasure of a number": [{"change": "Erased", "ids": 3}],
+    "a role that is none": [
+        {"change": "ItemPut", "id": "x", "content": 1, "created_at": 1, "updated_at": 1, "role": "root"}
+    ],
+    "a constructor": [
+        {"change": "ItemPut", "id": "x", "content": 2, "created_at": 1, "updated_at": 1, "key": "k", "__class__": "os"}
+    ],
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_B84_a_forged_record_with_a_good_checksum_is_plain_data_or_a_typed_error(
+    forgery: str,
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+) -> None:
+    key = rows.records(NAME)[2]
+    rows.put(key, value=_framed(rows.value(key), FORGERIES[forgery], body=b"{}"))
+    scope = reopen().scope("damaged")
+    for call in (
+        lambda: scope.entries.get("key 0"),
+        scope.entries.all,
+        lambda: scope.entries.get("k"),
+        scope.items.all,
+        scope.messages.all,
+        lambda: scope.pack("message", budget=1_000),
+        scope.view,
+        lambda: scope.entries.set("key 0", "value"),
+        lambda: scope.messages.append({"role": "user", "content": "more"}),
+        lambda: scope.entries.update("counter", lambda count: count + 1, 0),
+        lambda: [scope.messages.append({"role": "user", "content": "y" * 3_000}) for _ in range(25)],
+    ):
+        try:
+            call()
+        except wmem.WmemError as refused:
+            assert str(refused)  # noqa: PT017  # any other error fails the test
+    assert reopen().scope("other").entries.get("key 1") == "value 1"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"__reduce__": ["os.system", "true"]},
+        {"lc": 1, "type": "constructor", "id": ["os", "system"], "kwargs": {"command": "true"}},
+        {"py/object": "os.system"},
+        {"~wmem": "object", "type": "os.system", "value": "true"},
+        {"~wmem": "bytes", "value": "AAAA"},
+        {"change": "Cleared", "facet": "all"},
+        "wmem 1 00000000\n[]",
+    ],
+)
+def test_B84_user_content_that_looks_like_an_envelope_is_plain_data(content: object, url: str) -> None:
+    with wmem.open(url, agent_id=AGENT) as memory:
+        memory.scope("s").entries.set("k", content)
+        memory.scope("s").items.add(json.dumps(content))
+        memory.scope("s").messages.append({"role": "user", "content": json.dumps(content)})
+    with wmem.open(url, agent_id=AGENT) as memory:
+        assert memory.scope("s").entries.get("k") == content
+        assert json.loads(memory.scope("s").items.all()[0].content) == content
+        assert json.loads(memory.scope("s").messages.all()[0].text) == content
+
+
+def test_B84_a_new_directory_belongs_to_its_owner_alone(store: str, directory: Path) -> None:
+    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+
+
+def test_B51_what_is_no_store_is_refused_with_its_path_and_left_as_it_is(directory: Path, url: str) -> None:
+    directory.mkdir()
+    (directory / "cache.db").write_bytes(b"this was never a database " * 400)
+    before = (directory / "cache.db").read_bytes()
+    with pytest.raises(wmem.CorruptionError, match=str(directory)):
+        wmem.open(url, agent_id=AGENT)
+    assert (directory / "cache.db").read_bytes() == before
+
+
+def test_B51_a_store_with_torn_pages_raises_typed_errors_and_loses_no_sibling_file(
+    store: str, directory: Path, tmp_path: Path
+) -> None:
+    file = directory / "cache.db"
+    whole = file.read_bytes()
+    (tmp_path / "neighbour").write_text("untouched")
+    for page in range(1, len(whole) // 4096):
+        torn = bytearray(whole)
+        torn[page * 4096 : (page + 1) * 4096] = b"\xa5" * 4096
+        for side in directory.iterdir():
+            side.unlink()
+        file.write_bytes(torn)
+        try:
+            with wmem.open(store, agent_id=AGENT) as memory:
+                for name in ("damaged", "other"):
+                    scope = memory.scope(name)
+                    assert scope.entries.get("key 0") in ("value 0", "again")
+                    assert scope.messages.all()
+                    scope.entries.set("key 0", "again")
+        except wmem.StoreError as refused:
+            assert str(directory) in str(refused) or "damaged" in str(refused)  # noqa: PT017  # any other fails
+    assert (tmp_path / "neighbour").read_text() == "untouched"
+
+
+def test_absence_under_damage_is_an_error_for_every_read_and_never_begins_anew(
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+) -> None:
+    rows.put(rows.records(NAME)[2], value=b"")
+    scope = reopen().scope("damaged")
+    for call in (
+        lambda: scope.items.get("id"),
+        lambda: scope.items.exists("id"),
+        lambda: scope.messages.get("m7"),
+        lambda: scope.entries.update("key 1", lambda value: value, default="begun anew"),
+        lambda: scope.entries.get_or_set("key 1", lambda: "begun anew"),
+    ):
+        with pytest.raises(wmem.CorruptionError, match="damaged"):
+            call()
