@@ -39,7 +39,8 @@ demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget;
 	@$(BIN)/python cookbook/demo.py
 
 test: $(VENV)/dev.stamp  ## all tests, with branch coverage
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report= --cov-fail-under=0
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report= --cov-fail-under=0 \
+		--durations=5 --durations-min=5
 
 lint: $(VENV)/dev.stamp  ## style, types and the directions of imports
 	$(BIN)/ruff check .
@@ -52,7 +53,8 @@ format: $(VENV)/dev.stamp  ## rewrite the style that can be rewritten
 	$(BIN)/ruff format .
 
 bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run
-	@$(BIN)/python -m pytest -q -o addopts=--import-mode=importlib -o python_files='bench_*.py test_*.py' tests/bench
+	@$(BIN)/python -m pytest -q -o addopts=--import-mode=importlib -o python_files='bench_*.py test_*.py' \
+		-o filterwarnings=default tests/bench
 
 wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
 	@rm -rf dist
