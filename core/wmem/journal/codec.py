@@ -24,6 +24,7 @@ FORMAT_VERSION = 1
 _MAGIC = b"wmem"
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
 _ROW_FIELDS = frozenset(Row._fields)
+_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
 
 
 class Codec(Protocol[P]):
@@ -164,8 +165,7 @@ def _told(change: Change, blobs: list[bytes]) -> dict[str, Any]:
 
 
 def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
-    defaults = Row._field_defaults
-    told = {name: value for name, value in zip(Row._fields, row, strict=True) if defaults.get(name, ...) != value}
+    told = {name: value for name, value, default in zip(Row._fields, row, _DEFAULTS, strict=True) if value != default}
     blobs.append(row.content)
     told["content"] = len(row.content)
     if row.rest is not None:

@@ -23,7 +23,7 @@ from pydantic_core import from_json, to_json
 
 from wmem.errors import CorruptionError, SerializationError
 
-__all__ = ["dump_json", "dump_value", "load_json", "load_value", "type_name_of"]
+__all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "type_name_of"]
 
 _TAG = "~wmem"
 _PLAIN = frozenset({str, bool, int, type(None)})
@@ -76,6 +76,14 @@ def dump_json(plain: object) -> bytes:
         return to_json(plain)
     except ValueError:  # a lone surrogate is no UTF-8 to pydantic's writer
         return json.dumps(plain, separators=(",", ":")).encode("ascii")
+
+
+def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
+    """Compact UTF-8 JSON of a model's fields that are not at their defaults."""
+    try:
+        return model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
+    except ValueError:  # see `dump_json`
+        return dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
 
 
 def load_json(stored: bytes) -> Any:

@@ -11,7 +11,7 @@ from wmem.model.ids import new_ulid
 from wmem.model.item import message_of
 from wmem.model.message import Message, as_messages
 from wmem.model.row import Row
-from wmem.model.values import dump_json
+from wmem.model.values import dump_model
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import _checked_limit
 from wmem.state import State
@@ -78,11 +78,10 @@ def _by_turn(messages: Sequence[Message]) -> list[list[Message]]:
 def row_of(message: Message, handle: Handle, now: float) -> Row:
     """A message as a row, its tokens counted; an absent id is made."""
     counter = handle.settings.counter()
-    told = message.model_dump(mode="json", exclude=_IN_ROW, exclude_defaults=True)
     created_at = now if message.created_at is None else message.created_at
     return Row(
         id=new_ulid(now) if message.id is None else checked_id(message.id),
-        content=dump_json({"role": message.role, **told}),
+        content=dump_model(message, exclude=_IN_ROW),
         created_at=created_at,
         updated_at=now,
         role=message.role,
@@ -216,13 +215,14 @@ class Messages(MessageReads):
         Raises:
             InvalidInputError: Something is no message; nothing was stored.
         """
-        rows, now = _rows(self._handle, messages)
+        said, rows, now = _rows(self._handle, messages)
         self._drive(_append(self._handle, rows, now))
-        return _stored(rows, messages)
+        return _stored(said, rows, messages)
 
     def replace(self, messages: Sequence[Sayable]) -> None:
         """Put another conversation in place of this one, in one step."""
-        self._drive(_replace(self._handle, *_rows(self._handle, messages)))
+        _, rows, now = _rows(self._handle, messages)
+        self._drive(_replace(self._handle, rows, now))
 
     def pop(self) -> Message | None:
         """Take the newest message out; of several callers at once each gets another one."""
@@ -275,13 +275,14 @@ class AsyncMessages:
     async def append(self, messages: Sequence[Sayable]) -> list[Message]: ...
     async def append(self, messages: Sayable | Sequence[Sayable]) -> Message | list[Message]:
         """See `Messages.append`."""
-        rows, now = _rows(self._handle, messages)
+        said, rows, now = _rows(self._handle, messages)
         await self._drive(_append(self._handle, rows, now))
-        return _stored(rows, messages)
+        return _stored(said, rows, messages)
 
     async def replace(self, messages: Sequence[Sayable]) -> None:
         """See `Messages.replace`."""
-        await self._drive(_replace(self._handle, *_rows(self._handle, messages)))
+        _, rows, now = _rows(self._handle, messages)
+        await self._drive(_replace(self._handle, rows, now))
 
     async def pop(self) -> Message | None:
         """See `Messages.pop`."""
@@ -299,11 +300,16 @@ class AsyncMessages:
         return count
 
 
-def _rows(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Row], float]:
+def _rows(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Message], list[Row], float]:
     now = handle.settings.clock()
-    return [row_of(message, handle, now) for message in as_messages(given)], now
+    said = as_messages(given)
+    return said, [row_of(message, handle, now) for message in said], now
 
 
-def _stored(rows: Sequence[Row], given: object) -> Message | list[Message]:
-    stored = [message_of(row) for row in rows]
+def _stored(said: Sequence[Message], rows: Sequence[Row], given: object) -> Message | list[Message]:
+    """The messages as a read gives them back: with the ids and instants they were stored under."""
+    stored = [
+        message.model_copy(update={"id": row.id, "created_at": row.created_at})
+        for message, row in zip(said, rows, strict=True)
+    ]
     return stored[0] if isinstance(given, Message | Mapping) else stored
