@@ -27,7 +27,7 @@ from pydantic import JsonValue, ValidationError
 from llamaindex_wmem._values import plain, revived
 from wmem import Part, ToolCall
 
-__all__ = ["block_of_call", "block_of_json", "block_of_part", "json_of_block", "parts_of"]
+__all__ = ["block_of_call", "block_of_json", "block_of_part", "if_there", "json_of_block", "parts_of"]
 
 Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 _Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
@@ -90,7 +90,7 @@ def _read_in(block: BaseContentBlock) -> BaseContentBlock:
 
 
 def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
-    """The block that `json_of_block` wrote; a file that is gone leaves a line that says so.
+    """The block that `json_of_block` wrote, also when the file it names is gone: see `if_there`.
 
     Raises:
         ValidationError: Another version's block.
@@ -101,9 +101,17 @@ def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
         told[free] = revived(told[free])
     if kind == "citable":
         told["content"] = [block_of_json(each) for each in told["content"]]
+    made = _KINDS.get(kind, TextBlock)
     if kind in ("image", "audio", "video") and told.get("path") and not Path(told["path"]).is_file():
-        return TextBlock(text=f"[{kind}: {told['path']}, no longer there]")
-    return _KINDS.get(kind, TextBlock).model_validate(told)
+        return made.model_construct(**{**told, "path": Path(told["path"])})
+    return made.model_validate(told)
+
+
+def if_there(block: BaseContentBlock) -> BaseContentBlock:
+    """The block, or a line that says that its file is gone: a session must not fail for it for ever."""
+    if not isinstance(block, ImageBlock | AudioBlock | VideoBlock) or not block.path or block.path.is_file():
+        return block
+    return TextBlock(text=f"[{block.block_type}: {block.path}, no longer there]")
 
 
 # --- the neutral form ------------------------------------------------------------------------------------------------
@@ -183,6 +191,8 @@ def block_of_part(part: Part) -> BaseContentBlock:
             return written
     except ValidationError:  # an address that is none
         pass
+    if part.text:
+        return TextBlock(text=part.text)
     shown = part.url or part.file_id or part.mime_type or data.get("type") or "attached"
     return TextBlock(text=f"[{part.kind}: {shown}]")
 

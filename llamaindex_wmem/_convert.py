@@ -18,11 +18,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock
+from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock, ToolCallBlock
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
-from llamaindex_wmem._blocks import block_of_call, block_of_json, block_of_part, json_of_block, parts_of
+from llamaindex_wmem._blocks import block_of_call, block_of_json, block_of_part, if_there, json_of_block, parts_of
 from llamaindex_wmem._calls import blocked_calls, extra_calls, vendor_keys
 from llamaindex_wmem._values import plain, revived
 from wmem import InvalidInputError, Message, Native, SerializationError
@@ -42,6 +42,8 @@ _ROLES: Mapping[MessageRole, str] = {
 }
 # The frame that a pack puts around recalled text: inside it every line is a heading or a quotation.
 _NOTE = re.compile(r"<recalled>\nRecords of earlier conversations, quoted\..*(\n(## |> ).*)*\n</recalled>")
+_PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
+_SAID = ("role", "parts", "tool_calls", "tool_call_id", "name")
 _log = logging.getLogger("wmem.llamaindex")
 
 
@@ -90,25 +92,41 @@ def _is_note(given: ChatMessage) -> bool:
 
 
 def _read(given: ChatMessage) -> Message:
-    role = MessageRole(given.role)
-    known = blocked_calls(given.blocks)
-    more = extra_calls(given.additional_kwargs, known)
+    neutral = _neutral(given)
+    if (
+        given.role in _PLAIN_ROLES
+        and not given.additional_kwargs
+        and all(type(each) is TextBlock for each in given.blocks)
+    ):
+        return neutral  # nearly every message: no need to write it out twice to see that nothing is lost
     vendor = vendor_keys(given.additional_kwargs)
     extra = {key: value for key, value in given.additional_kwargs.items() if key not in (*vendor, "images")}
-    blocks = [*given.blocks, *(block_of_call(call) for call in more if vendor)]
-    neutral = Message(
-        role=cast("Any", _ROLES[role]),
+    blocked = {call.id for call in blocked_calls(given.blocks)}
+    moved = [
+        ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
+        for call in neutral.tool_calls
+        if vendor and call.id not in blocked
+    ]
+    own = _own_json(MessageRole(given.role), extra, [*given.blocks, *moved])
+    # As text, for order counts: it is bytes that must be equal.
+    if json.dumps(own) == json.dumps(_own_json_of(_written(neutral))):
+        return neutral
+    return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
+
+
+def _neutral(given: ChatMessage) -> Message:
+    """What the message says, in nobody's form."""
+    extra = given.additional_kwargs
+    role = _ROLES[MessageRole(given.role)]
+    known = blocked_calls(given.blocks)
+    return Message(
+        role=cast("Any", role),
         parts=tuple(parts_of(given.blocks)),
-        tool_calls=(*known, *more),
-        tool_call_id=_answered(extra) if _ROLES[role] == "tool" else None,
+        tool_calls=(*known, *extra_calls(extra, known)),
+        tool_call_id=_answered(extra) if role == "tool" else None,
         name=_text_at(extra, "name"),
         metadata={"wmem": "note"} if _is_note(given) else {},
     )
-    own = _own_json(role, extra, blocks)
-    # As text, for order counts: it is bytes that must be equal.
-    if json.dumps(own) == json.dumps(_own_json_of(_neutral(neutral))):
-        return neutral
-    return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
 
 
 def _answered(extra: Mapping[str, Any]) -> str | None:
@@ -124,16 +142,20 @@ def _text_at(extra: Mapping[str, Any], key: str) -> str | None:
 def _write(message: Message) -> ChatMessage:
     native = message.native
     if native is None or native.framework != _FRAMEWORK:
-        return _neutral(message)
+        return _written(message)
     try:
-        return _revived(cast("dict[str, Any]", native.data))
+        found = _revived(cast("dict[str, Any]", native.data))
+        said = _neutral(found)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         # Another version of LlamaIndex wrote it: what was said is still there.
         _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
-        return _neutral(message)
+        return _written(message)
+    if any(getattr(said, field) != getattr(message, field) for field in _SAID):
+        return _written(message)  # the neutral form was changed since: a cut message must not come back whole
+    return found.model_copy(update={"blocks": [if_there(block) for block in found.blocks]})
 
 
-def _neutral(message: Message) -> ChatMessage:
+def _written(message: Message) -> ChatMessage:
     extra: dict[str, Any] = {}
     if message.role == "tool" and message.tool_call_id is not None:
         extra["tool_call_id"] = message.tool_call_id

@@ -1,17 +1,18 @@
 """A wmem session as the memory of LlamaIndex's agents and chat engines."""
 
 import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory.types import BaseMemory
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, ValidationError
 
 import wmem
-from llamaindex_wmem._convert import from_llamaindex, own_text, to_llamaindex
+from llamaindex_wmem._convert import own_text, to_llamaindex
+from llamaindex_wmem._history import asked, recognised, storable, text_of
+from llamaindex_wmem._tokenizer import Tokenizer
 from wmem import (
     AgentMemory,
     AsyncAgentMemory,
@@ -19,7 +20,6 @@ from wmem import (
     BudgetError,
     Context,
     InvalidInputError,
-    Message,
     Scope,
     SerializationError,
 )
@@ -63,8 +63,15 @@ class WmemMemory(BaseMemory):
 
     _memory: AgentMemory | None = PrivateAttr(default=None)
     _owned: bool = PrivateAttr(default=True)
-    _counter: "_Tokenizer | None" = PrivateAttr(default=None)
+    _counter: Tokenizer | None = PrivateAttr(default=None)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as exc:
+            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in exc.errors())
+            raise InvalidInputError(wrong) from exc
 
     @classmethod
     def class_name(cls) -> str:
@@ -128,7 +135,7 @@ class WmemMemory(BaseMemory):
             "profile": profile,
             "orphans": orphans,
         }
-        counter = _Tokenizer(tokenizer_fn) if tokenizer_fn else None
+        counter = Tokenizer(tokenizer_fn) if tokenizer_fn else None
         return cls._opened(fields, handle=handle, counter=counter, history=chat_history or ())
 
     @classmethod
@@ -137,19 +144,20 @@ class WmemMemory(BaseMemory):
         fields: Mapping[str, Any],
         *,
         handle: AgentMemory | None,
-        counter: "_Tokenizer | None",
+        counter: Tokenizer | None,
         history: Sequence[ChatMessage] = (),
     ) -> Self:
         made = cls(**fields)
         made._memory, made._owned, made._counter = handle, handle is None, counter
         scope = made._scope()
-        made.url = made._handle().url  # as it is found from any working directory
+        if made._memory is not None:
+            made.url = made._memory.url  # as it is found from any working directory
         if history:
             made._begin(scope, history)
         return made
 
     def _begin(self, scope: Scope, history: Sequence[ChatMessage]) -> None:
-        given, stored = _storable(history), scope.messages.all()
+        given, stored = storable(history), scope.messages.all()
         if not stored:
             scope.messages.append(given)
         elif [own_text(each) for each in stored[: len(given)]] != [own_text(each) for each in given]:
@@ -162,30 +170,26 @@ class WmemMemory(BaseMemory):
     # --- the session ---------------------------------------------------------------------------------------------
 
     def _scope(self) -> Scope:
-        if self._memory is None:
-            opened = wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter)
-            if not self._adopt(opened):
-                opened.close()
-        return self._handle().scope(self.session_id)
+        handle = self._memory
+        if handle is None:
+            handle = self._adopt(wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter))
+        # Asked for each time: if somebody disposed the session, this is its next life.
+        return handle.scope(self.session_id)
 
     async def _ascope(self) -> AsyncScope:
-        if self._memory is None:
+        handle = self._memory
+        if handle is None:
             opened = await wmem.aopen(self._address(), agent_id=self.agent_id, counter=self._counter)
-            if not self._adopt(opened.sync()):
-                await opened.close()
-        return self._handle().aio().scope(self.session_id)
+            handle = self._adopt(opened.sync())
+        return handle.aio().scope(self.session_id)
 
-    def _handle(self) -> AgentMemory:
-        assert self._memory is not None, "opened just before"
-        return self._memory
-
-    def _adopt(self, opened: AgentMemory) -> bool:
-        """Keep an opened memory, unless another thread was first."""
+    def _adopt(self, opened: AgentMemory) -> AgentMemory:
+        """Keep an opened memory, or the one that another thread was first to open."""
         with self._lock:
-            if self._memory is not None:
-                return False
-            self._memory = opened
-            return True
+            kept = self._memory = opened if self._memory is None else self._memory
+        if kept is not opened:
+            opened.close()
+        return kept
 
     def _address(self) -> str:
         if self.url == _PRIVATE:
@@ -208,9 +212,8 @@ class WmemMemory(BaseMemory):
         """
         if self._counter is not None:
             return self._counter.tokenizer
-        self._scope()
         # A scope that is never written: asking it changes nothing and reads nothing.
-        empty = self._handle().scope(self.session_id, uuid4().hex)
+        empty = self._scope().child(uuid4().hex)
         return lambda text: range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
 
     # --- what the model sees -------------------------------------------------------------------------------------
@@ -225,16 +228,16 @@ class WmemMemory(BaseMemory):
         Raises:
             BudgetError: Nothing is left of the limit, or pinned and system text alone exceed it.
         """
-        request, scope, query = self._request(initial_token_count), self._scope(), _text(input)
+        request, scope, query = self._request(initial_token_count), self._scope(), text_of(input)
         if self.recall and query is None:
-            query = _asked(scope.messages.all(limit=_NEAR)) or _asked(scope.messages.all())
+            query = asked(scope.messages.all(limit=_NEAR)) or asked(scope.messages.all())
         return scope.pack(query if self.recall else None, **request)
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
-        request, scope, query = self._request(initial_token_count), await self._ascope(), _text(input)
+        request, scope, query = self._request(initial_token_count), await self._ascope(), text_of(input)
         if self.recall and query is None:
-            query = _asked(await scope.messages.all(limit=_NEAR)) or _asked(await scope.messages.all())
+            query = asked(await scope.messages.all(limit=_NEAR)) or asked(await scope.messages.all())
         return await scope.pack(query if self.recall else None, **request)
 
     def _request(self, spent: object) -> dict[str, Any]:
@@ -284,12 +287,12 @@ class WmemMemory(BaseMemory):
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Store messages, all of them or none."""
-        if given := _storable(messages):
+        if given := storable(messages):
             self._scope().messages.append(given)
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.put_messages`."""
-        if given := _storable(messages):
+        if given := storable(messages):
             await (await self._ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
@@ -299,12 +302,12 @@ class WmemMemory(BaseMemory):
         they keep their ids and times. Those that are left out are removed.
         """
         session = self._scope().messages
-        session.replace(_recognised(session.all(), _storable(messages)))
+        session.replace(recognised(session.all(), storable(messages)))
 
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.set`."""
         session = (await self._ascope()).messages
-        await session.replace(_recognised(await session.all(), _storable(messages)))
+        await session.replace(recognised(await session.all(), storable(messages)))
 
     def reset(self) -> None:
         """Remove the messages of the session, and nothing else in it."""
@@ -347,19 +350,6 @@ class WmemMemory(BaseMemory):
         return self.__copy__()
 
 
-class _Tokenizer:
-    """A tokenizer of LlamaIndex's kind as a counter."""
-
-    def __init__(self, tokenizer: Callable[[str], Sequence[Any]]) -> None:
-        self.tokenizer = tokenizer
-        # Counts are cached under the name, on disk too: only what is surely the same function may share one.
-        named = f"{getattr(tokenizer, '__module__', '')}.{getattr(tokenizer, '__qualname__', '<>')}"
-        self.name = uuid4().hex if "<" in named else named
-
-    def __call__(self, text: str, /) -> int:
-        return len(self.tokenizer(text))
-
-
 def _given(name: str, value: str | None) -> str:
     if value is None or not value.strip():
         msg = (
@@ -367,39 +357,3 @@ def _given(name: str, value: str | None) -> str:
         )
         raise InvalidInputError(msg)
     return value
-
-
-def _text(input: str | ChatMessage | None) -> str | None:
-    text = input.content if isinstance(input, ChatMessage) else input
-    return text if text and text.strip() else None
-
-
-def _asked(messages: Sequence[Message]) -> str | None:
-    """What the user said last."""
-    return next(
-        (message.text for message in reversed(messages) if message.role == "user" and message.text.strip()), None
-    )
-
-
-def _storable(messages: Iterable[ChatMessage]) -> list[Message]:
-    """The messages in wmem's form, without notes: what was recalled is in the session already."""
-    return [message for message in from_llamaindex(messages) if message.metadata.get("wmem") != "note"]
-
-
-def _recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
-    """The given messages, each that stands in `stored` behind the one recognised before it replaced by that one."""
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place in reversed(range(len(stored))):
-        places[own_text(stored[place])].append(place)
-    kept: list[Message] = []
-    past = -1
-    for message in given:
-        later = places[own_text(message)]
-        while later and later[-1] <= past:
-            later.pop()
-        if later:
-            past = later.pop()
-            kept.append(stored[past])
-        else:
-            kept.append(message)
-    return kept

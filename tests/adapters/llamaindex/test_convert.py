@@ -182,6 +182,24 @@ def test_the_json_of_another_framework_is_not_used() -> None:
     assert to_llamaindex([message]) == [ChatMessage(role="user", content="hello")]
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"parts": (Part(text="cut"),)},
+        {"tool_calls": ()},
+        {"role": "user"},
+        {"name": "ann"},
+    ],
+)
+def test_a_message_that_was_changed_since_does_not_come_back_as_it_was(changed: dict[str, Any]) -> None:
+    call = ToolCallBlock(tool_call_id="c", tool_name="f", tool_kwargs="{}")
+    message = ChatMessage(role="assistant", blocks=[TextBlock(text="long"), call], additional_kwargs={"x": 1})
+    [read] = from_llamaindex([message])
+    assert read.native is not None
+    changed_read = read.model_copy(update=changed)
+    assert to_llamaindex([changed_read]) == to_llamaindex([changed_read.model_copy(update={"native": None})])
+
+
 def test_json_of_another_version_falls_back_to_what_was_said(caplog: pytest.LogCaptureFixture) -> None:
     data: list[Any] = [None, {}, {"role": "sage", "additional_kwargs": {}, "blocks": []}]
     data += [{"role": "user", "additional_kwargs": {}, "blocks": [{"block_type": "hologram"}]}]
@@ -217,6 +235,7 @@ def test_everything_another_framework_may_store_becomes_blocks() -> None:
         Part(kind="reasoning", text="hm", signature="s", data={"id": "rs"}),
         Part(kind="other", data={"type": "server_tool_use", "x": 1}),
         Part(kind="other", base64="QUJD", mime_type="x/y"),
+        Part(kind="file", text="a plain file", mime_type="text/plain"),
     ]
     [message] = to_llamaindex([Message(role="assistant", parts=tuple(parts))])
     assert [type(block) for block in message.blocks] == [
@@ -231,7 +250,9 @@ def test_everything_another_framework_may_store_becomes_blocks() -> None:
         ThinkingBlock,
         TextBlock,
         TextBlock,
+        TextBlock,
     ]
+    assert message.blocks[-1] == TextBlock(text="a plain file")
     assert isinstance(message.blocks[5], AudioBlock)
     assert message.blocks[5].format == "mp3"
     assert isinstance(message.blocks[8], ThinkingBlock)
@@ -305,7 +326,9 @@ def test_B75_a_session_of_one_vendor_is_replayed_without_its_objects() -> None:
 def test_B75_calls_that_stand_only_in_vendor_objects_become_blocks() -> None:
     message = said_by_openai()
     message.blocks.clear()
+    message.additional_kwargs["more"] = 1
     replayed = through_storage(message)
+    assert replayed.additional_kwargs == {"more": 1}
     assert [block.tool_call_id for block in replayed.blocks if isinstance(block, ToolCallBlock)] == ["c1", "c2"]
 
 

@@ -266,6 +266,19 @@ def test_a_framework_that_makes_a_memory_without_identity_is_told_so() -> None:
         WmemMemory.from_defaults(chat_history=[], token_limit=100)
 
 
+@pytest.mark.parametrize("wrong", [{"token_limit": 0}, {"token_limit": -156}, {"recent": -1}, {"profile": "cohere"}])
+def test_a_value_out_of_range_is_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        WmemMemory.from_defaults(session_id="s", url="memory://x", agent_id="a", **wrong)
+
+
+def test_a_memory_made_without_its_identity_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="agent_id"):
+        WmemMemory(url="memory://x", session_id="s")
+    with pytest.raises(InvalidInputError, match="unknown store"):
+        WmemMemory.from_defaults(session_id="s", url="ftp://x", agent_id="a")
+
+
 def test_a_misspelt_option_is_refused() -> None:
     with pytest.raises(TypeError, match="token_limt"):
         WmemMemory.from_defaults(session_id="s", url="memory://x", agent_id="a", token_limt=5)  # type: ignore[call-arg]

@@ -1,0 +1,48 @@
+"""What a memory is handed and hands out, told apart: questions, new messages, known ones, notes."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from llama_index.core.base.llms.types import ChatMessage
+
+from llamaindex_wmem._convert import from_llamaindex, own_text
+from wmem import Message
+
+__all__ = ["asked", "recognised", "storable", "text_of"]
+
+
+def text_of(input: str | ChatMessage | None) -> str | None:
+    """What a question says, if it says anything in words."""
+    text = input.content if isinstance(input, ChatMessage) else input
+    return text if text and text.strip() else None
+
+
+def asked(messages: Sequence[Message]) -> str | None:
+    """What the user said last."""
+    return next(
+        (message.text for message in reversed(messages) if message.role == "user" and message.text.strip()), None
+    )
+
+
+def storable(messages: Iterable[ChatMessage]) -> list[Message]:
+    """The messages in wmem's form, without notes: what was recalled is in the session already."""
+    return [message for message in from_llamaindex(messages) if message.metadata.get("wmem") != "note"]
+
+
+def recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
+    """The given messages, each that stands in `stored` behind the one recognised before it replaced by that one."""
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place in reversed(range(len(stored))):
+        places[own_text(stored[place])].append(place)
+    kept: list[Message] = []
+    past = -1
+    for message in given:
+        later = places[own_text(message)]
+        while later and later[-1] <= past:
+            later.pop()
+        if later:
+            past = later.pop()
+            kept.append(stored[past])
+        else:
+            kept.append(message)
+    return kept
