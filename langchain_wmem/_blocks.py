@@ -1,18 +1,22 @@
 """Content blocks of LangChain, read into parts and written from them.
 
 Blocks come in many dialects: LangChain's own (v0 and v1), OpenAI's, Anthropic's
-and Google's. Reading knows them all; writing speaks v1, which every integration
-translates. A block nobody knows becomes a part of kind ``other`` that carries it
-whole, so reading never fails and never drops.
+and Google's. Reading knows them all. Writing speaks v1, which every integration
+translates, unless a message is known to have come in OpenAI's or Anthropic's. A
+block nobody knows becomes a part of kind ``other`` that carries it whole, so
+reading never fails and never drops.
 """
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 from wmem import Part
 
-__all__ = ["read_blocks", "write_parts"]
+__all__ = ["DIALECTS", "Dialect", "read_blocks", "write_parts"]
+
+Dialect: TypeAlias = Literal["v1", "openai", "anthropic"]
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
 _CALLS = frozenset(
     ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta"),
@@ -152,13 +156,38 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def write_parts(parts: Sequence[Part]) -> str | list[str | dict[Any, Any]]:
-    """Content that says what the parts say: text where one text block is all, else v1 blocks."""
+def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[str | dict[Any, Any]]:
+    """Content that says what the parts say; in v1, text instead of blocks where one text is all."""
+    if dialect == "openai":
+        return [_write_for_openai(part) or _write(part) for part in parts]
+    if dialect == "anthropic":
+        return [_write_for_anthropic(part) or _write(part) for part in parts]
     if not parts:
         return ""
     if len(parts) == 1 and parts[0].kind == "text":
         return parts[0].text or ""
     return [_write(part) for part in parts]
+
+
+def _write_for_openai(part: Part) -> dict[Any, Any] | None:
+    kept = dict(part.data or {})
+    if part.kind == "image" and part.file_id is None:
+        url = part.url if part.base64 is None else f"data:{part.mime_type or ''};base64,{part.base64}"
+        return {"type": "image_url", "image_url": {"url": url, **kept}}
+    if part.kind == "audio" and part.base64 is not None and part.mime_type is not None:
+        form = part.mime_type.removeprefix("audio/")
+        return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
+    if part.kind == "file" and part.base64 is not None:
+        data = f"data:{part.mime_type or ''};base64,{part.base64}"
+        return {"type": "file", "file": {**kept, "file_data": data}}
+    return None
+
+
+def _write_for_anthropic(part: Part) -> dict[Any, Any] | None:
+    if part.kind not in ("image", "file") or part.base64 is None:
+        return None
+    source = {"type": "base64", "media_type": part.mime_type, "data": part.base64}
+    return {"type": "image" if part.kind == "image" else "document", "source": source}
 
 
 def _write(part: Part) -> str | dict[Any, Any]:

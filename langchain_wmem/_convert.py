@@ -1,15 +1,15 @@
 """Messages of LangChain and of wmem, each turned into the other.
 
 The neutral form says what was said. What only LangChain knows (usage, response
-metadata, a tool's artifact, the dialect of a block) stands beside it as
-`Native`: the fields of `message_to_dict` that the neutral form does not
-reproduce, and no others.
+metadata, a tool's artifact) stands beside it as `Native`: the fields of
+`message_to_dict` that the neutral form does not reproduce, no others, and the
+dialect of the blocks, so that an image is kept once.
 """
 
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from langchain_core.messages import (
     AIMessage,
@@ -31,6 +31,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
+from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KINDS, NOTE_SOURCE, ROLES, plain, read_fields, write_fields
 from wmem import Message, Native
 from wmem.errors import InvalidInputError, SerializationError
@@ -104,11 +105,15 @@ def _from_langchain(given: BaseMessage) -> Message:
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
         msg = f"{kind} message {given.id!r} does not have the fields of its class: {exc}"
         raise SerializationError(msg) from exc
-    written = write_fields(neutral, kind)
+    dialect: Dialect = next(
+        (each for each in DIALECTS if _same(data["content"], write_parts(neutral.parts, each))), "v1"
+    )
+    written = write_fields(neutral, kind, dialect)
     native = {key: value for key, value in data.items() if key != "id" and not _same(value, written.get(key, _Absent))}
-    if not native and kind == KINDS[neutral.role]:
+    if not native and kind == KINDS[neutral.role] and dialect == "v1":
         return neutral
-    kept = neutral.model_copy(update={"native": Native(framework=FRAMEWORK, data={"type": kind, "data": native})})
+    beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect})
+    kept = neutral.model_copy(update={"native": beside})
     if message_to_dict(_to_langchain(kept)) != {"type": given.type, "data": {**data, "id": given.id or None}}:
         msg = f"LangChain does not revive message {given.id!r} as it is; was a field assigned after it was made?"
         raise SerializationError(msg)
@@ -127,11 +132,11 @@ def _same(one: object, other: object) -> bool:
 
 
 def _to_langchain(message: Message) -> BaseMessage:
-    kind = KINDS[message.role]
-    native: dict[str, Any] = {}
+    beside = _Beside(KINDS[message.role], {}, "v1")
     if message.native is not None and message.native.framework == FRAMEWORK:
-        kind, native = _opened(message.native.data, message.id)
-    data = write_fields(message, kind)
+        beside = _opened(message.native.data, message.id)
+    kind, native, dialect = beside
+    data = write_fields(message, kind, dialect)
     if native:
         data |= _still_true(native, data, kind, message)
     try:
@@ -146,11 +151,19 @@ def _to_langchain(message: Message) -> BaseMessage:
     return revived
 
 
-def _opened(native: object, message_id: str | None) -> tuple[str, dict[str, Any]]:
+class _Beside(NamedTuple):
+    """What is kept beside the neutral form: the class, the fields it does not reproduce, the blocks' dialect."""
+
+    kind: str
+    data: dict[str, Any]
+    dialect: Dialect
+
+
+def _opened(native: object, message_id: str | None) -> _Beside:
     if isinstance(native, Mapping) and isinstance(data := native.get("data"), Mapping):
-        kind = native.get("type")
-        if isinstance(kind, str) and (kind in ROLES or kind == "chat"):
-            return kind, copy.deepcopy(dict(data))
+        kind, dialect = native.get("type"), native.get("dialect", "v1")
+        if isinstance(kind, str) and (kind in ROLES or kind == "chat") and dialect in DIALECTS:
+            return _Beside(kind, copy.deepcopy(dict(data)), dialect)
     msg = f"what is stored beside message {message_id!r} is not in LangChain's form"
     raise SerializationError(msg)
 

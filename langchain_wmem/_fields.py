@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_wmem._blocks import read_blocks, write_parts
+from langchain_wmem._blocks import Dialect, read_blocks, write_parts
 from wmem import Message, Part, ToolCall
 from wmem.errors import SerializationError
 
@@ -113,10 +113,10 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
     return calls
 
 
-def write_fields(message: Message, kind: str) -> dict[str, Any]:
+def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[str, Any]:
     """The fields of LangChain's message of that kind that say what a `Message` says."""
     data: dict[str, Any] = {
-        "content": write_parts(message.parts),
+        "content": write_parts(message.parts, dialect),
         **_DEFAULTS,
         **_OF_KIND.get(kind, {}),
         "name": message.name,

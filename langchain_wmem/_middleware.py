@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 from langgraph.runtime import Runtime
 
 from langchain_wmem._convert import from_langchain, to_langchain
@@ -36,6 +36,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     interrupted loses nothing of what was said before. Put this middleware last in the
     list, so that it has the final say on what is sent.
 
+    The session only grows: a message removed from the thread's state is still the
+    session's until it is removed there, and a fork of a thread wants a session of its own.
+
     Args:
         memory: An open memory, sync or async, or the URL of one, opened at first use.
         agent_id: Whose memory it is; needed with a URL.
@@ -47,6 +50,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         recent: How many of the newest messages come before recalled ones.
         profile: Whose rules of order the prompt follows.
         recall: Whether older messages that bear on the newest question are quoted in a note.
+        artifacts: Store the artifacts of tool results, which must be plain data then. The
+            model never sees them; without, any object will do, and none is stored.
         counter: Counts tokens; only with a URL, for an open memory has its own.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
@@ -67,6 +72,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         recent: int = 4,
         profile: Literal["openai", "anthropic", "gemini"] = "openai",
         recall: bool = True,
+        artifacts: bool = True,
         counter: Counter | None = None,
         ask_model: bool = False,
         name: str = "wmem",
@@ -82,6 +88,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._reserve = reserve
         self._options = {"recent": recent, "profile": profile}
         self._recall = recall
+        self._artifacts = artifacts
         self._ask_model = ask_model
         self._name = name
         self._ledgers = Ledgers()
@@ -128,6 +135,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         await self._acapture(self._session_of(runtime), state["messages"])
 
     def _capture(self, session: str, messages: Sequence[BaseMessage]) -> None:
+        messages = self._storable(messages)
         stored = self._door.memory().scope(session).messages
         ledger = self._ledgers.get(session)
         if ledger is None:
@@ -139,6 +147,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             ledger.enter(fresh)
 
     async def _acapture(self, session: str, messages: Sequence[BaseMessage]) -> None:
+        messages = self._storable(messages)
         stored = (await self._door.amemory()).scope(session).messages
         ledger = self._ledgers.get(session)
         if ledger is None:
@@ -148,6 +157,14 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 fresh = kept_whole(fresh, await stored.all(limit=reach(messages)))
             await stored.append(fresh)
             ledger.enter(fresh)
+
+    def _storable(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+        if self._artifacts:
+            return messages
+        return [
+            message.model_copy(update={"artifact": None}) if isinstance(message, ToolMessage) else message
+            for message in messages
+        ]
 
     # -- what is sent is packed
 
@@ -206,7 +223,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         past = [message for message in request.messages[:begun] if is_said(message)]
         if ledger is not None and all(each.id in ledger and id(each) in untouched for each in past):
             past = []
-        return from_langchain([*past, *(message for message in request.messages[begun:] if is_said(message))])
+        live = [*past, *(message for message in request.messages[begun:] if is_said(message))]
+        return from_langchain(self._storable(live))
 
     def _session_of(self, runtime: Runtime[Any]) -> str:
         session: object = self._session
@@ -215,8 +233,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         elif session is None:
             given = runtime.context
             session = given.get("session_id") if isinstance(given, Mapping) else getattr(given, "session_id", None)
-            if session is None and runtime.execution_info is not None:
-                session = runtime.execution_info.thread_id
+            if session is None and runtime.execution_info is not None and runtime.execution_info.thread_id is not None:
+                # Checkpointers take numbers and UUIDs as well, and name them like this.
+                session = str(runtime.execution_info.thread_id)
         if not isinstance(session, str) or not session.strip():
             raise InvalidInputError(_NOBODY)
         return session

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from enum import IntEnum, StrEnum
 from typing import Any
 from uuid import uuid4
 
@@ -74,6 +75,15 @@ WHOLE: dict[str, BaseMessage] = {
     ),
     "image of version 0": HumanMessage(
         [{"type": "image", "source_type": "base64", "data": PIXEL, "mime_type": "image/png"}]
+    ),
+    "image for Anthropic by reference": HumanMessage(
+        [{"type": "image", "source": {"type": "url", "url": "https://a.b/c"}}]
+    ),
+    "document for Anthropic": HumanMessage(
+        [{"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}}]
+    ),
+    "file for OpenAI": HumanMessage(
+        [{"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBE"}}]
     ),
     "sound": HumanMessage([{"type": "input_audio", "input_audio": {"data": "UklG", "format": "wav"}}], id="m"),
     "parallel calls": AIMessage("", id="m", tool_calls=[CALL, {**CALL, "id": "call-2", "args": {}}]),
@@ -314,6 +324,25 @@ def test_whatever_json_can_say_comes_back_byte_equal(message: BaseMessage) -> No
     assert wire([message]) == before, "a conversion changed what it was handed"
 
 
+@pytest.mark.parametrize("name", ["image in base64", "image for OpenAI", "image for Anthropic"])
+def test_an_image_is_kept_once_whichever_dialect_it_came_in(name: str) -> None:
+    assert read(WHOLE[name]).model_dump_json().count(PIXEL) == 1
+
+
+def test_values_that_json_writes_as_plain_ones_are_taken_for_those() -> None:
+    class Reason(StrEnum):
+        STOP = "stop"
+
+    class Level(IntEnum):
+        HIGH = 2
+
+    answered = AIMessage("Rain.", response_metadata={"reason": Reason.STOP, "level": Level.HIGH, "at": (1, 2.5)})
+    assert wire(through([answered])) == wire([answered])
+    kept = read(answered).native
+    assert kept is not None
+    assert type(kept.model_dump()["data"]["data"]["response_metadata"]["reason"]) is str
+
+
 def test_nothing_that_is_handed_out_aliases_what_is_kept() -> None:
     kept = from_langchain([WHOLE["a block nobody knows"], WHOLE["a failed result with an artifact"]])
     before = [message.model_dump_json() for message in kept]
@@ -530,7 +559,7 @@ def test_a_truncated_message_does_not_come_back_whole() -> None:
         whole = read(WHOLE[name])
         cut = whole.model_copy(update={"parts": (Part(text="R…"),)})
         [back] = to_langchain([cut])
-        assert back.content == "R…", name
+        assert back.text == "R…", name
         assert "reasoning_content" not in back.additional_kwargs
     calling = read(WHOLE["raw calls"])
     [silenced] = to_langchain([calling.model_copy(update={"tool_calls": ()})])
@@ -673,6 +702,7 @@ def test_a_message_that_was_spoiled_after_it_was_made_is_refused_at_write() -> N
         {"type": "human"},
         {"type": "constructor", "lc": 1, "id": ["os", "system"], "kwargs": {}},
         {"type": "ai", "data": {"tool_calls": 7}},
+        {"type": "ai", "data": {}, "dialect": "os.system"},
         {"type": "ai", "data": {"usage_metadata": "many"}},
         {"type": "chat", "data": {}},
     ],

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from langchain_core._api import LangChainDeprecationWarning
 from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, message_to_dict
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
 import wmem
@@ -233,7 +234,7 @@ def remembering(bound: Any, factory: Any, **keys: Any) -> RunnableWithMessageHis
         return RunnableWithMessageHistory(bound, factory, **keys)
 
 
-CONFIG = {"configurable": {"session_id": "s"}}
+CONFIG: RunnableConfig = {"configurable": {"session_id": "s"}}
 
 
 async def test_a_chat_model_with_message_history_remembers(run: Any, script: Any, opened: wmem.AgentMemory) -> None:
@@ -261,6 +262,16 @@ async def test_a_prompt_with_a_place_for_history_remembers(run: Any, script: Any
     await run(chain, {"ask": "Who am I?"}, config=CONFIG)
     assert [message.text for message in model.prompts[1]] == ["Be brief.", "I am Ada.", "Hi Ada.", "Who am I?"]
     assert opened.scope("s").messages.count() == 4
+
+
+async def test_what_a_chain_streams_is_added_whole(memory: wmem.AgentMemory) -> None:
+    model = GenericFakeChatModel(messages=iter([AIMessage("It rains in Bern."), AIMessage("And in Basel.")]))
+    chain = remembering(model, lambda session_id: WmemChatMessageHistory(session_id, memory=memory))
+    assert len(list(chain.stream([HumanMessage("Bern?")], CONFIG))) > 1
+    async for _ in chain.astream([HumanMessage("Basel?")], CONFIG):
+        pass
+    texts = [message.text for message in memory.scope("s").messages.all()]
+    assert texts == ["Bern?", "It rains in Bern.", "Basel?", "And in Basel."]
 
 
 async def test_a_run_sees_one_history_although_others_write_meanwhile(run: Any, opened: wmem.AgentMemory) -> None:

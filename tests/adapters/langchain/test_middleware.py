@@ -12,6 +12,7 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ClearToolUsesEdit, ContextEditingMiddleware
 from langchain.agents.middleware.summarization import SummarizationMiddleware
 from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
+from langchain_core.language_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
@@ -19,7 +20,7 @@ from pydantic import BaseModel
 
 import wmem
 from langchain_wmem import WmemMiddleware, to_langchain
-from wmem.errors import BudgetError, InvalidInputError
+from wmem.errors import BudgetError, InvalidInputError, SerializationError
 
 
 class Characters:
@@ -166,6 +167,28 @@ async def test_what_the_store_holds_comes_back_as_the_agent_had_it(
     assert to_langchain(memory.scope("s").messages.all()) == result["messages"]
 
 
+@tool(response_format="content_and_artifact")
+def plot(town: str) -> tuple[str, object]:
+    """Draw the weather of a town."""
+    return f"Drawn for {town}.", object()
+
+
+async def test_an_artifact_that_is_no_plain_data_is_refused_by_name_unless_artifacts_are_left_out(
+    run: Any,
+    script: Any,
+    memory: wmem.AgentMemory,
+) -> None:
+    call = AIMessage("", tool_calls=[{"name": "plot", "args": {"town": "Bern"}, "id": "c"}])
+    with pytest.raises(SerializationError, match="'artifact' of tool message"):
+        await run(create_agent(script(call), [plot], middleware=[remembering(memory)]), user("Draw."))
+    model = script(call, "Done.")
+    lenient = remembering(memory, session="other", artifacts=False)
+    result = await run(create_agent(model, [plot], middleware=[lenient]), user("Draw."))
+    assert result["messages"][2].artifact is not None, "the agent's own state is left alone"
+    assert [message.text for message in model.prompts[1] if message.type == "tool"] == ["Drawn for Bern."]
+    assert [role for role, _ in said(memory, "other")] == ["user", "assistant", "tool", "assistant"]
+
+
 async def test_two_runs_of_one_session_at_once_keep_their_turns_apart(script: Any, memory: wmem.AgentMemory) -> None:
     import asyncio
 
@@ -195,6 +218,16 @@ async def test_B23_sessions_of_one_middleware_do_not_see_each_other(
             await run(agent, user(f"{name} {turn}"), context={"user": name})
     assert texts(model.prompts[2]) == ["ada 0", "Fine.", "ada 1"]
     assert texts(model.prompts[3]) == ["bob 0", "Fine.", "bob 1"]
+
+
+async def test_a_streamed_answer_is_stored_whole(memory: wmem.AgentMemory) -> None:
+    model = GenericFakeChatModel(messages=iter([AIMessage("It rains in Bern."), AIMessage("And in Basel.")]))
+    agent = create_agent(model, middleware=[remembering(memory)])
+    pieces = [piece.text for piece, _ in agent.stream(user("Bern?"), stream_mode="messages") if piece.type != "human"]
+    assert len(pieces) > 1
+    async for _ in agent.astream(user("Basel?"), stream_mode="messages"):
+        pass
+    assert [text for role, text in said(memory) if role == "assistant"] == ["It rains in Bern.", "And in Basel."]
 
 
 # --- Failure and interruption -----------------------------------------------------------------------------------------
@@ -647,6 +680,8 @@ async def test_the_thread_names_the_session_when_nothing_else_does(
     )
     await run(agent, user("Hello"), config=thread("t"), context=Who(None))
     assert len(said(memory, "t")) == 2
+    await run(agent, user("Hello"), config={"configurable": {"thread_id": 7}}, context=Who(None))
+    assert len(said(memory, "7")) == 2
 
 
 @pytest.mark.parametrize("session", [None, "", " ", lambda _: None, lambda _: 7])
