@@ -17,7 +17,6 @@ from wmem.pack import Candidate, PackRequest, Recalled, pack
 from wmem.text.tokens import EstimateCounter, default_counter, message_tokens
 
 
-
 @dataclass(frozen=True)
 class Remembering:
     """The default counter, which counts each text once: the conversations say the same again and again."""
@@ -59,7 +58,9 @@ texts = st.one_of(
     words,
     st.lists(words, max_size=6).map(" ".join),
     st.text(max_size=200),
-    st.tuples(words.filter(bool), st.sampled_from([3, 50, 50, 100_000])).map(lambda pair: (pair[0] * pair[1])[:100_000]),
+    st.tuples(words.filter(bool), st.sampled_from([3, 50, 50, 100_000])).map(
+        lambda pair: (pair[0] * pair[1])[:100_000]
+    ),
 )
 media = st.sampled_from([Part(kind="image", url="https://example.org/a.png"), Part(kind="image", base64="QUJD" * 4000)])
 
@@ -103,7 +104,9 @@ def conversations(draw: st.DrawFn) -> Conversation:
             parts = [Part(text=draw(texts)), *draw(st.lists(media, max_size=1))]
             said.append(Message(role="user", parts=tuple(parts), turn_id=turn_id, pinned=draw(st.integers(0, 9)) == 0))
         for step in range(draw(st.integers(0, 2))):
-            ids = [f"c{turn}.{step}.{n}" if draw(st.booleans()) else f"call_{n}" for n in range(draw(st.integers(1, 3)))]
+            ids = [
+                f"c{turn}.{step}.{n}" if draw(st.booleans()) else f"call_{n}" for n in range(draw(st.integers(1, 3)))
+            ]
             calls = tuple(ToolCall(id=id, name="look_up", arguments=json.dumps({"q": draw(words)})) for id in ids)
             reasoning = (Part(kind="reasoning", text="", signature="c2ln" * 9),) if draw(st.booleans()) else ()
             exchange = [Message(role="assistant", parts=reasoning, tool_calls=calls, turn_id=turn_id)]

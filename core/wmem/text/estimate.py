@@ -1,4 +1,8 @@
-"""Tokens without a tokenizer: an estimate by script, on the high side."""
+"""Tokens without a tokenizer: an estimate by script, on the high side.
+
+Against the o200k encoding it stays within a tenth below and six tenths above for
+prose, code, JSON, encodings and emoji; the property tests hold it to that.
+"""
 
 import math
 import re
@@ -6,19 +10,42 @@ from dataclasses import dataclass
 
 __all__ = ["EstimateCounter"]
 
+_SCRIPTS = (
+    (r"\u00a1-\u00ff\u0180-\u024f\u1e00-\u1eff", 0.75),  # Latin letters with marks
+    (r"\u0100-\u017f", 1.8),  # the same, of languages whose plain words are rare in English, too
+    (r"\u0370-\u052f", 0.47),  # Greek, Cyrillic
+    (r"\u0590-\u077f\u08a0-\u08ff", 0.48),  # Hebrew, Arabic
+    (r"\u0900-\u0dff", 0.45),  # the scripts of India
+    (r"\u0e00-\u0eff\u10a0-\u10ff\u0530-\u058f", 0.55),  # Thai, Lao, Georgian, Armenian
+    (r"\u1000-\u109f\u1780-\u17ff", 0.8),  # Myanmar, Khmer
+    (r"\u3040-\u30ff\uac00-\ud7a3", 0.85),  # kana, hangul
+    (r"\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef", 1.05),  # Han, wide signs
+    (r"\u2010-\u203a\u2500-\u25ff", 1.1),  # typography, boxes
+    (r"\U0001f300-\U0001f4ff\U0001f600-\U0001f64f\u2600-\u27bf\u200d\ufe0f", 1.65),  # the emoji of every day
+    (r"\U0001f500-\U0001faff", 2.4),  # the others
+)
+"""Characters, and tokens for each of them."""
+_ELSE = 2.3
+
 # One alternative for each kind of stretch that a byte-pair tokenizer treats in its own way.
+_WORD, _CAPS, _DIGITS, _RUN, _SPACE, _SIGNS = 1, 2, 3, 4, 6, 7
 _STRETCH = re.compile(
-    r"(?P<word>[A-Z]?[a-z]+)"
-    r"|(?P<caps>[A-Z]+)"
-    r"|(?P<digits>[0-9]+)"
-    r"|(?P<space>\s+)"
-    r"|(?P<latin>[\u00c0-\u024f\u1e00-\u1eff]+)"
-    r"|(?P<han>[\u3000-\u30ff\u3400-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef]+)"
-    r"|(?P<letters>[\u0370-\u05ff\u0600-\u077f\u08a0-\u08ff\u0900-\u0dff\u0e00-\u0eff\u1100-\u11ff]+)"
-    r"|(?P<signs>[!-/:-@\[-`{-~]+)"
-    r"|(?P<rest>.)",
+    r" ?([A-Z]?[a-z]+)"
+    r"| ?([A-Z]+)"
+    r"|([0-9]+)"
+    r"|(([^\w\u0080-\U0010ffff])\5{7,})"
+    r"| ?(?:(\s+)"
+    r"|([!-/:-@\[-`{-~]+)|" + "|".join(f"([{characters}]+)" for characters, _ in _SCRIPTS) + r"|(.))",
     re.DOTALL,
 )
+_RATES = (*[0.0] * (_SIGNS + 1), *(rate for _, rate in _SCRIPTS), _ELSE)
+
+_WORD_TOKENS = (0.0, 1.0, 1.0, 1.0, 1.1, 1.25, 1.4, 1.6, 1.85, 2.1, 2.4, 2.8, 3.1)
+"""By length: long words are rarely one token outside English prose."""
+_LONGEST = 24
+"""Letters beyond which a word is no word of a language."""
+_GLUED = 0.2
+"""More for a word without a space before it: camel case, identifiers, encodings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +60,27 @@ class EstimateCounter:
     def __call__(self, text: str, /) -> int:
         tokens = 0.0
         for found in _STRETCH.finditer(text):
-            kind, size = found.lastgroup, found.end() - found.start()
-            if kind == "word":
-                tokens += 1.05 if size <= 7 else size / 6
-            elif kind == "space":
-                tokens += 0.0 if size == 1 and found.group() == " " else 1 + size / 64
-            elif kind == "signs":
-                tokens += 0.5 + size * 0.4
-            elif kind == "digits":
+            kind = found.lastindex or 0
+            start, end = found.span(kind)
+            size = end - start
+            if kind == _WORD:
+                tokens += _word(size) if start > found.start() else _word(size) + _GLUED
+            elif kind == _SIGNS:
+                tokens += max(1.0, size * 0.55)
+            elif kind == _SPACE:
+                tokens += 1 + size / 32
+            elif kind == _DIGITS:
                 tokens += -(-size // 3)
-            elif kind == "caps":
-                tokens += 0.5 + size * 0.5
-            elif kind == "latin":
-                tokens += size * 0.6
-            elif kind == "han":
-                tokens += size * 1.0
-            elif kind == "letters":
-                tokens += size * 0.6
+            elif kind == _CAPS:
+                tokens += 0.6 + size * 0.4
+            elif kind == _RUN:
+                tokens += 1 + size / 16
             else:
-                tokens += 2.5
+                tokens += size * _RATES[kind]
         return math.ceil(tokens)
+
+
+def _word(size: int) -> float:
+    if size < len(_WORD_TOKENS):
+        return _WORD_TOKENS[size]
+    return size * (0.27 if size <= _LONGEST else 0.5)
