@@ -58,10 +58,8 @@ class Ledger:
         begun = newest_human(messages)
         found: dict[str | int, Message] = {}
         for place, given in enumerate(messages):
-            if not is_said(given):
-                continue
             # What came before this turn is past: only an unknown message is looked at.
-            if place < begun and given.id in self._known:
+            if (place < begun and given.id in self._known) or not is_said(given):
                 continue
             [message] = from_langchain([given])
             if message.id is None or self._known.get(message.id) != _print_of(message):

@@ -140,7 +140,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ledger = self._ledgers.get(session)
         if ledger is None:
             ledger = self._ledgers.begin(session, stored.all(limit=reach(messages)))
-        if fresh := with_turns(ledger.fresh(messages), messages):
+        if fresh := ledger.fresh(messages):
+            fresh = with_turns(fresh, messages)
             if ledger.edited(fresh):
                 fresh = kept_whole(fresh, stored.all(limit=reach(messages)))
             stored.append(fresh)
@@ -152,7 +153,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ledger = self._ledgers.get(session)
         if ledger is None:
             ledger = self._ledgers.begin(session, await stored.all(limit=reach(messages)))
-        if fresh := with_turns(ledger.fresh(messages), messages):
+        if fresh := ledger.fresh(messages):
+            fresh = with_turns(fresh, messages)
             if ledger.edited(fresh):
                 fresh = kept_whole(fresh, await stored.all(limit=reach(messages)))
             await stored.append(fresh)
@@ -220,10 +222,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ledger = self._ledgers.get(session)
         begun = newest_human(request.messages)
         untouched = {id(message) for message in request.state["messages"]}
-        past = [message for message in request.messages[:begun] if is_said(message)]
-        if ledger is not None and all(each.id in ledger and id(each) in untouched for each in past):
+        past = request.messages[:begun]
+        if ledger is not None and all(
+            (each.id in ledger and id(each) in untouched) or not is_said(each) for each in past
+        ):
             past = []
-        live = [*past, *(message for message in request.messages[begun:] if is_said(message))]
+        live = [message for message in (*past, *request.messages[begun:]) if is_said(message)]
         return from_langchain(self._storable(live))
 
     def _session_of(self, runtime: Runtime[Any]) -> str:

@@ -337,6 +337,34 @@ async def test_what_the_model_receives_never_exceeds_the_budget(
     assert context.tokens <= budget
 
 
+@tool
+def dump(rows: int) -> str:
+    """Everything there is."""
+    return "".join(f"row {number}: a value\n" for number in range(rows))
+
+
+async def test_a_result_far_above_the_budget_is_cut_for_the_model_and_stored_whole(
+    run: Any,
+    script: Any,
+    memory: wmem.AgentMemory,
+) -> None:
+    call = AIMessage("", tool_calls=[{"name": "dump", "args": {"rows": 9_000}, "id": "c"}])
+    model = script(call, "Many.", "Yes.")
+    agent = create_agent(model, [dump], middleware=[remembering(memory, budget=2_000, reserve=200)])
+    result = await run(agent, user("Everything, please."))
+    sent = model.prompts[1][2]
+    assert isinstance(sent, ToolMessage)
+    assert sent.tool_call_id == "c"
+    assert sent.text.startswith("row 0: a value\n")
+    assert "left out" in sent.text
+    assert len(sent.text) < 2_000 * 8
+    whole = memory.scope("s").messages.all()[2]
+    assert whole.text == result["messages"][2].text
+    assert len(whole.text) > 150_000
+    await run(agent, user("Really?"))
+    assert [message.type for message in model.prompts[2]][-1] == "human"
+
+
 async def test_B07_the_exchange_in_flight_is_sent_whatever_is_recent(
     run: Any,
     script: Any,
