@@ -9,7 +9,7 @@ reading never fails and never drops.
 
 import copy
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 from wmem import Part
 
@@ -203,6 +203,8 @@ def _write(part: Part) -> str | dict[Any, Any]:
         case "other":
             data = copy.deepcopy(dict(part.data or {}))
             return data if isinstance(data.get("type"), str) else {"type": "non_standard", "value": data}
+        case _:
+            assert_never(part.kind)
 
 
 def _write_reasoning(part: Part) -> dict[Any, Any]:

@@ -186,8 +186,6 @@ def _still_true(native: dict[str, Any], data: Mapping[str, Any], kind: str, mess
     if said["tool_calls"] != message.tool_calls:
         overtaken |= {"tool_calls", "invalid_tool_calls"}
         retold |= {"function_call"}
-    if said.get("tool_call_id") != message.tool_call_id:
-        overtaken |= {"tool_call_id"}
     if said["name"] != message.name:
         overtaken |= {"name"}
     if not overtaken:

@@ -561,10 +561,19 @@ def test_a_truncated_message_does_not_come_back_whole() -> None:
         [back] = to_langchain([cut])
         assert back.text == "R…", name
         assert "reasoning_content" not in back.additional_kwargs
-    calling = read(WHOLE["raw calls"])
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["raw calls", "an unreadable call", "a call without an id", "a call as OpenAI used to say it"],
+)
+def test_calls_that_were_taken_out_do_not_come_back(name: str) -> None:
+    calling = read(WHOLE[name])
+    assert calling.tool_calls
     [silenced] = to_langchain([calling.model_copy(update={"tool_calls": ()})])
     assert isinstance(silenced, AIMessage)
-    assert silenced.tool_calls == []
+    assert (silenced.tool_calls, silenced.invalid_tool_calls) == ([], [])
+    assert "function_call" not in silenced.additional_kwargs
 
 
 def test_a_renamed_or_readdressed_message_comes_back_as_it_is_now() -> None:
@@ -711,3 +720,9 @@ def test_B84_what_an_attacker_left_beside_a_message_builds_nothing(data: Any) ->
     spoiled = Message.of("user", "Hello", id="m", native=Native(framework="langchain", data=data))
     with pytest.raises(SerializationError, match="'m'"):
         to_langchain([spoiled])
+
+
+@pytest.mark.parametrize("content", [[7], [{"type": "text", "text": "Goodbye"}], "Goodbye"])
+def test_content_beside_a_message_that_says_something_else_is_not_believed(content: Any) -> None:
+    native = Native(framework="langchain", data={"type": "human", "data": {"content": content}})
+    assert to_langchain([Message.of("user", "Hello", native=native)]) == [HumanMessage("Hello")]
