@@ -1,28 +1,37 @@
-"""wmem: working memory for LLM agents."""
+"""wmem: working memory for LLM agents.
 
-from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
-from wmem.errors import (
-    AlreadyPromotedError,
-    BudgetError,
-    CapacityError,
-    ConflictError,
-    CorruptionError,
-    DisposedError,
-    ExpiredError,
-    FeatureNotEnabledError,
-    InvalidInputError,
-    MissingExtraError,
-    NotFoundError,
-    SerializationError,
-    StoreError,
-    UnknownOutcomeError,
-    WmemError,
-)
-from wmem.model.context import Context
-from wmem.model.item import MemoryItem
-from wmem.model.message import Message, Native, Part, ToolCall
-from wmem.policy import Policy
-from wmem.scope import AsyncScope, Scope, ScopeView
+A name is imported when it is first used, as pydantic does it: models take a
+tenth of a second to build, and whoever imports wmem to type against it need
+not wait for them.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+    from wmem.errors import (
+        AlreadyPromotedError,
+        BudgetError,
+        CapacityError,
+        ConflictError,
+        CorruptionError,
+        DisposedError,
+        ExpiredError,
+        FeatureNotEnabledError,
+        InvalidInputError,
+        MissingExtraError,
+        NotFoundError,
+        SerializationError,
+        StoreError,
+        UnknownOutcomeError,
+        WmemError,
+    )
+    from wmem.model.context import Context
+    from wmem.model.item import MemoryItem
+    from wmem.model.message import Message, Native, Part, ToolCall
+    from wmem.policy import Policy
+    from wmem.scope import AsyncScope, Scope, ScopeView
 
 __all__ = [
     "AgentMemory",
@@ -55,3 +64,27 @@ __all__ = [
     "aopen",
     "open",
 ]
+
+_HOMES = {
+    "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
+    "wmem.model.context": ("Context",),
+    "wmem.model.item": ("MemoryItem",),
+    "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
+    "wmem.policy": ("Policy",),
+    "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+# Hidden from type checkers, to which it would make every misspelt name exist.
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            msg = f"module 'wmem' has no attribute {name!r}"
+            raise AttributeError(msg)
+        found = getattr(importlib.import_module(_HOME_OF.get(name, "wmem.errors")), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -14,7 +14,7 @@ from wmem.journal.codec import IdentityCodec, JsonCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.ports import InPlaceJournal, Pool, PooledJournal, async_ports, sync_ports
 
-__all__ = ["Store", "opened"]
+__all__ = ["Store", "opened", "waits"]
 
 _PRIVATE = "memory://"
 _THREADS = 4  # of one engine, for a journal of files under coroutines
@@ -145,6 +145,11 @@ def opened(url: str) -> Store:
         if name != _PRIVATE:
             _registry.stores[name] = store
         return store
+
+
+def waits(url: object) -> bool:
+    """Whether opening and closing a store of this URL waits for files: a coroutine leaves that to a thread."""
+    return isinstance(url, str) and not url.startswith(_PRIVATE)
 
 
 def _memory_name(url: str) -> str:

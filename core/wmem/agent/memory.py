@@ -16,7 +16,7 @@ from wmem.model.history import ORIGIN, Cursor, Path
 from wmem.policy import Policy
 from wmem.scope.handle import Handle, Settings
 from wmem.scope.scope import AsyncScope, Colours, Scope
-from wmem.store import Store, opened
+from wmem.store import Store, opened, waits
 from wmem.text.tokens import Counter, default_counter
 
 __all__ = ["AgentMemory", "AsyncAgentMemory", "Changes", "aopen", "open"]
@@ -219,10 +219,14 @@ class AsyncAgentMemory(_Face):
     async def close(self) -> None:
         """See `AgentMemory.close`."""
         if self._opened.close():
+            store = self._opened.store
+            if not waits(store.url):
+                store.close()
+                return
             import asyncio
 
             # The last hold waits for its threads and for the file.
-            await asyncio.to_thread(self._opened.store.close)
+            await asyncio.to_thread(store.close)
 
     async def __aenter__(self) -> Self:
         return self
@@ -269,6 +273,8 @@ async def aopen(
     clock: Callable[[], float] | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
+    if not waits(url):
+        return AsyncAgentMemory(_settled(url, agent_id, policy, counter, clock))
     import asyncio
 
     return AsyncAgentMemory(await asyncio.to_thread(_settled, url, agent_id, policy, counter, clock))
