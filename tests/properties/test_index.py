@@ -1,0 +1,127 @@
+"""The index finds what shares words with a query, and nothing that was taken out of it."""
+
+import random
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from wmem.text.index import Index, terms_of
+
+VOCABULARY = ["dog", "Biscuit", "train", "東京タワー", "café", "Straße", "ไปเที่ยว", "the", "iPhone", "42"]
+said = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)
+
+
+def index_of(texts: dict[str, str]) -> Index:
+    index = Index()
+    for id, text in texts.items():
+        index.add(id, text)
+    return index
+
+
+class Upkeep(RuleBasedStateMachine):
+    """An index after any history equals a fresh one of what is left."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.index = Index()
+        self.live: dict[str, str] = {}
+
+    @rule(id=st.sampled_from("abcdefgh"), text=said)
+    def add(self, id: str, text: str) -> None:
+        self.index.add(id, text)
+        self.live.pop(id, None)
+        self.live[id] = text
+
+    @rule(id=st.sampled_from("abcdefgh"))
+    def remove(self, id: str) -> None:
+        assert self.index.remove(id) == (self.live.pop(id, None) is not None)
+
+    @rule(count=st.integers(60, 90))
+    def churn(self, count: int) -> None:
+        for n in range(count):
+            self.index.add(f"gone{n}", "train dog")
+        for n in range(count):
+            self.index.remove(f"gone{n}")
+
+    @invariant()
+    def equals_a_fresh_one(self) -> None:
+        fresh = index_of(self.live)
+        assert self.index.count == len(self.live)
+        for query in ("dog", "東京 train", "the café in Straße 42", ""):
+            assert self.index.search(query, 10) == fresh.search(query, 10)
+
+
+Upkeep.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+TestB117AnIndexAfterAnyHistoryEqualsAFreshOneOfWhatIsLeft = Upkeep.TestCase
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("昨日、東京タワーへ行きました。", "東京タワー"),
+        ("서울에서 기차를 탔다", "기차를"),
+        ("我喜欢吃麻婆豆腐", "麻婆豆腐"),
+        ("Собака по кличке Бисквит", "бисквит"),
+        ("เราไปเที่ยวทะเลกัน", "ทะเล"),
+        ("昨日iPhoneを買った", "iphone"),
+        ("मुझे टिकट खरीदना है", "टिकट"),
+    ],
+)
+def test_B114_texts_of_every_script_are_found(text: str, query: str) -> None:
+    index = index_of({"it": text, "other": "nothing of the kind"})
+    assert [id for id, _ in index.search(query, 5)] == ["it"]
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [("cafe\u0301", "café"), ("café", "cafe\u0301"), ("\uff21\uff22\uff23", "abc"), ("STRASSE", "straße")],
+)
+def test_B115_composed_decomposed_and_wide_letters_match_both_ways(text: str, query: str) -> None:
+    assert index_of({"it": text}).search(query, 1)
+    assert index_of({"it": query}).search(text, 1)
+
+
+@given(texts=st.dictionaries(st.text(min_size=1, max_size=3), said, max_size=12), query=said, limit=st.integers(0, 5))
+def test_search_is_ranked_capped_and_only_finds_what_shares_a_term(
+    texts: dict[str, str], query: str, limit: int
+) -> None:
+    found = index_of(texts).search(query, limit)
+    assert len(found) <= limit
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert all(score > 0 and set(terms_of(texts[id])) & set(terms_of(query)) for id, score in found)
+
+
+def test_of_equal_scores_the_one_added_first_comes_first() -> None:
+    assert [id for id, _ in index_of({"z": "dog", "a": "dog", "m": "dog"}).search("dog", 3)] == ["z", "a", "m"]
+
+
+def test_rare_words_weigh_more_than_common_ones() -> None:
+    texts = {f"m{n}": "the train was late again" for n in range(20)} | {"it": "Biscuit was late"}
+    assert index_of(texts).search("was Biscuit on the train", 1)[0][0] == "it"
+
+
+def test_a_query_of_common_words_finds_nothing() -> None:
+    assert index_of({"it": "what is it"}).search("what is it?", 5) == []
+
+
+def test_adding_costs_little_time_and_memory() -> None:
+    draw = random.Random(7)
+    words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 9))) for _ in range(15_000)]
+    weights = [1 / (n + 1) for n in range(len(words))]
+    texts = [" ".join(draw.choices(words, weights, k=28)) for _ in range(2_000)]
+    index = Index()
+    tracemalloc.start()
+    for n, text in enumerate(texts):
+        index.add(f"m{n}", text)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 4_000_000
+    fresh = Index()
+    started = time.process_time()
+    for n, text in enumerate(texts):
+        fresh.add(f"m{n}", text)
+    assert (time.process_time() - started) / len(texts) < 200e-6, "30 microseconds on an idle core"
