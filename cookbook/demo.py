@@ -1,0 +1,95 @@
+"""`make demo`: a LangChain agent listens, the process ends, a LlamaIndex chat engine remembers.
+
+No key and no server are needed. With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL)
+a real model answers. WMEM_LOCOMO names another conversation in LoCoMo's format;
+WMEM_DEMO_DIR keeps what is stored.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from demo_printing import show_start, show_step
+from demo_reading import SAMPLE, read
+
+AGENT = "friend"
+SESSION = "years-of-chat"
+_LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo-open.json"
+
+
+def main() -> int:
+    """Run the demo, or with a step's name that step alone."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", action="store_true", help="take the conversation that wmem ships")
+    steps = parser.add_subparsers(dest="step", metavar="")
+    for name in ("talk", "ask"):
+        step = steps.add_parser(name)
+        step.add_argument("path", type=Path)
+        step.add_argument("directory", type=Path)
+    given = parser.parse_args()
+    if given.step is None:
+        return demo(SAMPLE if given.sample else chosen())
+    conversation = read(given.path)
+    url = f"disk://{given.directory / 'memory'}"
+    # Each process imports one framework, as an application would.
+    if given.step == "talk":
+        from demo_talk import talk
+
+        talk(conversation, url, AGENT, SESSION)
+    else:
+        from demo_ask import ask
+
+        ask(conversation, url, AGENT, SESSION, given.directory / "report.json")
+    return 0
+
+
+def chosen() -> Path:
+    """WMEM_LOCOMO, else the data set where it lies beside the checkout, else the shipped sample."""
+    if named := os.environ.get("WMEM_LOCOMO"):
+        return Path(named)
+    return _LOCOMO if _LOCOMO.is_file() else SAMPLE
+
+
+def demo(path: Path) -> int:
+    """Both processes, one after the other, on one directory."""
+    label = (
+        "a sample that wmem ships, invented for this demo"
+        if path == SAMPLE
+        else "the first of LoCoMo (measured on, not shipped)"
+    )
+    show_start(read(path), f"{label}: {path.name}")
+    if kept := os.environ.get("WMEM_DEMO_DIR"):
+        Path(kept).mkdir(parents=True, exist_ok=True)
+        return both(path, Path(kept).resolve())
+    with tempfile.TemporaryDirectory(prefix="wmem-demo-") as directory:
+        return both(path, Path(directory))
+
+
+def both(path: Path, directory: Path) -> int:
+    """The two steps, each in a process of its own."""
+    show_step(
+        "Process 1: a LangChain agent",
+        "create_agent with WmemMiddleware on disk://. It hears each message of its user once, and keeps no\n"
+        "state of its own. Its model is none: the replies are the recorded ones.",
+    )
+    if code := run("talk", path, directory):
+        return code
+    show_step(
+        "Process 2: a LlamaIndex chat engine",
+        "Process 1 has ended. SimpleChatEngine with WmemMemory opens the same session from its directory.",
+    )
+    return run("ask", path, directory)
+
+
+def run(step: str, path: Path, directory: Path) -> int:
+    """Run one step in a fresh interpreter; its exit code."""
+    sys.stdout.flush()
+    command = [sys.executable, __file__, step, str(path), str(directory)]
+    return subprocess.run(command, check=False).returncode  # noqa: S603  # this very file
+
+
+if __name__ == "__main__":
+    sys.exit(main())

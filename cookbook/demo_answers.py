@@ -1,0 +1,131 @@
+"""Who answers in the second process: a real model where there is a key, else a stand-in that only quotes.
+
+The stand-in sees the prompt it is given and nothing else. It cannot know what the
+prompt leaves out, which makes it a fair judge of two memories.
+"""
+
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from llama_index.core.llms import ChatMessage, CompletionResponse, CompletionResponseGen, CustomLLM, LLMMetadata
+from llama_index.core.llms.callbacks import llm_completion_callback
+from llama_index.core.llms.llm import LLM
+
+__all__ = ["ExtractiveStandIn", "answering_model"]
+
+_LABEL = "[quoted]"
+_NOTHING = "nothing in my prompt speaks of that"
+_SMALL_WORDS = frozenset(
+    "a about after an and are as at be been by can did do does for from had has have her his how i in is it its of "  # noqa: SIM905  # 60 quotation marks less
+    "on or she he that the their they this to was were what when where which who whom whose why will with you".split(),
+)
+_ENDINGS = re.compile(r"(?:ing|ed|es|s|'s)$")
+_SHORTEST_STEM = 3
+_HALF = 0.5
+
+
+def answering_model() -> tuple[LLM, str]:
+    """The model that answers, and what to call it in print.
+
+    With OPENAI_API_KEY a real one, at OPENAI_BASE_URL, called OPENAI_MODEL; else the stand-in.
+    """
+    if not os.environ.get("OPENAI_API_KEY"):
+        return ExtractiveStandIn(messages_to_prompt=_script), "extractive stand-in"
+    from llama_index.llms.openai_like import OpenAILike  # type: ignore[import-untyped]  # ships no types
+
+    name = os.environ.get("OPENAI_MODEL") or "gpt-4o-mini"
+    model = OpenAILike(
+        model=name,
+        api_base=os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com/v1",
+        api_key=os.environ["OPENAI_API_KEY"],
+        is_chat_model=True,
+        context_window=8_192,
+        max_tokens=200,
+        temperature=0.0,
+    )
+    return model, name
+
+
+class _Sentence(NamedTuple):
+    text: str
+    speaker: str
+    day: str
+    words: frozenset[str]
+
+
+class ExtractiveStandIn(CustomLLM):
+    """Not a language model: it quotes the sentence of its prompt that shares the rarest words with the question."""
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(model_name="extractive-stand-in", context_window=8_192, num_output=256)
+
+    @llm_completion_callback()
+    def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002, FBT001, FBT002  # LlamaIndex's signature
+        question, sentences = _read(prompt)
+        wanted = _words(question)
+        shared_by = Counter(word for each in sentences for word in each.words)
+
+        def score(sentence: _Sentence) -> float:
+            found = sum(math.log(1 + len(sentences) / shared_by[word]) for word in sentence.words & wanted)
+            # A question seldom answers one.
+            return found * _HALF if sentence.text.endswith("?") else found
+
+        best = max(sentences, key=score, default=None)
+        if best is None or not score(best):
+            return CompletionResponse(text=f"{_LABEL} {_NOTHING}")
+        source = ", ".join(filter(None, (best.day, best.speaker)))
+        return CompletionResponse(text=f"{_LABEL} {source}: {best.text}" if source else f"{_LABEL} {best.text}")
+
+    @llm_completion_callback()
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:  # noqa: FBT001, FBT002  # the same
+        whole = self.complete(prompt, formatted, **kwargs)
+        yield CompletionResponse(text=whole.text, delta=whole.text)
+
+
+def _script(messages: Sequence[ChatMessage]) -> str:
+    """The prompt as one text: each message behind its role and, where it is known, its speaker's name."""
+    return "\n".join(
+        f"[{each.role.value}] {name + ': ' if (name := each.additional_kwargs.get('name')) else ''}{each.content}"
+        for each in messages
+    )
+
+
+def _read(prompt: str) -> tuple[str, list[_Sentence]]:
+    """The question, which is the user's newest line, and every sentence that somebody said before it."""
+    told = prompt.splitlines()
+    asked = max((place for place, line in enumerate(told) if line.startswith("[user] ")), default=0)
+    sentences: list[_Sentence] = []
+    day = ""
+    for line in told[:asked]:
+        text = re.sub(r"^(\[\w+\]|>) ", "", line)
+        if line.startswith("## "):
+            day = text.removeprefix("## ")
+        elif line.startswith("> "):
+            sentences += _sentences(text, day)
+        elif line.startswith(("[user] ", "[assistant] ")) and not text.startswith((_LABEL, "<")):
+            sentences += _sentences(text, "")
+    return re.sub(r"^\[user\] ", "", told[asked]) if told else "", sentences
+
+
+def _sentences(text: str, day: str) -> Iterator[_Sentence]:
+    """What a line says; its speaker's name counts as said in every sentence."""
+    speaker, colon, told = text.partition(": ")
+    if not colon or " " in speaker:
+        speaker, told = "", text
+    for sentence in re.split(r"(?<=[.!?]) +", told):
+        yield _Sentence(sentence, speaker, day, _words(f"{speaker} {sentence}"))
+
+
+def _words(text: str) -> frozenset[str]:
+    words = re.findall(r"[^\W_]+(?:'s)?", text.lower())
+    return frozenset(_stem(word) for word in words if word not in _SMALL_WORDS)
+
+
+def _stem(word: str) -> str:
+    stem = _ENDINGS.sub("", word)
+    return stem if len(stem) >= _SHORTEST_STEM else word

@@ -1,0 +1,158 @@
+"""The second process: a LlamaIndex chat engine answers from the session that a LangChain agent left behind."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from demo_answers import answering_model
+from demo_evidence import kept
+from demo_printing import Answered, show_asking, show_question, show_summary
+from demo_reading import Conversation, Question, Turn
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]  # says so in its manual
+from llama_index.core.instrumentation.event_handlers import BaseEventHandler
+from llama_index.core.instrumentation.events import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent
+from llama_index.core.memory import ChatMemoryBuffer, Memory
+from pydantic import PrivateAttr
+
+import wmem
+from llamaindex_wmem import WmemMemory
+from wmem import Message
+
+__all__ = ["ask"]
+
+BUDGET = 1_024
+"""Tokens of each prompt, for both memories."""
+QUESTIONS = 4
+SYSTEM = "You are an old friend of both. Answer in one sentence, from what is said below and nothing else."
+_EVERYTHING = 10**9
+
+
+def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, report: Path) -> None:
+    """Ask about early sessions, with wmem and with LlamaIndex's default memory, and print both side by side."""
+    model, named = answering_model()
+    memory = WmemMemory.from_defaults(session_id=session_id, url=url, agent_id=agent_id, token_limit=BUDGET)
+    engine = SimpleChatEngine.from_defaults(llm=model, memory=memory, system_prompt=SYSTEM)
+
+    # What SimpleChatEngine takes when it is given no memory, with the same past and the same limit.
+    default = Memory.from_defaults(token_limit=BUDGET)
+    past = memory.get_all()
+    default.put_messages(past)
+    plain = SimpleChatEngine.from_defaults(llm=model, memory=default, system_prompt=SYSTEM)
+    buffer = ChatMemoryBuffer.from_defaults(chat_history=list(past), token_limit=BUDGET)
+
+    spent = len(memory.tokenizer_fn(SYSTEM))
+    sent = Sent.attached(lambda: memory.context(initial_token_count=spent))
+    questions = conversation.early_questions(QUESTIONS)
+    show_asking(model=named, found=len(past), tokens=tokens_of(past), budget=BUDGET, questions=len(questions))
+    answers = []
+    for number, question in enumerate(questions, 1):
+        ours = sent.by(engine, question)
+        theirs = sent.by(plain, question)
+        buffered = _buffered(buffer, question, theirs.answer)
+        answers.append(_answered(question, ours, theirs, buffered, spent))
+        show_question(number, answers[-1], whole=number == 1)
+    show_summary(answers, model=named, history=tokens_of(past))
+    report.write_text(json.dumps([_reported(each) for each in answers], indent=1), encoding="utf-8")
+    memory.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged:
+    """One question to one engine: what the model was sent, and what it said."""
+
+    prompt: tuple[ChatMessage, ...]
+    answer: str
+    context: wmem.Context
+
+
+class Sent(BaseEventHandler):
+    """Listens in on what LlamaIndex really sends to the model, whichever memory it comes from."""
+
+    _look: Callable[[], wmem.Context] = PrivateAttr()
+    _prompt: tuple[ChatMessage, ...] = PrivateAttr(default=())
+    _context: wmem.Context = PrivateAttr()
+
+    @classmethod
+    def class_name(cls) -> str:
+        return "Sent"
+
+    @classmethod
+    def attached(cls, look: Callable[[], wmem.Context]) -> "Sent":
+        """A listener that also takes wmem's own account of the prompt, at the moment of sending."""
+        made = cls()
+        made._look = look
+        get_dispatcher().add_event_handler(made)
+        return made
+
+    def handle(self, event: BaseEvent, **_: Any) -> None:
+        if isinstance(event, LLMChatStartEvent):
+            self._prompt, self._context = tuple(event.messages), self._look()
+
+    def by(self, engine: SimpleChatEngine, question: Question) -> Exchanged:
+        """What an engine sends for a question, and what comes back."""
+        answer = str(engine.chat(question.text))
+        return Exchanged(prompt=self._prompt, answer=answer, context=self._context)
+
+
+def tokens_of(prompt: Sequence[ChatMessage]) -> int:
+    """What a prompt costs, counted by one counter whichever memory made it, each message's delimiters included."""
+    # Weighed as a user's messages, all of them: what is marked as a note or as system text would be set apart.
+    weighed = [Message.of("user", each.content or "", name=_name(each)) for each in prompt]
+    with wmem.open("memory://", agent_id="scales") as memory:
+        return memory.scope("prompt").pack(budget=_EVERYTHING, messages=weighed).tokens
+
+
+def _buffered(buffer: ChatMemoryBuffer, question: Question, answer: str) -> list[ChatMessage]:
+    """The prompt that LlamaIndex's older memory makes of the same past; the chat goes on in it as in the default."""
+    buffer.put(ChatMessage(role="user", content=question.text))
+    system = ChatMessage(role="system", content=SYSTEM)
+    prompt = [system, *buffer.get(initial_token_count=len(buffer.tokenizer_fn(SYSTEM)))]
+    buffer.put(ChatMessage(role="assistant", content=answer))
+    return prompt
+
+
+def _answered(
+    question: Question, ours: Exchanged, theirs: Exchanged, buffered: Sequence[ChatMessage], spent: int
+) -> Answered:
+    return Answered(
+        question=question,
+        context=ours.context,
+        prompt=_lines(ours.prompt),
+        default_prompt=_lines(theirs.prompt),
+        answer=ours.answer,
+        default_answer=theirs.answer,
+        kept=_kept(question, ours.prompt),
+        default_kept=_kept(question, theirs.prompt),
+        buffer_kept=_kept(question, buffered),
+        tokens=tokens_of(ours.prompt),
+        default_tokens=tokens_of(theirs.prompt),
+        buffer_tokens=tokens_of(buffered),
+        system_tokens=spent,
+        budget=BUDGET,
+    )
+
+
+def _kept(question: Question, prompt: Sequence[ChatMessage]) -> tuple[Turn, ...]:
+    return kept(question, [each.content or "" for each in prompt])
+
+
+def _lines(prompt: Sequence[ChatMessage]) -> list[tuple[str, str]]:
+    """Who speaks in each message of a prompt, and what."""
+    return [(_name(each) or each.role.value, each.content or "") for each in prompt]
+
+
+def _name(message: ChatMessage) -> str | None:
+    name = message.additional_kwargs.get("name")
+    return name if isinstance(name, str) else None
+
+
+def _reported(answered: Answered) -> dict[str, Any]:
+    """One answer as JSON, for whoever wants to check the numbers."""
+    told = asdict(answered)
+    del told["context"]
+    return told

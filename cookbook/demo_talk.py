@@ -1,0 +1,73 @@
+"""The first process: a LangChain agent lives through the whole conversation, and wmem remembers it."""
+
+import time
+from collections import Counter
+from contextlib import suppress
+from typing import Any
+
+from demo_printing import Talked, show_talked
+from demo_reading import Conversation, Turn
+from demo_replies import NoReplyError, RecordedReplies
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+import wmem
+from langchain_wmem import WmemMiddleware
+
+__all__ = ["talk"]
+
+BUDGET = 2_048
+"""Tokens of each model call; 1,024 of them the middleware keeps free for the reply."""
+_EVERYTHING = 10**9
+
+
+class RecordedClock:
+    """Stands where the recording stands, so that memories carry its dates and not today's."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        """UTC epoch seconds."""
+        return self.now
+
+
+def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -> None:
+    """Let an agent hear every turn of its user and reply as recorded; print what is stored in the end."""
+    started, largest = time.perf_counter(), 0
+    clock = RecordedClock()
+    with wmem.open(url, agent_id=agent_id, clock=clock) as memory:
+        middleware = WmemMiddleware(memory, session=session_id, budget=BUDGET)
+        agent = create_agent(RecordedReplies.of(conversation), tools=[], middleware=[middleware])
+        exchanges = list(conversation.exchanges())
+        for exchange in exchanges:
+            clock.now = exchange.said.at
+            new: list[AnyMessage | dict[str, Any]] = [*map(_partner_says, exchange.opening), _user_says(exchange.said)]
+            # Without a reply the run fails; what the user said before is remembered all the same.
+            with suppress(NoReplyError):
+                agent.invoke({"messages": new})
+            if context := middleware.last_context(session_id):
+                largest = max(largest, context.tokens)
+        session = memory.scope(session_id)
+        stored = Counter(message.id for message in session.messages.all())
+        talked = Talked(
+            messages=stored.total(),
+            turns=len(conversation.turns),
+            once=sum(stored[turn.id] == 1 for turn in conversation.turns),
+            tokens=session.pack(budget=_EVERYTHING).tokens,
+            runs=len(exchanges),
+            unanswered=sum(exchange.reply is None for exchange in exchanges),
+            largest=largest,
+            budget=BUDGET,
+            seconds=time.perf_counter() - started,
+        )
+    show_talked(talked, url)
+
+
+# Under its own id a turn is stored once, however often it is said.
+def _user_says(turn: Turn) -> HumanMessage:
+    return HumanMessage(turn.text, id=turn.id, name=turn.speaker)
+
+
+def _partner_says(turn: Turn) -> AIMessage:
+    return AIMessage(turn.text, id=turn.id, name=turn.speaker)
