@@ -59,7 +59,7 @@ def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
 
     Raises:
         SerializationError: A free-form value has no faithful form.
-        PydanticSerializationError: Bytes where LlamaIndex wants base64 text.
+        UnicodeError: Bytes where LlamaIndex wants base64 text.
     """
     if isinstance(block, CitableBlock):
         bare = block.model_copy(update={"content": []}).model_dump(mode="json")

@@ -64,7 +64,11 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
         InvalidInputError: Something that is no chat message.
         SerializationError: A value that cannot be stored without loss; it is named.
     """
-    return [_read(_checked(message)) for message in messages]
+    try:
+        return [_read(_checked(message)) for message in messages]
+    except (PydanticSerializationError, UnicodeError) as exc:
+        msg = f"cannot store a content block that LlamaIndex itself cannot write: {exc}"
+        raise SerializationError(msg) from exc
 
 
 def own_text(message: Message) -> str:
@@ -171,11 +175,7 @@ def _own_json_of(message: ChatMessage) -> dict[str, JsonValue]:
 
 def _own_json(role: MessageRole, extra: Mapping[str, Any], blocks: Sequence[BaseContentBlock]) -> dict[str, JsonValue]:
     """`ChatMessage.model_dump(mode="json")` with bytes and the like tagged, so that it can be read back."""
-    try:
-        written: list[JsonValue] = [json_of_block(block) for block in blocks]
-    except PydanticSerializationError as exc:
-        msg = f"cannot store a content block: {exc}"
-        raise SerializationError(msg) from exc
+    written: list[JsonValue] = [json_of_block(block) for block in blocks]
     return {
         "role": role.value,
         "additional_kwargs": {key: plain(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()},

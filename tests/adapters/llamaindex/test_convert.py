@@ -4,9 +4,10 @@ import base64
 import json
 import logging
 from collections import defaultdict
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, StrEnum
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
     VideoBlock,
 )
+from llama_index.core.schema import ImageDocument
 from llama_index.llms.openai.utils import from_openai_message, to_openai_message_dict
 from openai.types.chat import ChatCompletionMessage
 
@@ -139,6 +141,15 @@ def test_an_open_file_is_stored_as_its_bytes() -> None:
     [block] = to_llamaindex([read])[0].blocks
     assert isinstance(block, ImageBlock)
     assert block.resolve_image().read() == PNG
+
+
+def test_the_deprecated_images_field_goes_since_its_images_are_blocks() -> None:
+    document = ImageDocument(image=base64.b64encode(PNG).decode())
+    message = ChatMessage(role="user", content="see", additional_kwargs={"images": [document]})
+    replayed = through_storage(message)
+    assert replayed.blocks == message.blocks
+    assert [type(block) for block in replayed.blocks] == [TextBlock, ImageBlock]
+    assert replayed.additional_kwargs == {}
 
 
 def test_what_was_said_is_read_into_the_neutral_form() -> None:
@@ -339,6 +350,30 @@ def test_B75_other_vendor_objects_become_what_they_say() -> None:
     assert own(through_storage(message)) == own(message)
 
 
+def test_B75_calls_without_ids_are_one_call_wherever_they_stand() -> None:
+    block = ToolCallBlock(tool_name="add", tool_kwargs={"a": 1})
+    extra = {"tool_calls": [{"name": "add", "args": {"a": 1}}, {"name": "add", "args": {"a": 2}}]}
+    [read] = from_llamaindex([ChatMessage(role="assistant", blocks=[block], additional_kwargs=extra)])
+    assert [(call.id, call.args) for call in read.tool_calls] == [("call_add", {"a": 1}), ("call_add_2", {"a": 2})]
+
+
+class Shade(StrEnum):
+    DARK = "dark"
+
+
+@dataclass
+class Lamp:
+    shade: Shade
+    signature: bytes
+
+
+def test_B75_objects_that_are_no_calls_become_what_they_say() -> None:
+    message = ChatMessage(role="assistant", content="x", additional_kwargs={"tool_calls": [Lamp(Shade.DARK, b"\xff")]})
+    [read] = from_llamaindex([message])
+    assert read.tool_calls == ()
+    assert to_llamaindex([read])[0].additional_kwargs == {"tool_calls": [{"shade": "dark", "signature": b"\xff"}]}
+
+
 def test_B76_a_message_class_with_fields_of_its_own_is_refused_by_name() -> None:
     class Rated(ChatMessage):
         stars: int = 5
@@ -376,6 +411,13 @@ class Colour(Enum):
 def test_B79_what_has_no_faithful_form_is_refused_by_its_place(value: object) -> None:
     message = ChatMessage(role="user", content="x", additional_kwargs={"a": [0, {"b": value}]})
     with pytest.raises(SerializationError, match=r"additional_kwargs\['a'\]\[1\]\['b'\]"):
+        from_llamaindex([message])
+
+
+def test_B79_bytes_that_llamaindex_itself_cannot_write_are_refused() -> None:
+    message = ChatMessage(role="user", blocks=[ImageBlock(url="https://example.com/a.png")])
+    message.blocks[0].image = b"\xff\xfe"  # past validation, which makes base64 of it
+    with pytest.raises(SerializationError, match="content block"):
         from_llamaindex([message])
 
 

@@ -388,6 +388,27 @@ def test_a_private_memory_refuses_to_be_written_out(private: wmem.AgentMemory) -
     assert memory.get_all() == [user("a")]
 
 
+def test_a_private_memory_cannot_be_opened_again() -> None:
+    with pytest.raises(InvalidInputError, match="name it"):
+        WmemMemory(url="memory://", agent_id="a", session_id="s").get_all()
+
+
+def test_a_session_that_was_disposed_begins_anew(private: wmem.AgentMemory) -> None:
+    memory = WmemMemory.from_defaults(session_id="s", memory=private)
+    memory.put(user("old"))
+    private.scope("s").dispose()
+    memory.put(user("new"))
+    assert memory.get_all() == [user("new")]
+
+
+async def test_a_memory_that_many_open_at_once_is_opened_once(make: Make) -> None:
+    make().put(user("a"))
+    revived = WmemMemory.from_dict(make().to_dict())
+    found = await asyncio.gather(*(revived.aget_all() for _ in range(20)))
+    assert found == [[user("a")]] * 20
+    revived.close()
+
+
 async def test_a_memory_that_was_handed_in_stays_open(private: wmem.AgentMemory) -> None:
     memory = WmemMemory.from_defaults(session_id="s", memory=private.aio())
     await memory.aput(user("a"))
