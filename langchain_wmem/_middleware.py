@@ -32,7 +32,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     session: with the system message as it is, the tools' schemas and room for the reply
     counted in. The agent's own state is never changed: no message is removed from it.
 
-    Each message is stored once, by its id, as soon as it is said; a run that fails or is
+    Each message is stored once, by its id, as soon as it is said: without a checkpointer,
+    hand in what is new, or the messages as the agent returned them. A run that fails or is
     interrupted loses nothing of what was said before. Put this middleware last in the
     list, so that it has the final say on what is sent.
 
