@@ -75,7 +75,9 @@ class _Packer:
             if tokens <= budget:
                 return replace(context, tokens=tokens)
             # A provider that counts dearer than we do is met by as much less of our own tokens.
-            room -= max(1, -(-(tokens - budget) * context.tokens // tokens))
+            # What was used counts, not the room there was: a small prompt left most of it empty.
+            used = context.tokens - fixed - pinned
+            room = min(room, used) - max(1, -(-(tokens - budget) * context.tokens // tokens))
         msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
         raise BudgetError(msg)
 
