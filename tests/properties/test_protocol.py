@@ -258,7 +258,7 @@ class Schedule:
                 return "the flows never end"
             if self.late and rng.random() < 0.15:
                 self._call(self.late.pop(rng.randrange(len(self.late))))
-            actor = waiting[rng.randrange(min(at_once, len(waiting)))]
+            actor = waiting[int(rng.random() * min(at_once, len(waiting)))]
             if rng.random() < 0.01:
                 self._cancel(actor)
                 waiting.remove(actor)
@@ -365,7 +365,7 @@ def chance(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) ->
 
 def _played(chance: Chance, seed: int) -> str | None:
     """One schedule; its seed decides how payloads are kept and whether the journal's head is known without asking."""
-    codec: Codec[Any] = JsonCodec() if seed % 2 else IdentityCodec()
+    codec: Codec[Any] = JsonCodec() if seed % 4 == 3 else IdentityCodec()
     return Schedule(chance, seed, codec, quick=seed % 4 == 0).play()
 
 
