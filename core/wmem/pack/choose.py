@@ -85,11 +85,23 @@ class Choice:
             for unit in first:
                 self.keep(unit, "newest" if unit is user else "in-flight", self.larder.whole(unit))
             return
-        while True:
-            served = self.larder.cut(first, self.left)
-            if served is not None:
+        least = {unit: self.larder.least(unit) for unit in first}
+        needed = sum(least.values())
+        # The oldest of the exchange goes first, and the user's message never.
+        for unit in () if user is None else flight:
+            if needed <= self.left:
                 break
-            first = self._without_oldest(first, user)
+            needed -= least[unit]
+            self.dropped[unit] = "in-flight"
+            first.remove(unit)
+        served = self.larder.cut(first, self.left)
+        if served is None:
+            msg = (
+                f"the newest message needs at least {needed} tokens and {max(self.left, 0)} of the budget of "
+                f"{self.request.budget} are left for it: raise the budget, or lower what is fixed "
+                "(system text, tools, pinned messages, reserve)"
+            )
+            raise BudgetError(msg)
         for unit, each in zip(first, served, strict=True):
             self.keep(unit, "newest" if unit is user else "in-flight", each)
 
@@ -132,8 +144,10 @@ class Choice:
 
     def take_rest(self) -> None:
         """The rest by recency, without a gap; what the note holds moves to its place among the messages."""
+        # What cannot be sent costs nothing, and must not be read for ever.
+        most = self.request.budget // MESSAGE_OVERHEAD + _LOOK_BACK
         for unit in self.talk:
-            if self.left < MESSAGE_OVERHEAD:
+            if self.left < MESSAGE_OVERHEAD or self.talk.read > most:
                 return
             if unit in self.kept or not self.paired(unit):
                 continue
@@ -189,20 +203,6 @@ class Choice:
 
     def _open_after(self, user: Unit) -> bool:
         return any(place < user.place for results in self.talk.open_results.values() for place, _ in results)
-
-    def _without_oldest(self, first: list[Unit], user: Unit | None) -> list[Unit]:
-        """The required units without the oldest of the exchange in flight."""
-        oldest = next((unit for unit in first if unit is not user), None)
-        if oldest is None or first == [oldest]:
-            least = sum(self.larder.least(member) for member in first[0].members)
-            msg = (
-                f"the newest message needs at least {least} tokens and {max(self.left, 0)} of the budget of "
-                f"{self.request.budget} are left for it: raise the budget, or lower what is fixed "
-                "(system text, tools, pinned messages, reserve)"
-            )
-            raise BudgetError(msg)
-        self.dropped[oldest] = "in-flight"
-        return [unit for unit in first if unit is not oldest]
 
     def _newest(self, messages: int) -> Iterable[Unit]:
         """The units of the newest so many messages."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from wmem.model.message import Message, Part
-from wmem.text.tokens import Counter, message_tokens
+from wmem.text.tokens import Counter, message_tokens, part_tokens
 
 __all__ = ["cut_message", "cut_text", "cuttable", "least_tokens", "share"]
 
@@ -48,21 +48,24 @@ def least_tokens(message: Message, tokens: int, count: Counter) -> int:
 def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
     """The message with its middle left out, so that it costs at most `room` tokens, and what it costs.
 
-    The text keeps its beginning and its end; media go before text. What is left says
-    how many tokens went. `tokens` is what the whole message costs. The result is above
-    `room` only when `room` is below `least_tokens`.
+    The text keeps its beginning and its end; media stay where they take no more than
+    half of the room. What is left says how many tokens went. `tokens` is what the whole
+    message costs. The result is above `room` only when `room` is below `least_tokens`.
     """
     text = "\n".join(part.text for part in message.parts if part.text)
-    media = tuple(dict.fromkeys(part.kind for part in message.parts if part.kind not in ("text", "refusal")))
-    frame = message_tokens(message.model_copy(update={"parts": ()}), count)
-    wanted = max(0, room - frame - count(_marked("", "", tokens, media)))
+    media = tuple(part for part in message.parts if part.kind not in ("text", "refusal"))
+    lost: tuple[str, ...] = ()
+    if sum(part_tokens(part, count) for part in media) > room // 2:
+        lost = tuple(dict.fromkeys(part.kind for part in media))
+        media = ()
+    frame = message_tokens(message.model_copy(update={"parts": media}), count)
+    wanted = max(0, room - frame - count(_marked("", "", tokens, lost)))
     while True:
         head, tail, kept = cut_text(text, wanted, count)
-        whole = len(head) + len(tail) >= len(text)
-        gone = max(1, tokens - frame - kept)
-        shown = _marked(head, tail, gone, media) if not whole or media else text
+        whole = not lost and len(head) + len(tail) >= len(text)
+        shown = text if whole else _marked(head, tail, max(1, tokens - frame - kept), lost)
         # The framework's own JSON holds what was cut out.
-        cut = message.model_copy(update={"parts": (Part(text=shown),), "native": None})
+        cut = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
         cost = message_tokens(cut, count)
         if cost <= room or not wanted:
             return cut, cost

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wmem.model.message import Message
-from wmem.pack.cut import cut_message, cuttable, least_tokens, share
+from wmem.pack.cut import cut_message, least_tokens, share
 from wmem.pack.request import Candidate, Orphans
 from wmem.pack.units import Unit
 from wmem.text.tokens import Counter, message_tokens
@@ -32,6 +32,7 @@ class Larder:
         self.count = count
         self.orphans = orphans
         self._decoded: dict[str, Message] = {}
+        self._leasts: dict[str, int] = {}
         self._synthetic: dict[str, tuple[Message, int]] = {}
 
     def message(self, candidate: Candidate) -> Message:
@@ -61,9 +62,9 @@ class Larder:
         spoken = message.model_copy(update={"tool_calls": (), "native": None})
         return Served((spoken,), message_tokens(spoken, self.count))
 
-    def least(self, candidate: Candidate) -> int:
-        """What a message costs cut down as far as is sensible."""
-        return least_tokens(self.message(candidate), candidate.tokens, self.count)
+    def least(self, unit: Unit) -> int:
+        """What the unit costs with all its messages cut down as far as is sensible."""
+        return self.cost(unit) - unit.tokens + sum(self._least(member) for member in unit.members)
 
     def cut(self, units: Sequence[Unit], room: int) -> list[Served] | None:
         """All the units within `room`, cut in the middle: results first, then the user, then the assistant.
@@ -78,9 +79,9 @@ class Larder:
     def _rooms(self, members: Sequence[Candidate], room: int) -> dict[str, int] | None:
         rooms = {member.id: member.tokens for member in members}
         for role in _CUT_ORDER:
-            soft = [member for member in members if member.role == role and cuttable(self.message(member))]
+            soft = [member for member in members if member.role == role]
             rest = room - (sum(rooms.values()) - sum(rooms[member.id] for member in soft))
-            least = {member.id: self.least(member) for member in soft}
+            least = {member.id: self._least(member) for member in soft}
             if sum(least.values()) <= rest:
                 return rooms | share({member.id: member.tokens for member in soft}, least, rest)
             rooms |= least
@@ -101,6 +102,13 @@ class Larder:
             tokens + self.cost(unit) - unit.tokens,
             lost,
         )
+
+    def _least(self, candidate: Candidate) -> int:
+        if candidate.role not in _CUT_ORDER:
+            return candidate.tokens
+        if candidate.id not in self._leasts:
+            self._leasts[candidate.id] = least_tokens(self.message(candidate), candidate.tokens, self.count)
+        return self._leasts[candidate.id]
 
     def _interrupted(self, call: str) -> tuple[Message, int]:
         if call not in self._synthetic:
