@@ -1,0 +1,344 @@
+"""Session memories: a priority, a time to live, and an importance that use raises."""
+
+from typing import Any
+
+import pytest
+
+import wmem
+from tests.conformance.conftest import NOON, Call, Clock, Opening
+from wmem import ExpiredError, InvalidInputError, NotFoundError, Policy, Scope
+
+HOUR = 3_600
+PRIORITIES: dict[Any, int] = {"low": 1, "medium": 4, "high": 12, "critical": 24}
+
+
+def test_what_is_added_is_there_with_everything_it_was_given(session: Scope, call: Call) -> None:
+    added = call(
+        session.items.add,
+        "prefers short answers",
+        priority="high",
+        tags=["style", "style"],
+        metadata={"from": {"page": 3}},
+        type="fact",
+        kind="preference",
+        confidence="high",
+        novelty=0.4,
+        source="user",
+        participants=["ada"],
+        task_id="t1",
+        thread_id="th",
+        turn_id="tu",
+        relations=[{"type": "supports", "target_id": "x"}],
+        valid_from=NOON,
+        retention="episodic",
+    )
+    found = call(session.items.get, added.id)
+    assert found == added
+    assert (found.content, found.priority, found.tags, found.metadata) == (
+        "prefers short answers",
+        "high",
+        ("style",),
+        {"from": {"page": 3}},
+    )
+    assert (found.type, found.kind, found.confidence, found.novelty) == ("fact", "preference", 0.75, 0.4)
+    assert (found.source, found.participants, found.task_id) == ("user", ("ada",), "t1")
+    assert (found.thread_id, found.turn_id, found.retention) == ("th", "tu", "episodic")
+    assert (found.relations[0].type, found.relations[0].target_id) == ("supports", "x")
+    assert (found.key, found.message, found.access_count) == (None, None, 1)
+    assert (found.created_at, found.expires_at) == (NOON, NOON + 12 * HOUR)
+    assert (found.tokens or 0) > 0
+
+
+def test_an_item_written_here_reads_the_same_in_another_process(opening: Opening, call: Call) -> None:
+    added = call(opening().scope("s").items.add, "é日本\ud83d", tags=["t"], metadata={"a": [1, None]}, importance=0.5)
+    assert call(opening.elsewhere().scope("s").items.get, added.id) == added
+
+
+def test_an_absent_item_is_none_to_get_and_an_error_to_fetch_and_update(session: Scope, call: Call) -> None:
+    assert call(session.items.get, "nothing") is None
+    assert call(session.items.exists, "nothing") is False
+    assert call(session.items.remove, "nothing") is False
+    with pytest.raises(NotFoundError, match="'nothing'"):
+        call(session.items.fetch, "nothing")
+    with pytest.raises(NotFoundError, match="'nothing'"):
+        call(session.items.update, "nothing", content="x")
+
+
+def test_items_are_listed_as_they_were_added_and_recent_ones_backwards(session: Scope, call: Call) -> None:
+    for number in range(5):
+        call(session.items.add, str(number))
+    assert [item.content for item in call(session.items.all)] == ["0", "1", "2", "3", "4"]
+    assert [item.content for item in call(session.items.recent, 2)] == ["4", "3"]
+    assert call(session.items.recent, 0) == []
+    assert len(call(session.items.recent)) == 5
+    assert call(session.items.count) == 5
+
+
+def test_entries_messages_and_the_parents_items_are_no_items_of_this_scope(session: Scope, call: Call) -> None:
+    child = session.child("c")
+    call(session.items.add, "the parent's")
+    call(child.entries.set, "k", 1)
+    call(child.messages.append, {"role": "user", "content": "hi", "id": "m"})
+    assert call(child.items.all) == []
+    assert call(child.items.count) == 0
+    assert call(child.items.get, "m") is None
+    assert call(child.items.get, call(child.entries.entry, "k").id) is None
+    assert call(child.items.remove, "m") is False
+    assert call(child.messages.count) == 1
+
+
+def test_a_priority_decides_how_long_an_item_lives(session: Scope, call: Call) -> None:
+    for priority, hours in PRIORITIES.items():
+        assert call(session.items.add, "x", priority=priority).expires_at == NOON + hours * HOUR
+    assert call(session.items.add, "x").expires_at == NOON + 4 * HOUR
+    assert call(session.items.add, "x", ttl_s=60).expires_at == NOON + 60
+    assert call(session.items.add, "x", ttl_s=None).expires_at is None
+    assert call(session.items.add, "x", pinned=True).expires_at is None
+
+
+def test_a_new_handle_follows_the_stored_times_at_once(memory: wmem.AgentMemory, call: Call) -> None:
+    short = Policy.session(ttl_s=dict.fromkeys(("low", "medium", "high", "critical"), 10.0), max_content_bytes=20)
+    call(memory.scope("s", policy=short).items.add, "x")
+    assert call(memory.scope("s").items.add, "x").expires_at == NOON + 10
+    with pytest.raises(InvalidInputError, match="20"):
+        call(memory.scope("s").items.add, "x" * 21)
+
+
+def test_an_expired_item_is_invisible_at_once_to_every_verb(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x", priority="low")
+    clock.pass_(HOUR - 0.001)
+    assert call(session.items.exists, item.id) is True
+    clock.pass_(0.001)
+    assert call(session.items.get, item.id) is None
+    assert call(session.items.exists, item.id) is False
+    assert call(session.items.all) == []
+    assert call(session.items.recent) == []
+    assert call(session.items.count) == 0
+    assert call(session.items.clear) == 0
+    assert call(call(session.view).items.all) == []
+
+
+def test_an_expired_item_says_so_and_is_listed_only_if_asked_for(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x", ttl_s=1)
+    clock.pass_(1)
+    with pytest.raises(ExpiredError, match="expired"):
+        call(session.items.fetch, item.id)
+    with pytest.raises(ExpiredError):
+        call(session.items.update, item.id, content="y")
+    assert [each.id for each in call(session.items.all, include_expired=True)] == [item.id]
+
+
+def test_the_documents_example_scores_as_its_formula_says(session: Scope, call: Call) -> None:
+    item = call(session.items.add, "Meeting notes from team standup...", priority="high")
+    assert round(item.importance, 4) == 0.4934
+
+
+def test_importance_follows_use_age_priority_and_length(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x" * 500, priority="critical")
+    assert item.importance == pytest.approx(0.4 * 0.1 + 0.3 + 0.2 + 0.05)
+    clock.pass_(12 * HOUR)
+    assert call(session.items.get, item.id).importance == pytest.approx(0.4 * 0.1 + 0.15 + 0.2 + 0.05)
+    for _ in range(12):
+        fetched = call(session.items.fetch, item.id)
+    assert fetched.importance == pytest.approx(0.4 + 0.15 + 0.2 + 0.05)
+    assert call(session.items.add, "x" * 5_000, priority="low", ttl_s=None).importance == pytest.approx(
+        0.04 + 0.3 + 0.05 + 0.1
+    )
+
+
+def test_a_given_importance_overrides_the_formula_until_it_is_taken_back(session: Scope, call: Call) -> None:
+    item = call(session.items.add, "x", importance=0.1)
+    assert item.importance == 0.1
+    assert call(session.items.fetch, item.id).importance == 0.1
+    assert call(session.items.update, item.id, importance=0.2).importance == 0.2
+    assert call(session.items.update, item.id, importance=None).importance > 0.4
+
+
+def test_a_fetch_counts_and_says_so_at_once(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x")
+    clock.pass_(5)
+    assert [call(session.items.fetch, item.id).access_count for _ in range(6)] == [2, 3, 4, 5, 6, 7]
+    assert call(session.items.fetch, item.id).last_accessed_at == NOON + 5
+
+
+def test_get_lists_and_packs_count_nothing(session: Scope, call: Call) -> None:
+    item = call(session.items.add, "a dog called Biscuit")
+    for _ in range(5):
+        call(session.items.get, item.id)
+        call(session.items.exists, item.id)
+        call(session.items.all)
+        call(session.items.recent)
+        call(session.pack, "dog", budget=500)
+    assert call(session.items.fetch, item.id).access_count == 2
+
+
+def test_fetches_are_written_with_the_scopes_next_append(opening: Opening, call: Call) -> None:
+    here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    item = call(here.items.add, "x")
+    call(here.items.fetch, item.id)
+    call(here.items.fetch, item.id)
+    assert call(there.items.get, item.id).access_count == 1
+    call(here.entries.set, "k", 1)
+    assert call(there.items.get, item.id).access_count == 3
+
+
+def test_many_fetches_write_few_records(session: Scope, memory: wmem.AgentMemory, call: Call) -> None:
+    item = call(session.items.add, "x")
+    before = call(session.view).cursor.version
+    for _ in range(64):
+        call(session.items.fetch, item.id)
+    assert call(session.view).cursor.version - before <= 12
+    assert call(session.items.fetch, item.id).access_count == 66
+
+
+def test_a_fetch_a_second_after_the_last_unwritten_one_writes_both(opening: Opening, call: Call, clock: Clock) -> None:
+    here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    item = call(here.items.add, "x")
+    call(here.items.fetch, item.id)
+    clock.pass_(1)
+    call(here.items.fetch, item.id)
+    assert call(there.items.get, item.id).access_count == 3
+
+
+def test_fetches_in_two_processes_add_up(opening: Opening, call: Call) -> None:
+    here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    item = call(here.items.add, "x")
+    for scope in (here, there):
+        call(scope.items.fetch, item.id)
+        call(scope.items.fetch, item.id)
+    call(here.entries.set, "k", 1)
+    call(there.entries.set, "k", 1)
+    assert call(here.items.get, item.id).access_count == 5
+
+
+def test_closing_a_memory_writes_the_fetches_it_still_holds(opening: Opening, call: Call) -> None:
+    memory = opening()
+    item = call(memory.scope("s").items.add, "x")
+    call(memory.scope("s").items.fetch, item.id)
+    call(memory.close)
+    assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == 2
+
+
+def test_a_merge_brings_the_fetches_that_are_not_yet_written(session: Scope, call: Call) -> None:
+    child = session.child("c")
+    item = call(child.items.add, "x")
+    call(child.items.fetch, item.id)
+    call(child.merge_to_parent, items=True)
+    assert call(session.items.get, item.id).access_count == 2
+
+
+def test_an_update_changes_what_it_names_and_leaves_the_rest(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x", priority="low", tags=["t"], metadata={"a": 1}, source="user")
+    clock.pass_(10)
+    updated = call(session.items.update, item.id, content="longer text", source="tool")
+    assert (updated.content, updated.source, updated.tags, updated.metadata) == (
+        "longer text",
+        "tool",
+        ("t",),
+        {"a": 1},
+    )
+    assert (updated.created_at, updated.updated_at, updated.expires_at) == (NOON, NOON + 10, NOON + HOUR)
+    assert updated.tokens != item.tokens
+    assert call(session.items.get, item.id) == updated
+    assert call(session.items.update, item.id, tags=["u"]).tags == ("u",)
+    assert call(session.items.update, item.id, priority="high").expires_at == NOON + HOUR
+    assert call(session.items.update, item.id, ttl_s=5).expires_at == NOON + 15
+    assert call(session.items.update, item.id, ttl_s=None).expires_at is None
+    assert call(session.items.count) == 1
+
+
+def test_pinning_an_item_ends_its_expiry(session: Scope, call: Call, clock: Clock) -> None:
+    item = call(session.items.add, "x")
+    call(session.items.update, item.id, pinned=True)
+    clock.pass_(1e9)
+    assert call(session.items.get, item.id).pinned is True
+
+
+def test_remove_is_hard_and_happens_once(session: Scope, call: Call) -> None:
+    item = call(session.items.add, "x")
+    kept = call(session.items.add, "y")
+    assert call(session.items.remove, item.id) is True
+    assert call(session.items.remove, item.id) is False
+    assert call(session.items.get, item.id) is None
+    assert [each.id for each in call(session.items.all)] == [kept.id]
+
+
+def test_clear_leaves_entries_and_messages(session: Scope, call: Call) -> None:
+    call(session.items.add, "x")
+    call(session.items.add, "y")
+    call(session.entries.set, "k", 1)
+    call(session.messages.append, {"role": "user", "content": "hi"})
+    assert call(session.items.clear) == 2
+    assert call(session.items.count) == 0
+    assert (call(session.entries.count), call(session.messages.count)) == (1, 1)
+
+
+def test_adds_at_once_are_all_there(session: Scope, call: Call) -> None:
+    def adding(number: int) -> Any:
+        return lambda: session.items.add(str(number))
+
+    added = call.together([adding(number) for number in range(30)])
+    assert len({item.id for item in added}) == 30
+    assert {item.id for item in call(session.items.all)} == {item.id for item in added}
+
+
+def test_a_content_may_take_a_hundred_kibibytes_of_utf8(session: Scope, call: Call) -> None:
+    call(session.items.add, "x" * 102_400)
+    call(session.items.add, "é" * 51_200)
+    with pytest.raises(InvalidInputError, match="102402"):
+        call(session.items.add, "é" * 51_201)
+    assert call(session.items.count) == 2
+
+
+def test_bad_input_gets_the_typed_error_and_changes_nothing(session: Scope, call: Call) -> None:
+    bad_content: list[Any] = ["", None, 5, b"x", ["x"]]
+    for content in bad_content:
+        with pytest.raises(InvalidInputError, match="content"):
+            call(session.items.add, content)
+    bad: list[dict[str, Any]] = [
+        {"priority": "urgent"},
+        {"priority": None},
+        {"priority": []},
+        {"ttl_s": 0},
+        {"ttl_s": float("nan")},
+        {"ttl_s": True},
+        {"importance": 1.1},
+        {"importance": "high"},
+        {"confidence": "certain"},
+        {"confidence": 2},
+        {"confidence": "nan"},
+        {"tags": "word"},
+        {"tags": [""]},
+        {"metadata": 3},
+        {"metadata": {"a": object()}},
+        {"kind": "nonsense"},
+        {"source": "nobody"},
+        {"relations": [{"type": "x"}]},
+        {"created_at": 5},
+        {"nonsense": 5},
+    ]
+    for fields in bad:
+        with pytest.raises(InvalidInputError):
+            call(session.items.add, "x", **fields)
+    assert call(session.items.count) == 0
+    item = call(session.items.add, "x")
+    for fields in bad[:-2]:
+        if fields != {"priority": None}:
+            with pytest.raises(InvalidInputError):
+                call(session.items.update, item.id, **fields)
+    assert call(session.items.get, item.id) == item
+    bad_limits: list[Any] = [-1, 1.5, "2", True]
+    for limit in bad_limits:
+        with pytest.raises(InvalidInputError, match="limit"):
+            call(session.items.recent, limit)
+    bad_ids: list[Any] = ["", " ", 5, None, "a\x00"]
+    for each in bad_ids:
+        with pytest.raises(InvalidInputError, match="an id"):
+            call(session.items.get, each)
+
+
+def test_tags_that_are_no_list_are_refused_with_a_typed_error(session: Scope, call: Call) -> None:
+    bad: list[Any] = [5, None]
+    for tags in bad:
+        with pytest.raises(InvalidInputError):
+            call(session.items.add, "x", tags=tags)
