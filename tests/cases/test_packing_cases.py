@@ -1,7 +1,7 @@
 """Cases from public bug reports, on the packer alone."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -406,3 +406,65 @@ def test_an_empty_session_packs_to_an_empty_prompt() -> None:
 def test_a_request_outside_what_is_accepted_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
         packed(user("hi"), **wrong)
+
+
+def test_a_cut_message_keeps_an_image_that_takes_less_than_half_of_the_room() -> None:
+    image = Part(kind="image", url="https://example.org/a.png")
+    context = packed(Message(role="user", parts=(Part(text="word " * 20_000), image)), budget=4_000)
+    assert image in context.messages[0].parts
+    assert 3_000 < context.tokens <= 4_000
+
+
+def test_a_session_of_nothing_but_orphans_is_not_read_for_ever() -> None:
+    read: list[int] = []
+
+    def newest_first() -> Iterator[Candidate]:
+        for at in range(100_000):
+            read.append(at)
+            yield Candidate(
+                id=f"m{at}", role="tool", calls=(f"c{at}",), tokens=9, at=NOON, load=partial(result, f"c{at}")
+            )
+
+    context = pack(PackRequest(budget=1_000, count=COUNT, newest_first=newest_first(), total=100_000))
+    assert len(read) < 5_000
+    assert context.messages == ()
+    assert context.dropped.count == 100_000
+    assert any("no message can be sent" in warning for warning in context.warnings)
+
+
+def test_a_very_long_exchange_in_flight_keeps_the_question_and_its_newest_steps() -> None:
+    steps = [message for n in range(900) for message in (calls(f"c{n}"), result(f"c{n}", "line " * 300))]
+    context = packed(user("do it all"), *steps, budget=2_000)
+    assert ids(context)[0] == "m0"
+    assert ids(context)[-1] == f"m{len(steps)}"
+    assert context.tokens <= 2_000
+    assert any("in flight" in warning for warning in context.warnings)
+
+
+def test_results_are_cut_before_what_the_user_said() -> None:
+    question = "Please look at this closely. " * 8
+    context = packed(user(question), calls("c1", "c2"), result("c1", "a b " * 9_000), result("c2", "short"), budget=400)
+    assert context.messages[0].text == question
+    assert context.messages[3].text == "short"
+    assert "tokens left out" in context.messages[2].text
+
+
+def test_without_any_user_message_the_newest_stands() -> None:
+    assert ids(packed(said("one"), said("two " * 400), budget=100)) == ["m1"]
+
+
+def test_recall_does_not_push_out_a_large_recent_message() -> None:
+    talk = [user("old"), said("answer " * 500), user("and now?")]
+    known = recalled(*(item(f"i{n}", f"memory {n} " * 20) for n in range(50)))
+    context = packed(*talk, budget=1_000, recalled=known)
+    assert "m1" in ids(context)
+    assert context.note
+
+
+def test_a_recalled_message_moves_to_its_place_when_the_rest_reaches_it() -> None:
+    talk = [message for n in range(10) for message in (user(f"question {n}"), said(f"answer {n}"))]
+    known = candidates(talk)
+    context = packed(*talk, recalled=[Recalled(candidate=known[2], score=0.7, parts={"bm25": 0.7})])
+    assert context.note == ""
+    assert len(context.messages) == 20
+    assert next(report for report in context.included if report.ids == ("m2",)).score == 0.7

@@ -33,7 +33,7 @@ def _counted(text: str) -> int:
 
 
 COUNT = Remembering()
-BOUNDED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BOUNDED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 _NOON = 1_764_288_000.0
 
 words = st.sampled_from(
@@ -321,7 +321,7 @@ def test_what_the_note_quotes_stands_in_no_message(case: tuple[Conversation, Pac
     assert bool(noted) == bool(context.note)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(case=requests(), dearness=st.floats(0.5, 2.5))
 def test_a_provider_is_asked_about_valid_prompts_only_and_its_answer_is_kept_to(
     case: tuple[Conversation, PackRequest], dearness: float
@@ -372,7 +372,7 @@ def test_pack_reads_and_decodes_no_more_of_a_long_session_than_the_budget_needs(
 
 
 @given(texts=st.lists(texts, min_size=1, max_size=4), budget=st.integers(60, 2_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_the_ceiling_holds_with_the_estimate_too(texts: list[str], budget: int) -> None:
     count = EstimateCounter()
     known = [

@@ -6,8 +6,8 @@ cut, so that it does not hide what lies before it; any other that does not fit e
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from wmem.errors import BudgetError
 from wmem.pack.cut import cut_text
@@ -17,16 +17,15 @@ from wmem.pack.request import PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
 from wmem.text.tokens import MESSAGE_OVERHEAD
 
-__all__ = ["Choice", "Kept", "choose"]
+__all__ = ["LOOK_BACK", "Choice", "Kept", "choose"]
 
-_LOOK_BACK = 2_000
+LOOK_BACK = 2_000
 """Messages read in search of the newest user message."""
 _CLOSE = 256
 """Messages read beyond it to close a tool exchange that a user broke into."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """A unit that stays, why, and as what."""
 
     unit: Unit
@@ -144,14 +143,12 @@ class Choice:
 
     def take_rest(self) -> None:
         """The rest by recency, without a gap; what the note holds moves to its place among the messages."""
-        # What cannot be sent costs nothing, and must not be read for ever.
-        most = self.request.budget // MESSAGE_OVERHEAD + _LOOK_BACK
         for unit in self.talk:
-            if self.left < MESSAGE_OVERHEAD or self.talk.read > most:
+            if self.left < MESSAGE_OVERHEAD:
                 return
             if unit in self.kept or not self.paired(unit):
                 continue
-            moved = [self.noted[each.id] for each in unit.members if each.id in self.noted]
+            moved = [self.noted[id] for id in unit.ids if id in self.noted] if self.noted else ()
             for noted in moved:
                 self._unquote(noted)
             cost = self.larder.cost(unit)
@@ -184,7 +181,7 @@ class Choice:
         user = None
         flight: list[Unit] = []
         for unit in self.talk:
-            if self.talk.read > _LOOK_BACK:
+            if self.talk.read > LOOK_BACK:
                 break
             if not self.paired(unit) or not self.sendable(unit):
                 continue

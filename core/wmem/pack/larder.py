@@ -1,7 +1,7 @@
 """Candidates decoded at need and once, and units as the messages they become."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wmem.model.message import Message
 from wmem.pack.cut import cut_message, least_tokens, share
@@ -16,8 +16,7 @@ _INTERRUPTED = "[interrupted: no result was recorded]"
 _CUT_ORDER = ("tool", "user", "assistant")
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
+class Served(NamedTuple):
     """A unit as it is sent: its messages, their cost, and how many tokens were cut out."""
 
     messages: tuple[Message, ...]
@@ -50,6 +49,8 @@ class Larder:
 
     def whole(self, unit: Unit) -> Served:
         """The unit uncut."""
+        if len(unit.members) == 1 and not unit.missing:
+            return Served((self.message(unit.head),), unit.tokens)
         made_up = tuple(self._interrupted(call)[0] for call in unit.missing)
         return Served((*[self.message(member) for member in unit.members], *made_up), self.cost(unit))
 

@@ -8,13 +8,13 @@ from wmem.errors import BudgetError
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.account import account
-from wmem.pack.choose import Choice, Kept, choose
+from wmem.pack.choose import LOOK_BACK, Choice, Kept, choose
 from wmem.pack.larder import Larder, is_echo
 from wmem.pack.profiles import by_turns, leading_system, valid_for
 from wmem.pack.render import render_note
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.units import Conversation, Unit, units_of
-from wmem.text.tokens import PROMPT_OVERHEAD, message_tokens, tools_tokens
+from wmem.text.tokens import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
 __all__ = ["pack"]
 
@@ -47,7 +47,12 @@ class _Packer:
         source = iter(request.newest_first)
         units, self.loose, ahead = _pinned_units(request.pinned, source)
         self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
-        self.talk = Conversation(chain(ahead, source), skip={id for unit in units for id in unit.ids})
+        self.talk = Conversation(
+            chain(ahead, source),
+            skip={id for unit in units for id in unit.ids},
+            # What cannot be sent costs nothing, and must not be read for ever.
+            most=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
+        )
         self.fixed = {
             "system": message_tokens(Message.of("system", request.system), request.count) if request.system else 0,
             "tools": tools_tokens(request.tools, request.count),

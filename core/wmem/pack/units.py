@@ -49,8 +49,9 @@ class Conversation:
     `open_results` until its call is read.
     """
 
-    def __init__(self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = ()) -> None:
+    def __init__(self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = (), most: int | None = None) -> None:
         self._source = iter(newest_first)
+        self._most = most
         self._skip = frozenset(skip)
         self._seen: set[str] = set()
         self._units: list[Unit] = []
@@ -82,7 +83,9 @@ class Conversation:
         return frozenset(self._seen)
 
     def advance(self) -> bool:
-        """Read one message more; False when there is none."""
+        """Read one message more; False when there is none, or as many as may be were read."""
+        if self.read == self._most:
+            return False
         candidate = next(self._source, None)
         if candidate is None:
             self.exhausted = True
