@@ -10,9 +10,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from demo_printing import show_start, show_step
+from demo_printing import show_end, show_start, show_step
 from demo_reading import SAMPLE, read
 
 AGENT = "friend"
@@ -55,12 +56,13 @@ def chosen() -> Path:
 
 def demo(path: Path) -> int:
     """Both processes, one after the other, on one directory."""
-    label = (
-        "a sample that wmem ships, invented for this demo"
-        if path == SAMPLE
-        else "the first of LoCoMo (measured on, not shipped)"
+    if not path.is_file():
+        print(f"there is no conversation at {path}: correct WMEM_LOCOMO or leave it out", file=sys.stderr)
+        return 2
+    shipped = "a sample that wmem ships, invented for this demo"
+    show_start(
+        read(path), f"{shipped if path == SAMPLE else 'the first in a file that wmem does not ship'}: {path.name}"
     )
-    show_start(read(path), f"{label}: {path.name}")
     if kept := os.environ.get("WMEM_DEMO_DIR"):
         Path(kept).mkdir(parents=True, exist_ok=True)
         return both(path, Path(kept).resolve())
@@ -70,10 +72,11 @@ def demo(path: Path) -> int:
 
 def both(path: Path, directory: Path) -> int:
     """The two steps, each in a process of its own."""
+    started = time.perf_counter()
     show_step(
         "Process 1: a LangChain agent",
         "create_agent with WmemMiddleware on disk://. It hears each message of its user once, and keeps no\n"
-        "state of its own. Its model is none: the replies are the recorded ones.",
+        "state of its own. Its model only looks them up: the replies are the recorded ones.",
     )
     if code := run("talk", path, directory):
         return code
@@ -81,7 +84,14 @@ def both(path: Path, directory: Path) -> int:
         "Process 2: a LlamaIndex chat engine",
         "Process 1 has ended. SimpleChatEngine with WmemMemory opens the same session from its directory.",
     )
-    return run("ask", path, directory)
+    if code := run("ask", path, directory):
+        return code
+    show_end(
+        seconds=time.perf_counter() - started,
+        real_model=bool(os.environ.get("OPENAI_API_KEY")),
+        invented=path == SAMPLE,
+    )
+    return 0
 
 
 def run(step: str, path: Path, directory: Path) -> int:

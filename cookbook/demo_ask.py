@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from demo_answers import answering_model
+from demo_comparison import Answered, Tally, show_question, show_summary
 from demo_evidence import kept
-from demo_printing import Answered, show_asking, show_question, show_summary
-from demo_reading import Conversation, Question, Turn
+from demo_printing import show_asking
+from demo_reading import Conversation, Question, Turn, spread
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]  # says so in its manual
@@ -47,8 +48,21 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
 
     spent = len(memory.tokenizer_fn(SYSTEM))
     sent = Sent.attached(lambda: memory.context(initial_token_count=spent))
-    questions = conversation.early_questions(QUESTIONS)
-    show_asking(model=named, found=len(past), tokens=tokens_of(past), budget=BUDGET, questions=len(questions))
+    early = conversation.early_questions()
+    questions = spread(early, QUESTIONS)
+    show_asking(
+        model=named, found=len(past), tokens=tokens_of(past), budget=BUDGET, asked=len(questions), early=len(early)
+    )
+    # Before anything is asked, so that no answer given here can count as evidence.
+    over_all = Tally(
+        questions=len(early),
+        evidence=sum(len(each.evidence) for each in early),
+        kept={
+            "wmem": sum(len(kept(each, _said(memory.context(each.text, initial_token_count=spent)))) for each in early),
+            "default": _all_kept(early, default.get()),
+            "buffer": _all_kept(early, buffer.get()),
+        },
+    )
     answers = []
     for number, question in enumerate(questions, 1):
         ours = sent.by(engine, question)
@@ -56,8 +70,9 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
         buffered = _buffered(buffer, question, theirs.answer)
         answers.append(_answered(question, ours, theirs, buffered, spent))
         show_question(number, answers[-1], whole=number == 1)
-    show_summary(answers, model=named, history=tokens_of(past))
-    report.write_text(json.dumps([_reported(each) for each in answers], indent=1), encoding="utf-8")
+    show_summary(answers, over_all, model=named, history=tokens_of(past))
+    told = {"answers": [_reported(each) for each in answers], "early": asdict(over_all)}
+    report.write_text(json.dumps(told, indent=1), encoding="utf-8")
     memory.close()
 
 
@@ -139,6 +154,14 @@ def _answered(
 
 def _kept(question: Question, prompt: Sequence[ChatMessage]) -> tuple[Turn, ...]:
     return kept(question, [each.content or "" for each in prompt])
+
+
+def _all_kept(questions: Sequence[Question], prompt: Sequence[ChatMessage]) -> int:
+    return sum(len(_kept(each, prompt)) for each in questions)
+
+
+def _said(context: wmem.Context) -> list[str]:
+    return [message.text for message in context.prompt()]
 
 
 def _lines(prompt: Sequence[ChatMessage]) -> list[tuple[str, str]]:

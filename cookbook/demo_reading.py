@@ -2,13 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SAMPLE", "Conversation", "Exchange", "Question", "Session", "Turn", "read"]
+__all__ = ["SAMPLE", "Conversation", "Exchange", "Question", "Session", "Turn", "read", "spread"]
 
 SAMPLE = Path(__file__).parent / "sample_conversation.json"
 
@@ -90,16 +90,17 @@ class Conversation:
                 else:
                     opening.append(turn)
 
-    def early_questions(self, count: int) -> list[Question]:
-        """Questions whose whole evidence lies in the first third of the sessions, evenly spread over them.
-
-        The rule knows nothing of how well a question is answered.
-        """
+    def early_questions(self) -> list[Question]:
+        """The questions whose whole evidence lies in the first third of the sessions."""
         third = self.sessions[: len(self.sessions) // 3]
         early = {turn.id for session in third for turn in session.turns}
-        fit = [each for each in self.questions if all(turn.id in early for turn in each.evidence)]
-        count = min(count, len(fit))
-        return [fit[place * len(fit) // count] for place in range(count)]
+        return [each for each in self.questions if all(turn.id in early for turn in each.evidence)]
+
+
+def spread(questions: Sequence[Question], count: int) -> list[Question]:
+    """Some questions, evenly spread over all of them: a rule that knows nothing of how well one is answered."""
+    count = min(count, len(questions))
+    return [questions[place * len(questions) // count] for place in range(count)]
 
 
 def read(path: Path) -> Conversation:

@@ -37,6 +37,8 @@ def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -
     started, largest = time.perf_counter(), 0
     clock = RecordedClock()
     with wmem.open(url, agent_id=agent_id, clock=clock) as memory:
+        session = memory.scope(session_id)
+        session.messages.clear()  # of an earlier run in the same directory
         middleware = WmemMiddleware(memory, session=session_id, budget=BUDGET)
         agent = create_agent(RecordedReplies.of(conversation), tools=[], middleware=[middleware])
         exchanges = list(conversation.exchanges())
@@ -48,7 +50,6 @@ def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -
                 agent.invoke({"messages": new})
             if context := middleware.last_context(session_id):
                 largest = max(largest, context.tokens)
-        session = memory.scope(session_id)
         stored = Counter(message.id for message in session.messages.all())
         talked = Talked(
             messages=stored.total(),

@@ -1,0 +1,161 @@
+"""Two memories side by side: what each sent for a question, why, and what came of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from demo_evidence import plain
+from demo_printing import console, show_step
+from demo_reading import Question, Turn
+from rich.box import ROUNDED, SIMPLE_HEAD
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from wmem import Context
+
+__all__ = ["Answered", "Tally", "show_question", "show_summary"]
+
+_MARK = "◀ evidence"
+_PREVIEW = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """One question, what each memory sent for it, and what the same model made of it."""
+
+    question: Question
+    context: Context
+    prompt: list[tuple[str, str]]
+    default_prompt: list[tuple[str, str]]
+    answer: str
+    default_answer: str
+    kept: tuple[Turn, ...]
+    default_kept: tuple[Turn, ...]
+    buffer_kept: tuple[Turn, ...]
+    tokens: int
+    default_tokens: int
+    buffer_tokens: int
+    system_tokens: int
+    budget: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """Evidence kept over many questions, by memory."""
+
+    questions: int
+    evidence: int
+    kept: Mapping[str, int]
+
+
+def show_question(number: int, answered: Answered, *, whole: bool) -> None:
+    """One question: the packed prompt and why it is as it is, and both answers.
+
+    Args:
+        whole: Print all of the prompt, instead of the lines that hold the evidence.
+    """
+    paper = console()
+    asked = answered.question
+    paper.print()
+    paper.print(Text.assemble((f"Question {number}  ", "bold cyan"), (asked.text, "bold")))
+    evidence = [plain(turn.text) for turn in asked.evidence]
+    if whole:
+        body: list[Text] = [_message(who, text, evidence) for who, text in answered.prompt]
+        title = "the prompt that wmem packed, whole"
+    else:
+        body = [_evidence(turn, kept=turn in answered.kept) for turn in asked.evidence]
+        title = "the turns that hold the answer, and whether wmem packed them"
+    used = f"{answered.tokens:,} of {answered.budget:,} tokens"
+    paper.print(Panel(Group(*body), title=title, subtitle=used, box=ROUNDED, border_style="blue"))
+    paper.print(_why(answered))
+    answers = Table(box=ROUNDED, width=paper.width, show_lines=False, border_style="dim")
+    for heading in ("the recorded answer", "with wmem", "with LlamaIndex's Memory"):
+        answers.add_column(heading, ratio=1, overflow="fold")
+    answers.add_row(*(Text(_short(text)) for text in (asked.answer, answered.answer, answered.default_answer)))
+    paper.print(answers)
+
+
+def show_summary(answers: Iterable[Answered], early: Tally, *, model: str, history: int) -> None:
+    """All questions in one table, and what it comes to."""
+    paper = console()
+    told = list(answers)
+    show_step("What each memory kept", "Evidence: the turns that hold the answer, whole, in the prompt that was sent.")
+    table = Table(box=SIMPLE_HEAD, width=paper.width, pad_edge=False)
+    table.add_column("question", ratio=1)
+    table.add_column("needs")
+    for heading in ("wmem", "Memory\n(the default)", "Chat-\nMemoryBuffer"):
+        table.add_column(heading, justify="right")
+    for each in told:
+        table.add_row(
+            Text(each.question.text),
+            each.question.kind,
+            _share(len(each.kept), len(each.question.evidence), each.tokens),
+            _share(len(each.default_kept), len(each.question.evidence), each.default_tokens),
+            _share(len(each.buffer_kept), len(each.question.evidence), each.buffer_tokens),
+        )
+    paper.print(table)
+    budget = told[0].budget if told else 0
+    paper.print(
+        Text(
+            f"All {early.questions} early questions, packed without being asked: of {early.evidence} turns that hold "
+            f"answers wmem keeps {early.kept['wmem']}, Memory {early.kept['default']}, "
+            f"ChatMemoryBuffer {early.kept['buffer']}.\n\n"
+            f"Each memory had a limit of {budget:,} tokens, of a history of {history:,}. One counter weighed all "
+            "prompts, with names and delimiters, which ChatMemoryBuffer leaves out of its own count. "
+            f"Answers: {model}.",
+        ),
+    )
+
+
+def _message(who: str, text: str, evidence: list[str]) -> Text:
+    """One message of a prompt, its evidence marked."""
+    shown = Text.assemble((f"{who}: ", "bold blue"))
+    for place, line in enumerate(text.splitlines() or [""]):
+        if place:
+            shown.append("\n")
+        found = any(each in plain(line) for each in evidence)
+        style = "bold green" if found else "bold" if line.startswith("## ") else ""
+        shown.append(f"{line}  {_MARK}" if found else line, style)
+    return shown
+
+
+def _evidence(turn: Turn, *, kept: bool) -> Text:
+    sign = ("✔ ", "bold green") if kept else ("✘ ", "bold red")
+    return Text.assemble(sign, (f"{turn.speaker}: ", "bold"), _short(turn.text))
+
+
+def _why(answered: Answered) -> Text:
+    """The short form of `Context.explain()`: what is in by which rule, and what became of the evidence."""
+    explanation = answered.context.explain(all=True)
+    groups: dict[str, list[int]] = {}
+    for unit in explanation.units:
+        if unit.fate != "dropped":
+            place = "in the note" if unit.placed == "note" else "as said"
+            groups.setdefault(f"{unit.rule}, {place}", []).append(unit.tokens)
+    sizes = [("system text", answered.system_tokens), *explanation.sizes.items()]
+    lines = [Text.assemble(("why  ", "cyan"), ", ".join(f"{name} {tokens}" for name, tokens in sizes if tokens))]
+    lines += [
+        Text(f"     {rule}: {len(tokens)} {'message' if len(tokens) == 1 else 'messages'}, {sum(tokens)} tokens")
+        for rule, tokens in groups.items()
+    ]
+    lines.append(Text("     dropped: " + ", ".join(f"{n} × {reason}" for reason, n in explanation.dropped.items())))
+    ranked = sorted((unit for unit in explanation.units if unit.score is not None), key=lambda unit: -(unit.score or 0))
+    for turn in answered.question.evidence:
+        for rank, unit in enumerate(ranked, 1):
+            if turn.id in unit.ids:
+                told = f"     evidence {turn.id}: {unit.fate}, match {rank} of {len(ranked)}, score {unit.score:.1f}"
+                lines.append(Text(told, style="green" if unit.fate == "included" else "red"))
+                break
+        else:
+            lines.append(Text(f"     evidence {turn.id}: not among the {len(ranked)} best matches", style="red"))
+    return Text("\n").join(lines)
+
+
+def _share(part: int, whole: int, tokens: int) -> Text:
+    style = "green" if part == whole else "red" if not part else "yellow"
+    return Text.assemble((f"{part} of {whole}", style), (f"\n{tokens:,} tokens", "dim"))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _PREVIEW else f"{text[:_PREVIEW].rstrip()} …"
