@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
@@ -223,6 +223,23 @@ async def test_an_agent_with_parallel_calls_is_remembered_with_calls_and_results
     assert history[1].blocks == ADDING.blocks
     assert [message.additional_kwargs for message in history[2:4]] == [{"tool_call_id": "c1"}, {"tool_call_id": "c2"}]
     assert said(script.prompts[2]) == [("system", "Be brief."), *STORED, ("user", "again?")]
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")
+async def test_an_agent_that_reasons_in_text_is_remembered(make: Make) -> None:
+    memory = make()
+    script = Script(
+        'Thought: I must add.\nAction: add\nAction Input: {"a": 1, "b": 2}',
+        "Thought: I can answer.\nAnswer: It is 3.",
+        "Thought: I can answer.\nAnswer: I said 3.",
+    )
+    reasoning = ReActAgent(tools=[add], llm=script.llm, streaming=False)
+    await reasoning.run("What is 1 + 2?", memory=memory)
+    await reasoning.run("What did you say?", memory=memory)
+    history = memory.get_all()
+    assert history[0] == ChatMessage(role="user", content="What is 1 + 2?")
+    assert "I said 3." in (history[-1].content or "")
+    assert "What is 1 + 2?" in str(script.prompts[-1])
 
 
 async def test_a_workflow_of_agents_hands_one_memory_over(make: Make) -> None:

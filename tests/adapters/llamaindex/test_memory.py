@@ -496,6 +496,47 @@ chat_messages = st.builds(
 )
 
 
+words = st.text(max_size=80) | st.text("日本語の文🎉 a", max_size=300) | st.integers(0, 3_000).map("word ".__mul__)
+exchanges = st.builds(
+    lambda number, text, result: [
+        ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id=number, tool_name="f", tool_kwargs=text)]),
+        ChatMessage(role="tool", content=result, additional_kwargs={"tool_call_id": number}),
+    ],
+    st.uuids().map(str),
+    st.dictionaries(st.text(max_size=9), st.text(max_size=40), max_size=3),
+    words,
+)
+turns = st.lists(
+    st.builds(lambda text: [user(text)], words) | st.builds(lambda text: [assistant(text)], words) | exchanges,
+    max_size=12,
+)
+
+
+@settings(max_examples=60)
+@given(turns=turns, limit=st.integers(30, 600), question=st.none() | words)
+def test_whatever_was_said_the_prompt_fits_and_no_exchange_is_split(
+    turns: list[list[ChatMessage]], limit: int, question: str | None
+) -> None:
+    said = [message for turn in turns for message in turn]
+    memory = WmemMemory.from_defaults(session_id="s", url="memory://", agent_id="a", token_limit=limit)
+    memory.put_messages(said)
+    try:
+        shown = memory.get(question)
+    except BudgetError:
+        assert said
+        shown = []
+    count = memory.tokenizer_fn
+    blocks = [block for message in shown for block in message.blocks]
+    called = [block for block in blocks if isinstance(block, ToolCallBlock)]
+    tokens = sum(len(count(message.content or "")) for message in shown)
+    tokens += sum(len(count(json.dumps(block.tool_kwargs, ensure_ascii=False))) for block in called)
+    assert tokens <= limit
+    answered = [message.additional_kwargs["tool_call_id"] for message in shown if message.role == MessageRole.TOOL]
+    assert [block.tool_call_id for block in called] == answered
+    assert memory.get_all() == said
+    memory.close()
+
+
 @pytest.fixture(scope="module")
 def disk_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"disk://{tmp_path_factory.mktemp('any')}"
