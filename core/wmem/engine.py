@@ -8,7 +8,7 @@ import logging
 import random
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -33,6 +33,8 @@ BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
 REPLICA_BYTES = 256 * 1024 * 1024
+_EMPTY_MAX = 64  # new replicas until those of scopes that do not exist are let go
+_BUSY = 16  # uses of an engine within which a replica is surely somebody's
 
 Listener = Callable[[Event], None]
 Decide = Callable[[State], tuple[Sequence[Change], R]]
@@ -77,7 +79,8 @@ class Engine(Generic[P]):
         self.codec = codec
         self._head = head
         self._replica_bytes = replica_bytes
-        self._replicas: OrderedDict[Path, Replica[P]] = OrderedDict()
+        self._replicas: dict[Path, Replica[P]] = {}
+        self._uses = 0
         self._lock = threading.Lock()
         self._listeners: list[tuple[str, Listener]] = []
         self._outbox: deque[Event] = deque()
@@ -86,7 +89,7 @@ class Engine(Generic[P]):
 
     def forked(self) -> None:
         """Start over in a child process: locks and replicas belong to the parent."""
-        self._replicas = OrderedDict()
+        self._replicas = {}
         self._lock = threading.Lock()
         self._outbox.clear()
         self._draining = threading.Lock()
@@ -99,20 +102,28 @@ class Engine(Generic[P]):
         if replica is None:
             with self._lock:
                 replica = self._replicas.setdefault(path, Replica(path, self.codec, self._listeners, self._outbox))
+                if len(self._replicas) % _EMPTY_MAX == 0:
+                    self._shed()
         return replica
 
     def _shed(self) -> None:
-        """Let the least recently used replicas go while all together are too large."""
-        with self._lock:
-            total = sum(replica.state.bytes for replica in self._replicas.values())
-            for path in list(self._replicas):
-                if total <= self._replica_bytes or len(self._replicas) == 1:
-                    return
-                replica = self._replicas[path]
-                if replica.touches:
-                    continue  # they go with its next append
-                total -= replica.state.bytes
+        """Let the least recently used replicas go while all together are too large. Under the lock.
+
+        One of a scope that does not exist holds nothing: asking for many such leaves nothing behind.
+        """
+        kept = 0
+        for path, replica in sorted(self._replicas.items(), key=lambda each: -each[1].used):
+            kept += replica.state.bytes
+            idle = replica.cursor == ORIGIN or kept > self._replica_bytes
+            if idle and self._uses - replica.used > _BUSY and not replica.state.unwritten:
+                kept -= replica.state.bytes
                 del self._replicas[path]
+
+    def settle(self, root: str, now: float) -> Flow[None]:
+        """Write the fetches of an agent's items that are not yet in the journal."""
+        for path, replica in list(self._replicas.items()):
+            if path[0] == root and replica.state.unwritten and replica.birth is not None:
+                yield from self.post(path, replica.birth, (), now=now)
 
     def forget(self, prefix: Path) -> None:
         """Let the replicas at and below a path go: it was deleted."""
@@ -128,9 +139,11 @@ class Engine(Generic[P]):
         found: list[Replica[P]] = []
         for path in paths:
             replica = self._replicas.get(path)
+            self._uses = used = self._uses + 1
             # By identity: a replica that moved with its journal holds the journal's own cursor.
             if replica is None or not replica.known or replica.cursor is not head(path):
                 return None
+            replica.used = used
             found.append(replica)
         return found
 
@@ -139,7 +152,10 @@ class Engine(Generic[P]):
         if (standing := self.standing(paths)) is not None:
             return standing
         while True:
-            replicas = [self._replicas.get(path) or self.replica(path) for path in paths]
+            replicas = [self.replica(path) for path in paths]
+            self._uses += 1
+            for replica in replicas:
+                replica.used = self._uses
             asked = {replica.path: replica.cursor for replica in replicas}
             tails = yield from ask(Journal.read, asked)
             adopted = True
@@ -165,7 +181,7 @@ class Engine(Generic[P]):
         replica = self.replica(path)
         touches: tuple[ItemTouched, ...] = ()
         full = tuple(changes)
-        if replica.touches:
+        if replica.state.unwritten:
             with replica.lock:
                 touches = replica.take_touches()
             full = (*touches, *full)
@@ -262,11 +278,16 @@ class Engine(Generic[P]):
         replica.adopt_own(reply, record_id, changes)
         if self._outbox:
             self.deliver()
-        if reply.tail_bytes >= COMPACT_MIN_BYTES and reply.tail_bytes >= replica.snapshot_bytes:
+        # Another process may have compacted and its snapshot be unknown here: the state tells its size.
+        due = max(COMPACT_MIN_BYTES, replica.snapshot_bytes or replica.state.bytes // 2)
+        if reply.tail_bytes >= due:
+            if replica.behind:
+                (replica,) = yield from self.caught_up([replica.path])
             yield from self.compact(replica, now)
         self._writes += 1
         if self._writes % 256 == 0:
-            self._shed()
+            with self._lock:
+                self._shed()
 
     def compact(self, replica: Replica[P], now: float, *, limit: int = COMPACT_INLINE_BYTES) -> Flow[bool]:
         """Put a checkpoint in place of the records a replica has applied.

@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 from wmem.errors import CorruptionError
 from wmem.journal.codec import Codec
-from wmem.journal.port import Appended, Tail
+from wmem.journal.port import Appended, Record, Tail
 from wmem.model.change import Change, Event, ItemTouched, Resynced
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.state import State
 
-__all__ = ["Damage", "Replica"]
+__all__ = ["Damage", "Replica", "decoded"]
 
 P = TypeVar("P")
 
@@ -34,6 +34,20 @@ class Damage(NamedTuple):
     reason: str
 
 
+def decoded(
+    codec: Codec[P], path: Path, records: Sequence[Record[P]]
+) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
+    """The changes of records by record id, and those that could not be read."""
+    read: list[tuple[int, tuple[Change, ...]]] = []
+    damage: list[Damage] = []
+    for record in records:
+        try:
+            read.append((record.id, codec.read_record(record.payload, path, record.id)))
+        except CorruptionError as exc:
+            damage.append(Damage(path, record.id, str(exc)))
+    return read, damage
+
+
 class Replica(Generic[P]):
     """The state of `path` as of `cursor`. Every attribute is guarded by `lock`.
 
@@ -45,6 +59,7 @@ class Replica(Generic[P]):
     __slots__ = (
         "_listeners",
         "_outbox",
+        "behind",
         "birth",
         "codec",
         "compacting",
@@ -57,7 +72,7 @@ class Replica(Generic[P]):
         "snapshot_bytes",
         "state",
         "touched_at",
-        "touches",
+        "used",
     )
 
     def __init__(
@@ -76,8 +91,10 @@ class Replica(Generic[P]):
         """Whether it has met its journal: what was there before is no news to a listener."""
         self.compacting = False
         self.snapshot_bytes = 0
-        self.touches: dict[str, tuple[int, float]] = {}
-        """Fetches not yet in the journal: id to (count, last at)."""
+        self.behind = False
+        """Whether others are known to have written since: its own append came after theirs."""
+        self.used = 0
+        """The engine's count of uses at the last one."""
         self.touched_at: float | None = None
         self.recall: object | None = None
         """What recall keeps beside the state; its own module fills it."""
@@ -90,9 +107,10 @@ class Replica(Generic[P]):
                 if self.cursor == asked:
                     self.known = True
                     self.birth = tail.birth
+                    self.behind = False
                     return True
                 return False
-        read, damage = self._decoded(tail)
+        read, damage = decoded(self.codec, self.path, tail.records)
         restored = None
         if not tail.joined:
             try:
@@ -107,6 +125,7 @@ class Replica(Generic[P]):
             if self.cursor != asked:
                 return False
             if restored is not None:
+                restored.unwritten = self.state.unwritten
                 self.state = restored
                 self.recall = None  # it indexed another history
                 self.damage = []
@@ -122,6 +141,7 @@ class Replica(Generic[P]):
             self.cursor = tail.head
             self.birth = tail.birth
             self.known = True
+            self.behind = False
             return True
 
     def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
@@ -129,22 +149,13 @@ class Replica(Generic[P]):
         assert reply.cursor is not None  # only what was appended is applied
         with self.lock:
             if self.cursor != reply.previous:
+                self.behind = True
                 return False
             self._fold(record_id, changes, reply.cursor, silent=False)
             self.cursor = reply.cursor
             self.birth = reply.birth
             self.known = True
             return True
-
-    def _decoded(self, tail: Tail[P]) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
-        read: list[tuple[int, tuple[Change, ...]]] = []
-        damage: list[Damage] = []
-        for record in tail.records:
-            try:
-                read.append((record.id, self.codec.read_record(record.payload, self.path, record.id)))
-            except CorruptionError as exc:
-                damage.append(Damage(self.path, record.id, str(exc)))
-        return read, damage
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
         updates = self.state.fold(record_id, changes)
@@ -168,24 +179,26 @@ class Replica(Generic[P]):
 
     def touch(self, touched: str, now: float) -> int:
         """Count a fetch locally; returns how many are not yet written for this item. Under the lock."""
-        count = self.touches.get(touched, (0, now))[0] + 1
-        self.touches[touched] = (count, now)
+        unwritten = self.state.unwritten
+        count = unwritten.get(touched, (0, now))[0] + 1
+        unwritten[touched] = (count, now)
         if self.touched_at is None:
             self.touched_at = now
         return count
 
     def take_touches(self) -> tuple[ItemTouched, ...]:
         """The unwritten fetches as changes; they are forgotten here. Under the lock."""
-        if not self.touches:
+        if not self.state.unwritten:
             return ()
-        taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.touches.items())
-        self.touches = {}
+        taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.state.unwritten.items())
+        self.state.unwritten = {}
         self.touched_at = None
         return taken
 
     def return_touches(self, taken: Sequence[ItemTouched]) -> None:
         """Put back what `take_touches` took: the append changed nothing. Under the lock."""
+        unwritten = self.state.unwritten
         for touch in taken:
-            count, at = self.touches.get(touch.id, (0, touch.at))
-            self.touches[touch.id] = (count + touch.times, max(at, touch.at))
+            count, at = unwritten.get(touch.id, (0, touch.at))
+            unwritten[touch.id] = (count + touch.times, max(at, touch.at))
             self.touched_at = at if self.touched_at is None else self.touched_at

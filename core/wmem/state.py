@@ -74,6 +74,7 @@ class State:
         "recent",
         "rows",
         "standing",
+        "unwritten",
     )
 
     def __init__(self) -> None:
@@ -94,6 +95,8 @@ class State:
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
         self.bytes = 0
+        self.unwritten: dict[str, tuple[int, float]] = {}
+        """Fetches of this process that are not yet in the journal: id to (count, last at)."""
         self.changed: dict[str, None] | None = None
         """Ids put or removed since recall last looked; None while nothing recalls from here."""
 
@@ -111,6 +114,7 @@ class State:
             "recent",
             "merged",
             "erased",
+            "unwritten",
         ):
             setattr(twin, name, getattr(self, name).copy())
         twin.policy, twin.disposed, twin.bytes = self.policy, self.disposed, self.bytes

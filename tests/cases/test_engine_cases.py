@@ -539,7 +539,7 @@ def test_B79_a_nested_value_comes_back_the_same_or_is_refused(opening: Opening, 
         revived = call(again.get, "k")["nested"][0]
         assert type(revived) is type(value)
         assert repr(revived) == repr(value)
-    refused: list[Any] = [defaultdict(list, a=[1]), Path("x"), Shout("x"), bytearray(b"x"), object(), len, iter([])]
+    refused: list[Any] = [defaultdict(list, a=[1]), Shout("x"), bytearray(b"x"), object(), len, iter([])]
     for value in refused:
         call(entries.set, "k", "before")
         with pytest.raises(SerializationError, match="'k'"):

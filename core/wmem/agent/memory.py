@@ -7,14 +7,15 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from wmem.engine import Listener
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Flow, arun, ask, run
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import checked_path
 from wmem.model.history import ORIGIN, Cursor, Path
 from wmem.policy import Policy
-from wmem.scope.handle import Handle, Settings
+from wmem.replica import Damage, decoded
+from wmem.scope.handle import Handle, Hold, Settings
 from wmem.scope.scope import AsyncScope, Colours, Scope
 from wmem.store import Store, opened, waits
 from wmem.text.tokens import Counter, default_counter
@@ -30,10 +31,12 @@ class Changes(NamedTuple):
     Attributes:
         events: In order within each scope.
         cursors: What to pass as `after` next time.
+        damage: Records that could not be read; they were skipped and left where they are.
     """
 
     events: tuple[Event, ...]
     cursors: Mapping[Path, Cursor]
+    damage: tuple[Damage, ...] = ()
 
 
 class _Opened:
@@ -45,15 +48,10 @@ class _Opened:
         self.settings = settings
         self.colours = Colours(store.sync_ports, store.async_ports)
         self.stops: list[Callable[[], None]] = []
-        self.users = 1
-        self.root = Handle(store.engine, settings, (agent_id,), policy=None, parent=None)
-        self.closed = False
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
         """A fresh handle: whoever asks again after a disposal gets the next life."""
-        if self.closed:
-            msg = f"the memory of agent {self.agent_id!r} is closed; open it again"
-            raise InvalidInputError(msg)
+        self.settings.hold.check()
         handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
         path = checked_path(names)
         for depth, name in enumerate(path):
@@ -61,11 +59,13 @@ class _Opened:
         return handle
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self.settings.hold.check()
         stop = self.store.engine.listen(self.agent_id, listener)
         self.stops.append(stop)
         return stop
 
     def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
+        self.settings.hold.check()
         paths = yield from ask(Journal.paths, (self.agent_id,))
         asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
         asked |= {path: cursor for path, cursor in (after or {}).items() if path not in asked}
@@ -74,22 +74,28 @@ class _Opened:
             raise InvalidInputError(msg)
         tails = yield from ask(Journal.read, asked) if asked else _no_tails()
         events: list[Event] = []
-        codec = self.store.engine.codec
+        damage: list[Damage] = []
         for path, tail in tails.items():
             if not tail.joined:
                 events.append(Event(path, tail.head, Resynced()))
-            for record in tail.records:
-                read = codec.read_record(record.payload, path, record.id)
-                events += [Event(path, tail.head, change) for change in read]
-        return Changes(tuple(events), {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN})
+            read, damaged = decoded(self.store.engine.codec, path, tail.records)
+            damage += damaged
+            events += [Event(path, tail.head, change) for _, changes in read for change in changes]
+        cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
+        return Changes(tuple(events), cursors, tuple(damage))
 
-    def close(self) -> bool:
-        """Give the hold back; True when it was the last of this memory's faces."""
-        if self.closed:
+    def closing(self) -> Flow[bool]:
+        """Write what is only counted yet and let go; False when it was closed before."""
+        if self.settings.hold.closed:
             return False
-        self.closed = True
+        self.settings.hold.closed = True
         for stop in self.stops:
             stop()
+        try:
+            yield from self.store.engine.settle(self.agent_id, self.settings.clock())
+        except StoreError as exc:
+            # Counts are metadata: they must not keep a memory open.
+            _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
         return True
 
 
@@ -117,6 +123,7 @@ def _settled(
         clock=clock or time.time,
         counter=default_counter if counter is None else lambda: counter,
         policy=policy or Policy.session(),
+        hold=Hold(root),
     )
     memory = _Opened(opened(url), root, settings)
     _log.info("Working memory initialized for agent %s", root)
@@ -184,7 +191,7 @@ class AgentMemory(_Face):
 
     def close(self) -> None:
         """Give the store back; what is stored stays. A second call does nothing."""
-        if self._opened.close():
+        if run(self._opened.closing(), self._opened.colours.sync):
             self._opened.store.close()
 
     def __enter__(self) -> Self:
@@ -218,7 +225,7 @@ class AsyncAgentMemory(_Face):
 
     async def close(self) -> None:
         """See `AgentMemory.close`."""
-        if self._opened.close():
+        if await arun(self._opened.closing(), self._opened.colours.aio):
             store = self._opened.store
             if not waits(store.url):
                 store.close()

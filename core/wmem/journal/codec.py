@@ -22,6 +22,7 @@ P = TypeVar("P")
 
 FORMAT_VERSION = 1
 _MAGIC = b"wmem"
+_CHECK_SIZE = 8
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
 _ROW_FIELDS = frozenset(Row._fields)
 _DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
@@ -134,22 +135,20 @@ def _seal(path: Path, place: int) -> int:
 
 def _framed(told: object, blobs: Iterable[bytes], seal: int) -> bytes:
     body = b"".join((dump_json(told), b"\n", *blobs))
-    return b"%s %d %08x\n%s" % (_MAGIC, FORMAT_VERSION, zlib.crc32(body, seal), body)
+    head = b"%s %d " % (_MAGIC, FORMAT_VERSION)
+    return b"%s%08x\n%s" % (head, zlib.crc32(body, zlib.crc32(head, seal)), body)
 
 
 def _unframed(payload: bytes, seal: int, path: Path) -> tuple[Any, bytes]:
-    head, _, body = payload.partition(b"\n")
-    try:
-        magic, version, check = head.split(b" ")
-        known, newest = magic == _MAGIC, int(version)
-        intact = known and int(check, 16) == zlib.crc32(body, seal)
-    except ValueError as exc:
-        raise _damaged(path, "a foreign payload") from exc
-    if known and newest > FORMAT_VERSION:
-        msg = f"{path!r} was written in format {newest}; this version of wmem reads up to {FORMAT_VERSION}: upgrade it"
+    # The first line is the same in every version, so that a newer one is known from damage.
+    line, _, body = payload.partition(b"\n")
+    head, check = line[:-_CHECK_SIZE], line[-_CHECK_SIZE:]
+    if not head.startswith(_MAGIC + b" ") or check != b"%08x" % zlib.crc32(body, zlib.crc32(head, seal)):
+        raise _damaged(path, "a payload that is foreign, or whose checksum does not match")
+    version = int(head.split(b" ")[1])
+    if version > FORMAT_VERSION:
+        msg = f"{path!r} was written in format {version}; this version of wmem reads up to {FORMAT_VERSION}: upgrade it"
         raise StoreError(msg)
-    if not intact:
-        raise _damaged(path, "a payload whose checksum does not match")
     told, _, rest = body.partition(b"\n")
     return load_json(told), rest
 

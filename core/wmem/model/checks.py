@@ -1,7 +1,8 @@
 """What a name, a key or a path may be."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
@@ -42,9 +43,11 @@ def checked_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
     return path
 
 
-def as_tags(given: Iterable[str]) -> tuple[str, ...]:
+def as_tags(given: Any) -> tuple[str, ...]:
     """Tags in the order given, each once."""
-    if isinstance(given, str) or not all(isinstance(tag, str) and tag.strip() for tag in given):
+    listed = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
+    tags: list[Any] = list(given) if listed else [None]
+    if not all(isinstance(tag, str) and tag.strip() for tag in tags):
         msg = f"tags must be a list of texts that are not blank, got {given!r:.80}"
         raise InvalidInputError(msg)
-    return tuple(dict.fromkeys(given))
+    return tuple(dict.fromkeys(tags))

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from wmem.errors import InvalidInputError
 
@@ -17,7 +17,8 @@ __all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "as_mess
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
 
-_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+# An instance of a subclass is checked as what the field says: what it adds would be lost in a store.
+_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True, revalidate_instances="subclass-instances")
 _ROLES = {
     "system": "system",
     "developer": "developer",
@@ -149,7 +150,12 @@ class Message(BaseModel):
         """
         from wmem.model._openai import read_message  # the reader needs this class
 
-        return cls.model_validate(read_message(given, _ROLES))
+        try:
+            return cls.model_validate(read_message(given, _ROLES))
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            msg = f"message: {'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.80}"
+            raise InvalidInputError(msg) from exc
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
@@ -166,11 +172,11 @@ def as_messages(given: "Message | Mapping[str, Any] | Sequence[Message | Mapping
         raise InvalidInputError(msg)
     read = []
     for each in many:
-        if isinstance(each, Message):
+        if type(each) is Message:
             read.append(each)
         elif isinstance(each, Mapping):
             read.append(Message.from_openai(each))
         else:
-            msg = f"expected a message or a dictionary in OpenAI's form, not {type(each).__name__!r}"
+            msg = f"expected a wmem.Message itself or a dictionary in OpenAI's form, not {type(each).__name__!r}"
             raise InvalidInputError(msg)
     return read

@@ -11,10 +11,10 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
-from pathlib import PurePath, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias
 from uuid import UUID
 
@@ -26,6 +26,7 @@ from wmem.errors import CorruptionError, SerializationError
 __all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "type_name_of"]
 
 _TAG = "~wmem"
+_INT_BITS = 14_000  # safely below the 4,300 digits that Python reads from text
 _PLAIN = frozenset({str, bool, int, type(None)})
 
 _Writer: TypeAlias = Callable[[Any], Any]
@@ -42,6 +43,7 @@ _WRITERS: Mapping[type, tuple[str, _Writer]] = {
     PurePosixPath: ("posixpath", str),
     PureWindowsPath: ("windowspath", str),
     type(PurePath()): ("path", str),
+    type(Path()): ("localpath", str),
 }
 _SEQUENCES: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _READERS: Mapping[str, Callable[[Any], Any]] = {
@@ -56,6 +58,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "posixpath": PurePosixPath,
     "windowspath": PureWindowsPath,
     "path": PurePath,
+    "localpath": Path,
     "float": float,
     "tuple": tuple,
     "set": set,
@@ -104,7 +107,7 @@ def dump_value(value: object, *, key: str) -> bytes:
     Raises:
         SerializationError: Some part of it cannot be stored without loss.
     """
-    if type(value) in _PLAIN:
+    if type(value) is str:
         return dump_json(value)
     try:
         return dump_json(_plain(value, ()))
@@ -118,10 +121,8 @@ def dump_value(value: object, *, key: str) -> bytes:
 
 def _plain(value: Any, above: tuple[int, ...]) -> Any:
     kind = type(value)
-    if kind in _PLAIN:
-        return value
-    if kind is float:
-        return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
+    if kind in _PLAIN or kind is float:
+        return _plain_number(value) if kind in (int, float) else value
     if id(value) in above:
         msg = "it contains itself"
         raise SerializationError(msg)
@@ -151,12 +152,25 @@ def _plain(value: Any, above: tuple[int, ...]) -> Any:
     raise SerializationError(msg)
 
 
+def _plain_number(value: float) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
+    if value.bit_length() > _INT_BITS:
+        msg = f"an integer of {value.bit_length()} bits could not be read back; store it as text or bytes"
+        raise SerializationError(msg)
+    return value
+
+
 def _tagged(value: Any, kind: type) -> dict[str, Any]:
     name, write = _WRITERS[kind]
     zone = getattr(value, "tzinfo", None)
-    if zone is not None and zone is not UTC and hasattr(zone, "key"):
+    if zone is not None and type(zone) is not timezone:
+        key = getattr(zone, "key", None)
+        if type(zone).__module__ != "zoneinfo" or not isinstance(key, str):
+            msg = f"a time zone of {type_name_of(zone)!r} would come back as a bare offset; use zoneinfo.ZoneInfo"
+            raise SerializationError(msg)
         # An offset alone would lose the zone's rules for summer time.
-        return {_TAG: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": zone.key}
+        return {_TAG: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": key}
     return {_TAG: name, "value": write(value)}
 
 

@@ -33,13 +33,13 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
     """
     found = {each.candidate.id: each for each in request.recalled}
     stays = [_kept(each, found) for each in ordered] + [
-        _report((noted.candidate,), "recalled", found, "note", tokens=noted.tokens, cut=noted.cut)
+        _report((noted.candidate,), noted.rule, found, "note", tokens=noted.tokens, cut=noted.cut)
         for noted in choice.noted.values()
     ]
     named = {id for report in stays for id in report.ids}
     dropped = _dropped(choice, found, named, loose)
     totals = Tally(report.rule for report in dropped)
-    looked_at = choice.talk.seen | {each.id for each in request.pinned}
+    looked_at = choice.talk.seen | {each.id for each in request.pinned if each.role is not None}
     elsewhere = {id for id, each in found.items() if each.candidate.role is not None} - looked_at
     if (unread := request.total - len(looked_at) - len(elsewhere)) > 0:
         totals["older"] += unread

@@ -1,4 +1,4 @@
-"""What stays, in order: newest user message, exchange in flight, recent, recalled, the rest by recency.
+"""What stays, in order: what is pinned, newest user message, exchange in flight, recent, recalled, the rest.
 
 The part that is filled by recency is contiguous: a reader expects no silent gap. A
 unit that fits is taken whole; one above a quarter of the budget that does not fit is
@@ -13,7 +13,7 @@ from wmem.errors import BudgetError
 from wmem.pack.cut import cut_text
 from wmem.pack.larder import Larder, Served, is_blank, is_echo
 from wmem.pack.render import Note, Noted, day_of, quoted, said
-from wmem.pack.request import PackRequest, Recalled
+from wmem.pack.request import Candidate, PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
 from wmem.text.tokens import MESSAGE_OVERHEAD
 
@@ -72,6 +72,26 @@ class Choice:
         self.kept[unit] = Kept(unit, rule, served)
         self.left -= served.tokens
 
+    def take_pinned_items(self) -> None:
+        """Pinned items, whole, as part of the note.
+
+        Raises:
+            BudgetError: They do not fit.
+        """
+        for candidate in self.request.pinned:
+            if candidate.role is not None or candidate.id in self.noted:
+                continue
+            noted = self._quote(candidate, pinned=True)
+            if noted is not None and noted.text:
+                self.left -= self.note.price(noted, list(self.noted.values()))
+                self.noted[candidate.id] = noted
+        if self.left < 0:
+            msg = (
+                f"pinned items take {self.note.total(list(self.noted.values()))} tokens, {-self.left} more than the "
+                f"budget of {self.request.budget} leaves for them: raise the budget, or unpin some"
+            )
+            raise BudgetError(msg)
+
     def take_required(self) -> None:
         """The newest user message and what came after it, cut if need be.
 
@@ -122,13 +142,13 @@ class Choice:
         """What recall found and no message says already, best first, as part of the note."""
         if not self.request.recalled:
             return
-        here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids}
-        told = self._told()
+        here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids} | self.noted.keys()
+        told = self._told() | {noted.text for noted in self.noted.values()}
         for found in self.request.recalled:
             if found.candidate.id in here:
                 continue
             here.add(found.candidate.id)
-            noted = self._quote(found)
+            noted = self._quote(found.candidate)
             if noted is None or not noted.text:
                 self.refused.append((found, "empty" if noted else "echo"))
             elif noted.text in told:
@@ -172,7 +192,7 @@ class Choice:
         told = self._told()
         for found in self.request.recalled:
             noted = self.noted.get(found.candidate.id)
-            if noted is not None and noted.text in told:
+            if noted is not None and noted.rule != "pinned" and noted.text in told:
                 self._unquote(noted)
                 self.refused.append((found, "duplicate"))
 
@@ -205,15 +225,14 @@ class Choice:
         """The units of the newest so many messages."""
         return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
 
-    def _quote(self, found: Recalled) -> Noted | None:
-        """The memory as it would stand in the note, cut to a quarter of the budget; None for an echo."""
-        candidate = found.candidate
+    def _quote(self, candidate: Candidate, *, pinned: bool = False) -> Noted | None:
+        """The memory as it stands in the note, cut to a quarter of the budget unless pinned; None for an echo."""
         message = self.larder.message(candidate)
         if is_echo(message):
             return None
         count, cut, text = self.request.count, 0, said(message)
         most = self.request.budget // 4
-        if candidate.tokens > most:
+        if candidate.tokens > most and not pinned:
             head, tail, kept = cut_text(text, most, count)
             cut = max(0, candidate.tokens - kept)
             text = f"{head} [… {cut} tokens left out …] {tail}"
@@ -225,6 +244,7 @@ class Choice:
             text=folded(text),
             tokens=count(block) + 1,
             cut=cut,
+            rule="pinned" if pinned else "recalled",
         )
 
     def _told(self) -> set[str]:
@@ -248,6 +268,7 @@ def choose(request: PackRequest, talk: Conversation, larder: Larder, pinned: Seq
         BudgetError: Not even the newest message fits.
     """
     choice = Choice(request, talk, larder, pinned, room)
+    choice.take_pinned_items()
     choice.take_required()
     aside = choice.take_recent()
     choice.take_recalled(choice.left - aside)

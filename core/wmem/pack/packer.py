@@ -45,7 +45,7 @@ class _Packer:
         self.larder = Larder(request.count, request.orphans)
         self.warnings: list[str] = []
         source = iter(request.newest_first)
-        units, self.loose, ahead = _pinned_units(request.pinned, source)
+        units, self.loose, ahead = _pinned_units([each for each in request.pinned if each.role], source)
         self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
         self.talk = Conversation(
             chain(ahead, source),

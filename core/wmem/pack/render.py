@@ -34,6 +34,7 @@ class Noted:
     """What it says, folded, to tell whether the same is said elsewhere."""
     tokens: int
     cut: int = 0
+    rule: str = "recalled"
 
 
 class Note:

@@ -26,6 +26,7 @@ __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalE
 T = TypeVar("T")
 R = TypeVar("R")
 
+_NEARLY_FULL = 0.95  # of a scope's entries: from here on each new key is counted afresh
 _NATURAL = (str, int, float, bool, list, dict, type(None))
 
 
@@ -108,7 +109,7 @@ def _draft(
         if type(value) not in _NATURAL:
             fields["type_name"] = type_name_of(value)
         rest, _ = rest_of(fields, now=0.0)
-    return _Draft(key, content, rest, as_tags(tags) if tags else (), float(importance), ttl_s)
+    return _Draft(key, content, rest, as_tags(tags) if tags != () else (), float(importance), ttl_s)
 
 
 def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
@@ -143,13 +144,30 @@ def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str 
     )
 
 
-def _set(handle: Handle, draft: _Draft) -> Flow[None]:
-    now = handle.settings.clock()
+def _set(
+    handle: Handle,
+    key: str,
+    value: object,
+    *,
+    tags: Iterable[str],
+    importance: float,
+    metadata: Mapping[str, Any] | None,
+    kind: ItemKind,
+    ttl_s: float | None,
+) -> Flow[None]:
+    key = checked_key(key)
+    handle.check()
     if handle.birth is None:
         yield from handle.replica()
+    draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
+    now = handle.settings.clock()
     # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
-    state = handle.engine.replica(handle.path).state
-    yield from handle.post((ItemPut(_row(handle, state, draft, now)),), now)
+    replica = handle.engine.replica(handle.path)
+    if key not in replica.state.entries and (
+        replica.behind or len(replica.state.entries) >= _NEARLY_FULL * handle.policy.max_entries
+    ):
+        yield from handle.replica()
+    yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
 
 
 def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
@@ -186,6 +204,8 @@ def _get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: A
     if found is not None:
         return load_value(found.content, as_type, key=key)
     value = yield from ask(Callback.call, factory)
+    if handle.birth is None:
+        yield from handle.replica()
     draft = _draft(handle, key, value)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
@@ -204,8 +224,11 @@ def _remove(handle: Handle, key: str) -> Flow[bool]:
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
-        row = state.entry(key, now)
-        return ([], False) if row is None else ([ItemRemoved(row.id)], True)
+        held = state.entries.get(key)
+        if held is None:
+            return [], False
+        # An expired entry goes too, although nobody could see it.
+        return [ItemRemoved(held)], state.entry(key, now) is not None
 
     return (yield from handle.commit(decide, now))
 
@@ -350,10 +373,9 @@ class Entries(EntryReads):
             SerializationError: A value that cannot be stored without loss.
             CapacityError: The value or the scope is larger than the policy allows.
         """
-        draft = _draft(
-            self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s
+        self._drive(
+            _set(self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
         )
-        self._drive(_set(self._handle, draft))
 
     def update(self, key: str, function: Callable[[Any], Any], default: Any = _MISSING, *, as_type: Any = None) -> Any:
         """Replace a value by ``function(value)`` and return the new one; concurrent updates all count.
@@ -482,10 +504,9 @@ class AsyncEntries(AsyncLocalEntries):
         ttl_s: float | None = None,
     ) -> None:
         """See `Entries.set`."""
-        draft = _draft(
-            self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s
+        await self._drive(
+            _set(self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
         )
-        await self._drive(_set(self._handle, draft))
 
     async def update(
         self, key: str, function: Callable[[Any], Any], default: Any = _MISSING, *, as_type: Any = None

@@ -21,7 +21,7 @@ from wmem.replica import Replica
 from wmem.state import State
 from wmem.text.tokens import Counter
 
-__all__ = ["UNKNOWN", "Handle", "Read", "Settings", "Unknown", "nearest"]
+__all__ = ["UNKNOWN", "Handle", "Hold", "Read", "Settings", "Unknown", "nearest"]
 
 R = TypeVar("R")
 
@@ -40,11 +40,29 @@ class Settings:
         clock: UTC epoch seconds.
         counter: Counts tokens; made on first use.
         policy: For scopes that are created without one.
+        hold: Whether the memory is still open.
     """
 
     clock: Callable[[], float]
     counter: Callable[[], Counter]
     policy: Policy
+    hold: "Hold"
+
+
+class Hold:
+    """A memory's hold on its store; a scope of a closed memory serves no more."""
+
+    __slots__ = ("agent_id", "closed")
+
+    def __init__(self, agent_id: str) -> None:
+        self.agent_id = agent_id
+        self.closed = False
+
+    def check(self) -> None:
+        """Raise `InvalidInputError` when the memory is closed."""
+        if self.closed:
+            msg = f"the memory of agent {self.agent_id!r} is closed; open it again"
+            raise InvalidInputError(msg)
 
 
 class Unknown:
@@ -89,7 +107,8 @@ class Handle:
         return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
 
     def check(self) -> None:
-        """Raise `DisposedError` when the scope is known to be gone."""
+        """Raise `DisposedError` when the scope is known to be gone, `InvalidInputError` when its memory is closed."""
+        self.settings.hold.check()
         if self.disposed:
             raise self._gone()
 
@@ -106,6 +125,15 @@ class Handle:
             self._disposed = True
             raise self._gone()
         return replica.state
+
+    def _meet_all(self, replicas: Sequence[Replica[Any]]) -> State:
+        """The same, after each parent among the replicas was met in its own life."""
+        handle = self.parent
+        for replica in replicas[1:]:
+            assert handle is not None  # the lineage has a handle for each path
+            handle._meet(replica)  # noqa: SLF001  # its own class
+            handle = handle.parent
+        return self._meet(replicas[0])
 
     def _bind(self, birth: Birth, policy: str | None) -> None:
         if policy is not None:
@@ -124,11 +152,10 @@ class Handle:
         Args:
             alone: Leave the parents out.
         """
-        if self._disposed or self.parent is not None:
-            self.check()
+        self.check()
         now = self.settings.clock()
         replicas = yield from self.engine.caught_up(self.lineage[:1] if alone else self.lineage)
-        own = self._meet(replicas[0])
+        own = self._meet_all(replicas)
         locks = [replica.lock for replica in replicas]
         # Always from the scope up to its root, so that two readers never wait for each other.
         for lock in locks:
@@ -143,9 +170,10 @@ class Handle:
 
     def entry(self, key: str) -> Row | Unknown | None:
         """The nearest visible entry under a key, if it is known without asking the store."""
-        if self.disposed or self.birth is None:
+        if self.birth is None or self._disposed or self.settings.hold.closed:
             return UNKNOWN
         replicas = self.engine.standing(self.lineage)
+        # A parent's end is this one's end: its own life need not be looked at while this one lasts.
         if replicas is None or replicas[0].birth != self.birth:
             return UNKNOWN
         return nearest(key, (replica.state for replica in replicas), self.settings.clock())
@@ -168,14 +196,15 @@ class Handle:
     def replica(self) -> Flow[tuple[Replica[Any], State]]:
         """The own replica caught up, and the state this handle may see."""
         self.check()
-        (replica,) = yield from self.engine.caught_up(self.lineage[:1])
-        return replica, self._meet(replica)
+        # Before its first write nothing but its parents tells whether the scope may still begin.
+        replicas = yield from self.engine.caught_up(self.lineage if self.birth is None else self.lineage[:1])
+        return replicas[0], self._meet_all(replicas)
 
     def replicas(self) -> Flow[list[Replica[Any]]]:
         """The replicas of the scope and its parents, caught up; an unborn scope's is an empty one."""
         self.check()
         replicas = yield from self.engine.caught_up(self.lineage)
-        if self._meet(replicas[0]) is _EMPTY:
+        if self._meet_all(replicas) is _EMPTY:
             replicas[0] = Replica(self.path, self.engine.codec)
         return replicas
 
@@ -223,6 +252,7 @@ class Handle:
             # Whoever disposed it was stopped before the deletion: finish it.
             yield from ask(Journal.delete, self.path)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
+            yield from self.parent.replica()
             limit = self.parent.policy.max_child_scopes
             names = yield from self.parent.children()
             if len(names) >= limit and self.path[-1] not in names:

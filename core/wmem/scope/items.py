@@ -76,7 +76,7 @@ def _listed(
             row = rows[each]
             if _shown(row, now, include_expired=include_expired, include_promoted=include_promoted):
                 found.append(row)
-        return [item_of(row, importance_of(row, now)) for row in found]
+        return [_item(states[0], row, now) for row in found]
 
     return read
 
@@ -86,9 +86,15 @@ def _one(wanted: str) -> Read[MemoryItem | None]:
         row = states[0].rows.get(wanted)
         if row is None or row.key is not None or row.role is not None or not row.visible(now):
             return None
-        return item_of(row, importance_of(row, now))
+        return _item(states[0], row, now)
 
     return read
+
+
+def _item(state: State, row: Row, now: float) -> MemoryItem:
+    """The item as of now, with the fetches that are not yet in the journal."""
+    unwritten, at = state.unwritten.get(row.id, (0, None))
+    return item_of(row, importance_of(row, now, unwritten), unwritten=unwritten, at=at)
 
 
 def _counted(states: Sequence[State], now: float) -> int:
@@ -148,7 +154,14 @@ def _checked_priority(priority: object) -> None:
         raise InvalidInputError(msg)
 
 
-def _add(handle: Handle, row: Row, now: float) -> Flow[MemoryItem]:
+def _add(
+    handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
+) -> Flow[MemoryItem]:
+    handle.check()
+    if handle.birth is None:
+        yield from handle.replica()
+    now = handle.settings.clock()
+    row = _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
     yield from handle.post([ItemPut(row)], now)
     return item_of(row, importance_of(row, now))
 
@@ -173,13 +186,10 @@ def _fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
         row = _found(handle, state, wanted, now)
         unwritten = replica.touch(wanted, now)
         due = touches_due(row, unwritten, replica.touched_at, now, handle.policy)
+        fetched = _item(state, row, now)
     if due:
         yield from handle.post((), now)
-        unwritten = 0
-        _, state = yield from handle.replica()
-        with replica.lock:
-            row = state.rows.get(wanted, row)
-    return item_of(row, importance_of(row, now, unwritten), unwritten=unwritten, at=now)
+    return fetched
 
 
 def _update(
@@ -216,7 +226,7 @@ def _update(
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
-        return [ItemPut(row)], item_of(row, importance_of(row, now))
+        return [ItemPut(row)], _item(state, row, now)
 
     return (yield from handle.commit(decide, now))
 
@@ -226,7 +236,10 @@ def _remove(handle: Handle, wanted: str) -> Flow[bool]:
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
-        return ([ItemRemoved(wanted)], True) if wanted in state.items else ([], False)
+        if wanted not in state.items:
+            return [], False
+        # An expired item goes too, although nobody could see it.
+        return [ItemRemoved(wanted)], state.rows[wanted].visible(now)
 
     return (yield from handle.commit(decide, now))
 
@@ -312,10 +325,7 @@ class Items(ItemReads):
         Raises:
             InvalidInputError: Anything out of range; nothing was stored.
         """
-        now = self._handle.settings.clock()
-        added: MemoryItem = self._drive(
-            _add(self._handle, _row(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now)
-        )
+        added: MemoryItem = self._drive(_add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
         return added
 
     def fetch(self, id: str) -> MemoryItem:  # the field's own name
@@ -349,7 +359,7 @@ class Items(ItemReads):
         return updated
 
     def remove(self, id: str) -> bool:  # the field's own name
-        """Remove an item for good, expired or not; False when it is not there."""
+        """Remove an item for good; False when there is none that could be seen."""
         removed: bool = self._drive(_remove(self._handle, id))
         return removed
 
@@ -401,9 +411,9 @@ class AsyncItems:
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.add`."""
-        now = self._handle.settings.clock()
-        row = _row(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
-        added: MemoryItem = await self._drive(_add(self._handle, row, now))
+        added: MemoryItem = await self._drive(
+            _add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+        )
         return added
 
     async def fetch(self, id: str) -> MemoryItem:  # the field's own name

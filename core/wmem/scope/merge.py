@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 
-from wmem.errors import InvalidInputError
+from wmem.errors import CapacityError, InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
@@ -25,6 +25,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
 
     Raises:
         InvalidInputError: The scope is a root.
+        CapacityError: The parent has not room for all of them; nothing was merged.
     """
     parent = handle.parent
     if parent is None:
@@ -32,6 +33,10 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         raise InvalidInputError(msg)
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
+    if state.unwritten:
+        # What was fetched here counts there too.
+        yield from handle.post((), now)
+        replica, state = yield from handle.replica()
     with replica.lock:
         source = replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
@@ -39,12 +44,17 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
     def decide(target: State) -> tuple[Sequence[Change], int]:
         if not rows or target.merged.get(handle.path) == source:
             return [], 0
-        puts: list[Change] = []
+        puts: list[ItemPut] = []
         for row in rows:
             held = target.entries.get(row.key) if row.key is not None else None
             if held is not None and not overwrite and target.rows[held].visible(now):
                 continue
             puts.append(ItemPut(_moved(row, held, handle.path, source)))
+        fresh = sum(put.row.key is not None and put.row.key not in target.entries for put in puts)
+        room = parent.policy.max_entries - len(target.visible(target.entries.values(), now))
+        if fresh > room:
+            msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
+            raise CapacityError(msg)
         return [*puts, ScopeMerged(handle.path, source, len(puts), now)], len(puts)
 
     return (yield from parent.commit(decide, now))

@@ -115,6 +115,10 @@ def _append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
     if handle.birth is None:
         yield from handle.replica()
     changes = _changed(rows, handle.engine.replica(handle.path).state)
+    if len(changes) < len(rows):
+        # What seems to be there as it is may have been changed or taken out by others: look first.
+        _, state = yield from handle.replica()
+        changes = _changed(rows, state)
     if changes:
         yield from handle.post(changes, now)
 

@@ -158,16 +158,20 @@ class Scope(_Named):
         """A child with a unique name, disposed at exit.
 
         Args:
-            merge: Bring its entries and items into this scope first, on a clean exit only.
+            merge: Bring its entries and items into this scope first, on a clean exit only;
+                a scope that cannot be merged stays, so that its work is not lost.
         """
         scope = Scope(self._unique(name), self._colours)
         try:
             yield scope
-            if merge:
-                scope.merge_to_parent(items=True)
-        finally:
+        except BaseException:
             if not scope.is_disposed:
                 scope.dispose()
+            raise
+        if merge:
+            scope.merge_to_parent(items=True)
+        if not scope.is_disposed:
+            scope.dispose()
 
     def children(self) -> list[str]:
         """The names of the live scopes directly below, sorted."""
@@ -282,11 +286,14 @@ class AsyncScope(_Named):
         scope = AsyncScope(self._unique(name), self._colours)
         try:
             yield scope
-            if merge:
-                await scope.merge_to_parent(items=True)
-        finally:
+        except BaseException:
             if not scope.is_disposed:
                 await scope.dispose()
+            raise
+        if merge:
+            await scope.merge_to_parent(items=True)
+        if not scope.is_disposed:
+            await scope.dispose()
 
     async def children(self) -> list[str]:
         """See `Scope.children`."""
