@@ -468,3 +468,18 @@ def test_a_recalled_message_moves_to_its_place_when_the_rest_reaches_it() -> Non
     assert context.note == ""
     assert len(context.messages) == 20
     assert next(report for report in context.included if report.ids == ("m2",)).score == 0.7
+
+
+def test_a_pinned_item_stands_whole_in_the_note_and_in_no_message() -> None:
+    rule = item("rule", "Never send mail without asking. " * 20)
+    known = recalled(rule, *(item(f"i{n}", f"memory {n} " * 30) for n in range(20)))
+    context = packed(*[user("x"), said("y")] * 100, budget=500, pinned=[rule], recalled=known)
+    assert context.note.count("Never send mail") == 20
+    assert "rule" not in ids(context)
+    assert next(report for report in context.included if report.ids == ("rule",)).rule == "pinned"
+    assert context.tokens <= 500
+
+
+def test_pinned_items_above_the_budget_are_refused_with_sizes() -> None:
+    with pytest.raises(BudgetError, match=r"pinned items take \d+ tokens, \d+ more than the budget of 100"):
+        packed(user("hi"), budget=100, pinned=[item("rule", "Never send mail without asking. " * 20)])

@@ -154,7 +154,10 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         count=COUNT,
         newest_first=tuple(reversed(known)),
         total=len(known),
-        pinned=[each for each in known if each.pinned or each.role == "system"],
+        pinned=[
+            *(each for each in known if each.pinned or each.role == "system"),
+            *draw(st.sampled_from([[], [], items[:1]])),
+        ],
         recalled=[Recalled(candidate=each, score=1.0 / (n + 1)) for n, each in enumerate(found)],
         system=draw(st.sampled_from(["", "You are a helpful agent."])),
         tools=draw(st.sampled_from([(), ({"name": "look_up", "parameters": {"q": "string"}},)])),
@@ -230,6 +233,12 @@ def test_pack_keeps_pinned_and_system_text_intact(case: tuple[Conversation, Pack
         return
     sent = {message.id: message for message in context.messages}
     assert context.system == request.system
+    for pinned in request.pinned:
+        if pinned.role is None and pinned.load().text.strip():
+            reports = [*context.included, *context.truncated]
+            assert [(r.rule, r.placed, r.tokens_cut) for r in reports if r.ids == (pinned.id,)] == [
+                ("pinned", "note", 0)
+            ]
     for message in talk.messages:
         if message.role == "system" or (message.pinned and message.text):
             assert sent[message.id].text == message.text

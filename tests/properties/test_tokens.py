@@ -129,6 +129,26 @@ def test_B67_beyond_four_million_characters_the_estimate_counts() -> None:
     assert exact()(text) == EstimateCounter()(text)
 
 
+def test_B67_a_panic_of_the_tokenizer_becomes_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    class Broken:
+        def encode_ordinary(self, text: str) -> list[int]:
+            raise PanicException(text)
+
+    class Stopped:
+        def encode_ordinary(self, text: str) -> list[int]:
+            raise KeyboardInterrupt
+
+    count = exact()
+    monkeypatch.setattr("wmem.text.bpe._load", {"o200k_base": Broken()}.__getitem__)
+    assert count("hello world") == EstimateCounter()("hello world")
+    monkeypatch.setattr("wmem.text.bpe._load", {"o200k_base": Stopped()}.__getitem__)
+    with pytest.raises(KeyboardInterrupt):
+        count("hello world")
+
+
 @given(st.text(st.characters(categories=["Cs", "Co", "Cn", "Cc", "Lo"]), max_size=100))
 @settings(max_examples=50)
 def test_lone_surrogates_and_unassigned_characters_count(text: str) -> None:
@@ -227,7 +247,11 @@ def test_B69_an_image_costs_the_same_in_every_shape_and_never_as_text() -> None:
 
 
 def test_bytes_inside_a_foreign_block_do_not_count_as_text() -> None:
-    block = {"type": "custom", "payload": {"blob": "QUJD" * 50_000}, "caption": "a view of the harbour"}
+    block = {
+        "type": "custom",
+        "payload": [{"blob": "QUJD" * 50_000, "size": 150_000}],
+        "caption": "a view of the harbour",
+    }
     assert message_tokens(Message.from_openai({"role": "user", "content": [block]}), EstimateCounter()) < 60
 
 

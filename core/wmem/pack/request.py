@@ -55,8 +55,8 @@ class PackRequest:
         budget: The ceiling in tokens for everything that is sent, and for `reserve`.
         newest_first: The conversation; read no further than the budget needs.
         total: How many messages there are in all; those never read are reported as older.
-        pinned: Pinned and system messages, oldest first, wherever they lie, and pinned items, which
-            head the note's claim on the budget.
+        pinned: Pinned and system messages, oldest first, wherever they lie, and pinned items,
+            which stand whole in the note.
         recalled: What recall found, best first.
         tools: JSON schemas of the tools, counted against the budget.
         reserve: Tokens kept free for the reply.

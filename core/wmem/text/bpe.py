@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -119,6 +118,8 @@ def _directory(encoding: str) -> Path:
 
 
 def _places() -> Iterator[Path]:
+    import tempfile  # it brings half of the archive formats with it
+
     for variable in (_CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
         if named := os.environ.get(variable):
             yield Path(named)
