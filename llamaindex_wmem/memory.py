@@ -28,8 +28,8 @@ __all__ = ["WmemMemory"]
 
 _PRIVATE = "memory://"
 """The address of a memory that only its own handle can reach."""
-_NEAR = 16
-"""Messages among which the user's last one nearly always is."""
+_REACH = (16, 512, None)
+"""How many of the newest messages are looked through for the user's last one; None for all."""
 
 
 class WmemMemory(BaseMemory):
@@ -229,15 +229,15 @@ class WmemMemory(BaseMemory):
             BudgetError: Nothing is left of the limit, or pinned and system text alone exceed it.
         """
         request, scope, query = self._request(initial_token_count), self._scope(), text_of(input)
-        if self.recall and query is None:
-            query = asked(scope.messages.all(limit=_NEAR)) or asked(scope.messages.all())
+        for limit in _REACH if self.recall else ():
+            query = query or asked(scope.messages.all(limit=limit))
         return scope.pack(query if self.recall else None, **request)
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
         request, scope, query = self._request(initial_token_count), await self._ascope(), text_of(input)
-        if self.recall and query is None:
-            query = asked(await scope.messages.all(limit=_NEAR)) or asked(await scope.messages.all())
+        for limit in _REACH if self.recall else ():
+            query = query or asked(await scope.messages.all(limit=limit))
         return await scope.pack(query if self.recall else None, **request)
 
     def _request(self, spent: object) -> dict[str, Any]:
@@ -299,7 +299,8 @@ class WmemMemory(BaseMemory):
         """Make the conversation these messages.
 
         Messages that are stored already, in this order, are known by what they say:
-        they keep their ids and times. Those that are left out are removed.
+        they keep their ids and times. Those that are left out are removed, and `get`
+        shows only a part: to go on with everything, hand `get_all` back.
         """
         session = self._scope().messages
         session.replace(recognised(session.all(), storable(messages)))

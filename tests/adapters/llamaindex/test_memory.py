@@ -205,7 +205,7 @@ async def test_a_tokenizer_of_the_users_own_keeps_the_limit(make: Make) -> None:
 
 
 async def told(make: Make, call: Call, **given: Any) -> WmemMemory:
-    memory = make(token_limit=400, **given)
+    memory = make(**{"token_limit": 400, **given})
     await call(memory, "put_messages", [user("My dog is called Biscuit."), assistant("What a name!"), *talk(60)])
     return memory
 
@@ -242,6 +242,16 @@ async def test_B113_a_note_that_was_handed_out_is_never_stored(make: Make, call:
     assert stored(memory) == before
     await call(memory, "set", shown)
     assert await call(memory, "get_all") == [message for message in shown if message not in notes]
+
+
+async def test_the_question_is_found_behind_a_long_run_of_tools(make: Make, call: Call) -> None:
+    memory = await told(make, call, token_limit=1_500)
+    await call(memory, "put", user("What is the name of my dog?"))
+    for number in range(20):
+        asked = ToolCallBlock(tool_call_id=f"c{number}", tool_name="look", tool_kwargs={})
+        result = ChatMessage(role="tool", content="nothing here", additional_kwargs={"tool_call_id": f"c{number}"})
+        await call(memory, "put_messages", [ChatMessage(role="assistant", blocks=[asked]), result])
+    assert any("Biscuit" in (message.content or "") for message in await call(memory, "get"))
 
 
 async def test_without_recall_there_is_no_note(make: Make, call: Call) -> None:
