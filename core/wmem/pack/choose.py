@@ -10,9 +10,8 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
-from wmem.pack.cut import cut_text
 from wmem.pack.larder import Larder, Served, is_blank, is_echo
-from wmem.pack.render import Note, Noted, day_of, quoted, said
+from wmem.pack.render import Note, Noted, folded, noted_down, said
 from wmem.pack.request import Candidate, PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
 from wmem.text.tokens import MESSAGE_OVERHEAD
@@ -230,22 +229,8 @@ class Choice:
         message = self.larder.message(candidate)
         if is_echo(message):
             return None
-        count, cut, text = self.request.count, 0, said(message)
-        most = self.request.budget // 4
-        if candidate.tokens > most and not pinned:
-            head, tail, kept = cut_text(text, most, count)
-            cut = max(0, candidate.tokens - kept)
-            text = f"{head} [… {cut} tokens left out …] {tail}"
-        block = quoted(candidate, message, text)
-        return Noted(
-            candidate=candidate,
-            day=day_of(candidate.at),
-            block=block,
-            text=folded(text),
-            tokens=count(block) + 1,
-            cut=cut,
-            rule="pinned" if pinned else "recalled",
-        )
+        most = None if pinned else self.request.budget // 4
+        return noted_down(candidate, message, self.request.count, rule="pinned" if pinned else "recalled", most=most)
 
     def _told(self) -> set[str]:
         """What the messages say, folded."""
@@ -275,8 +260,3 @@ def choose(request: PackRequest, talk: Conversation, larder: Larder, pinned: Seq
     choice.take_rest()
     choice.leave_out_told()
     return choice
-
-
-def folded(text: str) -> str:
-    """A text without what makes no difference to a reader: case and white space."""
-    return " ".join(text.split()).casefold()
