@@ -33,7 +33,7 @@ BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
 REPLICA_BYTES = 256 * 1024 * 1024
-_EMPTY_MAX = 64  # new replicas until those of scopes that do not exist are let go
+_EMPTY_MAX = 32  # new replicas until those of scopes that do not exist are let go
 _BUSY = 16  # uses of an engine within which a replica is surely somebody's
 
 Listener = Callable[[Event], None]

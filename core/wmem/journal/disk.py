@@ -374,7 +374,7 @@ class DiskJournal:
             raise StoreError(msg) from exc
 
 
-@lru_cache(4096)
+@lru_cache(1024)
 def _name(path: Path) -> str:
     """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
     return json.dumps(path, separators=(",", ":"))

@@ -144,39 +144,54 @@ def _given(message: Message) -> Message:
 
 
 class _Live:
-    """A framework's own view of the conversation, laid over what is stored, for one pack."""
+    """A framework's own view of the conversation, laid over what is stored, for one pack.
+
+    What it holds from its newest user message on is what the model answers now: it is
+    the newest, wherever the store has it. Before that, stored messages keep their
+    places, and others stand behind the stored one they follow.
+    """
 
     def __init__(self, handle: Handle, given: Sequence[Sayable], replica: Replica[Any], now: float) -> None:
         self.overrides: dict[str, Message] = {}
         """Messages that are stored, as the framework has them now."""
         self._after: dict[str | None, list[Candidate]] = {}
         """Messages that are not stored, by the stored one they follow, newest first."""
+        self._turn: dict[str, Candidate] = {}
+        """The turn that is under way, oldest first."""
         self.count = 0
         counter = handle.settings.counter()
+        live = as_messages(list(given))
+        begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         behind: str | None = None
-        for message in as_messages(list(given)):
+        for at, message in enumerate(live):
             with replica.lock:
-                stored = message.id is not None and message.id in replica.state.messages
-            if stored and message.id is not None:
-                self.overrides[message.id] = message
-                behind = message.id
-                continue
-            row = row_of(message, handle, now)
+                row = replica.state.rows.get(message.id) if message.id in replica.state.messages else None
+            if row is not None:
+                self.overrides[row.id] = message
+                behind = row.id
+            else:
+                row = row_of(message, handle, now)
+                self.count += 1
             candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})})
-            self._after.setdefault(behind, []).insert(0, candidate)
-            self.count += 1
+            if at >= begun:
+                self._turn[row.id] = candidate
+            elif row.id not in self.overrides:
+                self._after.setdefault(behind, []).insert(0, candidate)
 
     def among(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """The stored messages, newest first, with the live ones where they belong.
 
         Live messages before the first stored one the framework knows stand just before it;
-        where it knows none, they are the newest.
+        where it knows none, they are newer than all that is stored.
         """
-        first = next(iter(self.overrides), None)
+        yield from reversed(self._turn.values())
+        first = next((each for each in self.overrides if each not in self._turn), None)
         leading = self._after.get(None, [])
         if first is None:
             yield from leading
         for candidate in stored:
+            if candidate.id in self._turn:
+                continue
             yield from self._after.get(candidate.id, ())
             yield candidate
             if candidate.id == first:
