@@ -52,9 +52,8 @@ format: $(VENV)/dev.stamp  ## rewrite the style that can be rewritten
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run
-	@$(BIN)/python -m pytest -q -o addopts=--import-mode=importlib -o python_files='bench_*.py test_*.py' \
-		-o filterwarnings=default tests/bench
+bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run; BENCH=--quick for a first look
+	@PYTHONPATH=core:. $(BIN)/python tests/bench/speed.py $(BENCH)
 
 wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
 	@rm -rf dist
