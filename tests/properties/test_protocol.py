@@ -351,7 +351,7 @@ class Schedule:
             yield "a record is in another life than it was meant for"
         if not told.refused.isdisjoint(rows):
             yield "a refused record is there"
-        pending = sum(replica.touches.get("fetched", (0, NOW))[0] for replica in replicas)
+        pending = sum(replica.state.unwritten.get("fetched", (0, NOW))[0] for replica in replicas)
         if pending + fetched.access_count > told.fetches:
             yield "a fetch was counted twice"
 
@@ -609,6 +609,21 @@ def test_a_listener_hears_once_of_a_write_whose_replica_was_shed_meanwhile(chanc
     with pytest.raises(StopIteration):
         flow.send(reply)
     assert heard.count("new") == 1
+
+
+def test_a_stored_write_does_not_fail_because_it_cannot_be_compacted(
+    chance: Chance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wmem.engine, "COMPACT_MIN_BYTES", 1)
+    scene = Scene(chance)
+    flow = scene.post()
+    append = _until_append(scene, flow)
+    for place in range(9):
+        scene.journal.append(PATH, place, (ItemPut(_row(f"other-{place}")),), None, None)
+    assert flow.send(scene.serve(append))[0] in ("Journal.read", "Journal.compact")
+    with pytest.raises(StopIteration) as done:
+        flow.throw(StoreError("out of reach"))
+    assert done.value.value.birth == scene.birth
 
 
 def test_a_record_for_a_life_that_is_over_is_refused(chance: Chance) -> None:
