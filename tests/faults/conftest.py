@@ -1,12 +1,13 @@
 """Stores in a directory, other processes, and hands that reach into a store's file."""
 
 import os
+import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -102,6 +103,7 @@ def spawn() -> Iterator[Spawn]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
+            start_new_session=True,
             env={**os.environ, "PYTHONUTF8": "1"},
         )
         started.append(child)
@@ -109,7 +111,8 @@ def spawn() -> Iterator[Spawn]:
 
     yield start
     for child in started:
-        child.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # what it forked holds its pipes open
         child.communicate()
 
 
