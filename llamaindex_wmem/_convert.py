@@ -14,7 +14,6 @@ known again by its frame: read back, it is marked, and nothing stores it.
 
 import json
 import logging
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from pydantic_core import PydanticSerializationError
 from llamaindex_wmem._blocks import block_of_call, block_of_json, block_of_part, if_there, json_of_block, parts_of
 from llamaindex_wmem._calls import blocked_calls, extra_calls, vendor_keys
 from llamaindex_wmem._values import plain, revived
-from wmem import InvalidInputError, Message, Native, SerializationError
+from wmem import InvalidInputError, Message, Native, SerializationError, is_note
 
 __all__ = ["from_llamaindex", "own_text", "to_llamaindex"]
 
@@ -40,8 +39,6 @@ _ROLES: Mapping[MessageRole, str] = {
     MessageRole.TOOL: "tool",
     MessageRole.FUNCTION: "tool",
 }
-# The frame that a pack puts around recalled text: inside it every line is a heading or a quotation.
-_NOTE = re.compile(r"<recalled>\nRecords of earlier conversations, quoted\..*(\n(## |> ).*)*\n</recalled>")
 _PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
 _SAID = ("role", "parts", "tool_calls", "tool_call_id", "name")
 _log = logging.getLogger("wmem.llamaindex")
@@ -90,7 +87,7 @@ def _is_note(given: ChatMessage) -> bool:
     """Whether this is recalled text that wmem put into a prompt, nothing added and nothing left out."""
     match given.blocks:
         case [TextBlock(text=text)] if not given.additional_kwargs:
-            return _NOTE.fullmatch(text) is not None
+            return is_note(text)
         case _:
             return False
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wmem.model.context import Context
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
+    from wmem.pack import is_note
     from wmem.policy import Policy
     from wmem.scope import AsyncScope, Scope, ScopeView
 
@@ -62,6 +63,7 @@ __all__ = [
     "UnknownOutcomeError",
     "WmemError",
     "aopen",
+    "is_note",
     "open",
 ]
 
@@ -70,6 +72,7 @@ _HOMES = {
     "wmem.model.context": ("Context",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
+    "wmem.pack": ("is_note",),
     "wmem.policy": ("Policy",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
 }

@@ -1,6 +1,7 @@
 """Choosing what a model sees, within a budget."""
 
 from wmem.pack.packer import pack
+from wmem.pack.render import is_note
 from wmem.pack.request import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled
 
-__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Recalled", "pack"]
+__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Recalled", "is_note", "pack"]

@@ -55,4 +55,4 @@ def leading_system(messages: Sequence[Message]) -> int:
 
 
 def _as_system(message: Message) -> Message:
-    return message if message.role == "system" else message.model_copy(update={"role": "system"})
+    return message if message.role == "system" else message.model_copy(update={"role": "system", "native": None})
