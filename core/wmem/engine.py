@@ -16,7 +16,7 @@ from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOut
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
-from wmem.model.change import Change, Event, ItemPut, ItemTouched
+from wmem.model.change import Change, Event, ItemPut
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
@@ -117,7 +117,7 @@ class Engine(Generic[P]):
             idle = replica.cursor == ORIGIN or kept > self._replica_bytes
             if idle and self._uses - replica.used > _BUSY and not replica.state.unwritten:
                 kept -= replica.state.bytes
-                del self._replicas[path]
+                self._replicas.pop(path).retire()
 
     def settle(self, root: str, now: float) -> Flow[None]:
         """Write the fetches of an agent's items that are not yet in the journal."""
@@ -129,7 +129,7 @@ class Engine(Generic[P]):
         """Let the replicas at and below a path go: it was deleted."""
         with self._lock:
             for path in [path for path in self._replicas if path[: len(prefix)] == prefix]:
-                del self._replicas[path]
+                self._replicas.pop(path).retire()
 
     def standing(self, paths: Sequence[Path]) -> list[Replica[P]] | None:
         """The replicas of `paths` if each is known to stand at its journal's head; else None: ask."""
@@ -179,38 +179,29 @@ class Engine(Generic[P]):
         """
         record_id = new_record_id() if record_id is None else record_id
         replica = self.replica(path)
-        touches: tuple[ItemTouched, ...] = ()
         full = tuple(changes)
         if replica.state.unwritten:
             with replica.lock:
-                touches = replica.take_touches()
-            full = (*touches, *full)
+                # Never put back: from here on they may be stored, and twice would be worse than once less.
+                full = (*replica.take_touches(), *full)
         payload = self.codec.write_record(full, path, record_id)
         deadline = time.monotonic() + RETRY_S
-        try:
-            while True:
-                try:
-                    reply: Appended[P] = yield from ask(
-                        Journal.append, path, record_id, payload, birth, keep_of(changes, now)
-                    )
-                except UnknownOutcomeError:
-                    if time.monotonic() > deadline:
-                        touches = ()  # perhaps counted: twice would be worse than once less
-                        raise
-                    yield from ask(Pause.sleep, BACKOFF_MIN_S)
-                    (replica,) = yield from self.caught_up([path])
-                    if record_id in replica.state.applied:
-                        touches = ()
-                        return Written(replica.cursor, birth)
-                    continue
-                break
-            if reply.cursor is None:
-                return None
-            touches = ()
-        finally:
-            if touches:
-                with replica.lock:
-                    replica.return_touches(touches)
+        while True:
+            try:
+                reply: Appended[P] = yield from ask(
+                    Journal.append, path, record_id, payload, birth, keep_of(changes, now)
+                )
+            except UnknownOutcomeError:
+                if time.monotonic() > deadline:
+                    raise
+                yield from ask(Pause.sleep, BACKOFF_MIN_S)
+                (replica,) = yield from self.caught_up([path])
+                if record_id in replica.state.applied:
+                    return Written(replica.cursor, birth)
+                continue
+            break
+        if reply.cursor is None:
+            return None
         yield from self._landed(replica, reply, record_id, full, now)
         assert reply.birth is not None  # what was appended to exists
         return Written(reply.cursor, reply.birth)
@@ -230,11 +221,12 @@ class Engine(Generic[P]):
 
         Raises:
             _OtherLife: The scope is not in the life the caller means.
-            ConflictError: Others kept writing first for `RETRY_S` seconds.
+            ConflictError: Others kept writing first for `RETRY_S` seconds; nothing was changed.
+            UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
         """
         record_id = new_record_id()
         deadline = time.monotonic() + RETRY_S
-        tries = 0
+        tries, unknown = 0, False
         sent: tuple[R] | None = None
         while True:
             (replica,) = yield from self.caught_up([path])
@@ -255,21 +247,21 @@ class Engine(Generic[P]):
             try:
                 reply = yield from ask(Journal.append, path, record_id, payload, expected, keep_of(full, now))
             except UnknownOutcomeError:
+                unknown = True
                 if time.monotonic() > deadline:
                     raise
-                touches = ()  # counted twice would be worse than once less
-            finally:
-                if touches and (reply is None or reply.cursor is None):
-                    with replica.lock:
-                        replica.return_touches(touches)
             if reply is not None and reply.cursor is not None:
                 yield from self._landed(replica, reply, record_id, full, now)
                 return result, reply.birth
-            if reply is not None and reply.missed is not None:
-                replica.adopt(expected, reply.missed)
+            if reply is not None:
+                if touches:
+                    # Only a refusal says that they are not stored; after a failure once less is better than twice.
+                    with replica.lock:
+                        replica.return_touches(touches)
+                if reply.missed is not None:
+                    replica.adopt(expected, reply.missed)
             if time.monotonic() > deadline:
-                msg = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries); nothing was changed"
-                raise ConflictError(msg)
+                raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
 
     def _landed(
@@ -281,9 +273,13 @@ class Engine(Generic[P]):
         # Another process may have compacted and its snapshot be unknown here: the state tells its size.
         due = max(COMPACT_MIN_BYTES, replica.snapshot_bytes or replica.state.bytes // 2)
         if reply.tail_bytes >= due:
-            if replica.behind:
-                (replica,) = yield from self.caught_up([replica.path])
-            yield from self.compact(replica, now)
+            try:
+                if replica.behind:
+                    (replica,) = yield from self.caught_up([replica.path])
+                yield from self.compact(replica, now)
+            except StoreError as exc:
+                # The write that led here is stored; a later one compacts.
+                _log.warning("scope %r was not compacted: %s", replica.path, exc)
         self._writes += 1
         if self._writes % 256 == 0:
             with self._lock:
@@ -349,6 +345,13 @@ class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never s
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.path = path
+
+
+def _given_up(path: Path, tries: int, *, unknown: bool) -> StoreError:
+    met = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
+    if unknown:
+        return UnknownOutcomeError(f"{met}, and the reply to one try was lost: read to see whether it arrived")
+    return ConflictError(f"{met}; nothing was changed")
 
 
 def _tell(listener: Listener, event: Event) -> None:

@@ -99,6 +99,10 @@ class Replica(Generic[P]):
         self.recall: object | None = None
         """What recall keeps beside the state; its own module fills it."""
 
+    def retire(self) -> None:
+        """Make no more events: another replica takes this one's place, and a listener hears of a change once."""
+        self._listeners = ()  # one step, and no lock: it is called under the engine's
+
     def adopt(self, asked: Cursor, tail: Tail[P]) -> bool:
         """Apply what a journal answered to a question asked from `asked`; False applies nothing."""
         if tail.joined and not tail.records:
