@@ -56,7 +56,7 @@ NURSERY = """
 
 
 @pytest.mark.slow
-def test_kill_9_at_any_moment_loses_no_acknowledged_write_and_tears_none(url: str, spawn: "Spawn") -> None:  # noqa: PLR0915  # one story
+def test_kill_9_at_any_moment_loses_no_acknowledged_write_and_tears_none(url: str, spawn: "Spawn") -> None:  # one story
     rng = random.Random(9)
     nursery = spawn(NURSERY, url)
     assert nursery.stdin is not None

@@ -1,0 +1,191 @@
+"""Write the golden store of this format: run it once for a new format, never again for an old one.
+
+    python tests/golden/make.py tests/golden/store-v1
+
+`cache.db` is the store; `expected.json` says what every later version must read from it.
+"""
+
+import json
+import sqlite3
+import sys
+from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import wmem
+from wmem.model.message import Message, Native, Part, ToolCall
+
+START = 1_700_000_000.0
+
+VALUES: dict[str, Any] = {
+    "text": 'naïve 世界 🦊 \ud800 "quoted"\n',
+    "number": 2**70,
+    "float": 0.1,
+    "not a number": float("nan"),
+    "infinite": float("-inf"),
+    "true": True,
+    "none": None,
+    "list": [1, "two", [3.0, None]],
+    "mapping": {"a": {"b": [1]}, "": 0},
+    "mapping by number": {1: "one", (2, 3): "pair"},
+    "looks like a tag": {"~wmem": "bytes", "value": "AAAA"},
+    "bytes": b"\x00\xff\x80",
+    "datetime": datetime(2026, 11, 28, 12, 30, 15, 123456, tzinfo=UTC),
+    "datetime without zone": datetime(2026, 11, 28, 12, 30),  # noqa: DTZ001  # that is what it is there for
+    "datetime in a zone": datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"), fold=1),
+    "date": date(2026, 12, 4),
+    "time": time(23, 59, 59, 1),
+    "timedelta": timedelta(days=-1, microseconds=7),
+    "decimal": Decimal("1.10"),
+    "uuid": UUID("12345678-1234-5678-1234-567812345678"),
+    "complex": 1.5 - 2j,
+    "tuple": (1, (2, "three")),
+    "set": {1, 2, 3},
+    "frozenset": frozenset({"a", "b"}),
+    "posix path": PurePosixPath("/a/b"),
+    "windows path": PureWindowsPath("C:\\a\\b"),
+}
+
+MESSAGES: list[Message] = [
+    Message.of("system", "You are careful.", id="m-system", created_at=START, pinned=True),
+    Message.of("user", "Здравствуйте 🦊", id="m-user", created_at=START + 1, name="Ada", turn_id="turn-1"),
+    Message(
+        role="assistant",
+        id="m-calls",
+        created_at=START + 2,
+        turn_id="turn-1",
+        parts=(Part(text="Let me look."), Part(kind="reasoning", text="It is cold there.", signature="c2ln")),
+        tool_calls=(
+            ToolCall(id="call-1", name="weather", arguments='{"city": "Łódź",  "days": 2}'),
+            ToolCall(id="call-2", name="broken", arguments='{"half": '),
+        ),
+    ),
+    Message.of("tool", '{"low": -3}', id="m-result-1", tool_call_id="call-1", created_at=START + 3, turn_id="turn-1"),
+    Message.of("tool", "failed", id="m-result-2", tool_call_id="call-2", created_at=START + 4, turn_id="turn-1"),
+    Message(
+        role="user",
+        id="m-media",
+        created_at=START + 5,
+        parts=(
+            Part(kind="image", url="https://example.org/a.png"),
+            Part(kind="image", base64="iVBORw0KGgo=", mime_type="image/png"),
+            Part(kind="file", file_id="file-1"),
+            Part(kind="other", data={"type": "x", "nested": [1, None]}),
+        ),
+    ),
+    Message.of(
+        "assistant",
+        "Half an ans",
+        id="m-native",
+        created_at=START + 6,
+        complete=False,
+        metadata={"score": 0.5, "tags": ["a"]},
+        native=Native(framework="langchain", data={"type": "ai", "data": {"content": "Half an ans"}}),
+    ),
+]
+
+
+class Clock:
+    """Goes on by one second with each look."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def __call__(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+class Words:
+    """Counts tokens by no tokenizer, which could change."""
+
+    name = "words"
+
+    def __call__(self, text: str, /) -> int:
+        return len(text.split())
+
+
+count = Words()
+
+
+def told(memory: wmem.AgentMemory) -> dict[str, Any]:
+    """Everything that is read back, as plain JSON; values by their repr."""
+    found: dict[str, Any] = {}
+    for name, scope in {
+        "golden": memory.scope("golden"),
+        "golden/draft": memory.scope("golden").child("draft"),
+        "long": memory.scope("long"),
+        "buffer": memory.scope("buffer"),
+        "root": memory.working,
+    }.items():
+        found[name] = {
+            "policy": scope.policy.name,
+            "values": {key: repr(scope.entries.local.get(key)) for key in scope.entries.local.keys()},  # noqa: SIM118  # a facet is no mapping
+            "entries": [_dumped(item) for item in scope.entries.local.all().values()],
+            "items": [_dumped(item) for item in scope.items.all(include_expired=True)],
+            "messages": [message.model_dump(mode="json", exclude_defaults=True) for message in scope.messages.all()],
+        }
+    found["children"] = {"root": memory.working.children(), "golden": memory.scope("golden").children()}
+    return found
+
+
+def _dumped(item: wmem.MemoryItem) -> dict[str, Any]:
+    # Without defaults, so that a field of a later version is no difference; the importance of an
+    # item without one is computed for the instant of reading.
+    return item.model_dump(mode="json", exclude_defaults=True, exclude={"importance"} if item.key is None else set())
+
+
+def make(directory: Path) -> None:
+    """Write the store and what it holds into a directory that has none yet."""
+    with wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=Clock(), counter=count) as memory:
+        memory.working.entries.set("of the agent", "inherited")
+        golden = memory.scope("golden")
+        for key, value in VALUES.items():
+            golden.entries.set(key, value)
+        golden.entries.set("with fields", 1, tags=["a", "b"], importance=0.9, metadata={"k": [1]}, kind="preference")
+        golden.entries.set("with a time to live", 1, ttl_s=60)
+        golden.entries.set("removed", 1)
+        golden.entries.remove("removed")
+        golden.entries.update("number", lambda number: number + 1)
+        plain = golden.items.add(
+            "prefers short answers", priority="high", tags=["style"], source="user", confidence=0.8
+        )
+        for _ in range(3):
+            golden.items.fetch(plain.id)
+        golden.items.add("for ever", ttl_s=None, type="fact", pinned=True, importance=1.0, metadata={"deep": {"er": 1}})
+        gone = golden.items.add("removed")
+        golden.items.remove(gone.id)
+        changed = golden.items.add("to be changed", relations=[{"type": "about", "target_id": plain.id}])
+        golden.items.update(changed.id, content="changed", priority="critical")
+        golden.messages.append(MESSAGES)
+        golden.messages.append(Message.of("user", "edited", id="m-edited", created_at=START + 7))
+        golden.messages.append(Message.of("user", "edited twice", id="m-edited", created_at=START + 8))
+        draft = golden.child("draft", wmem.Policy.entries())
+        draft.entries.set("found", (1, 2))
+        draft.entries.set("of the agent", "shadowed")
+        draft.merge_to_parent()
+        memory.scope("gone").entries.set("k", 1)
+        memory.scope("gone").dispose()
+        buffer = memory.scope("buffer", policy=wmem.Policy.buffer(max_items=None, max_entries=7))
+        buffer.items.add("hot")
+        # Long enough to be compacted, then some records more: a snapshot and a tail.
+        long = memory.scope("long")
+        for number in range(70):
+            long.messages.append(Message.of("user", f"{number} " + "word " * 200, id=f"l{number}", created_at=START))
+        long.items.add("in the tail")
+        long.entries.set("in the tail", date(2026, 1, 1))
+    with wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=lambda: START + 200, counter=count) as memory:
+        expected = told(memory)
+    with closing(sqlite3.connect(directory / "cache.db", isolation_level=None)) as connection:
+        # One file, as small as it gets: a store at rest.
+        connection.execute("PRAGMA journal_mode = DELETE")
+        connection.execute("VACUUM")
+    (directory / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]))

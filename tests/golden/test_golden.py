@@ -1,0 +1,103 @@
+"""Stores that earlier versions wrote are read by this one, and written on."""
+
+import json
+import runpy
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wmem
+
+HERE = Path(__file__).parent
+STORES = sorted(path.name for path in HERE.glob("store-v*"))
+MAKE: Mapping[str, Any] = runpy.run_path(str(HERE / "make.py"))
+
+
+@pytest.fixture(params=STORES)
+def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A copy of a golden store, alone in its directory."""
+    place = tmp_path / "store"
+    place.mkdir()
+    shutil.copyfile(HERE / request.param / "cache.db", place / "cache.db")
+    shutil.copyfile(HERE / request.param / "expected.json", tmp_path / "expected.json")
+    return place
+
+
+def _opened(place: Path) -> wmem.AgentMemory:
+    return wmem.open(f"disk://{place}", agent_id="agent 🦊", clock=lambda: MAKE["START"] + 200, counter=MAKE["count"])
+
+
+def _expected(place: Path) -> Any:
+    return json.loads((place.parent / "expected.json").read_text("utf-8"))
+
+
+def test_there_is_a_golden_store() -> None:
+    assert "store-v1" in STORES
+
+
+def test_a_golden_store_reads_as_when_it_was_written(copy: Path) -> None:
+    with _opened(copy) as memory:
+        assert json.loads(json.dumps(MAKE["told"](memory))) == _expected(copy)
+        assert not memory.scope("golden").pack(budget=2_000).warnings
+        assert not memory.scope("long").pack(budget=2_000).warnings
+
+
+def test_values_of_a_golden_store_revive_as_themselves(copy: Path) -> None:
+    with _opened(copy) as memory:
+        golden = memory.scope("golden")
+        for key, value in MAKE["VALUES"].items():
+            read = golden.entries.get(key)
+            assert type(read) is type(value)
+            assert repr(read) == repr(value + 1 if key == "number" else value)
+        assert golden.entries.get("with a time to live") is None, "its time was over"
+        assert golden.entries.get("found") == (1, 2), "merged from the draft"
+        stored = {message.id: message for message in golden.messages.all()}
+        for message in MAKE["MESSAGES"]:
+            assert stored[message.id] == message
+        assert golden.items.all()[0].access_count == 4
+
+
+def test_a_golden_store_holds_a_snapshot_and_a_tail(copy: Path) -> None:
+    with _opened(copy) as memory:
+        cursors = memory.changes().cursors
+        events = [event for event in memory.changes().events if event.path == ("agent 🦊", "long")]
+        assert 0 < len(events) < cursors["agent 🦊", "long"].version, "a part of its history is in the snapshot"
+
+
+def test_a_golden_store_takes_writes_and_keeps_what_it_held(copy: Path) -> None:
+    with _opened(copy) as memory:
+        golden, long = memory.scope("golden"), memory.scope("long")
+        golden.entries.set("new", 1)
+        golden.entries.update("with fields", lambda number: number + 1)
+        golden.child("draft").entries.set("new", 2)
+        golden.child("another").entries.set("new", 3)
+        for number in range(100):  # compacts it again
+            long.messages.append({"role": "user", "content": f"new {number} " + "word " * 200})
+    with _opened(copy) as memory:
+        found = json.loads(json.dumps(MAKE["told"](memory)))
+        expected = _expected(copy)
+        assert found["long"]["messages"][:70] == expected["long"]["messages"]
+        assert len(found["long"]["messages"]) == 170
+        assert found["long"]["items"] == expected["long"]["items"]
+        assert found["golden"]["messages"] == expected["golden"]["messages"]
+        assert found["golden"]["items"] == expected["golden"]["items"]
+        assert found["golden"]["values"] == {**expected["golden"]["values"], "new": "1", "with fields": "2"}
+        assert found["golden/draft"]["values"] == {**expected["golden/draft"]["values"], "new": "2"}
+        assert found["children"]["golden"] == ["another", "draft"]
+
+
+def test_what_makes_the_golden_store_still_makes_one_that_reads_the_same(tmp_path: Path) -> None:
+    """Ids differ from run to run; all else is the same as long as the format is."""
+    MAKE["make"](tmp_path / "fresh")
+    fresh = json.loads((tmp_path / "fresh" / "expected.json").read_text("utf-8"))
+    golden = json.loads((HERE / STORES[-1] / "expected.json").read_text("utf-8"))
+
+    def bare(told: Any) -> Any:
+        if isinstance(told, dict):
+            return {name: bare(each) for name, each in told.items() if name not in ("id", "target_id")}
+        return [bare(each) for each in told] if isinstance(told, list) else told
+
+    assert bare(fresh) == bare(golden)
