@@ -162,7 +162,7 @@ CASES: Cases = {
     "items.exists id": (lambda s, bad: s.items.exists(bad), IDS, wmem.InvalidInputError),
     "items.fetch id": (lambda s, bad: s.items.fetch(bad), IDS, wmem.InvalidInputError),
     "items.fetch absent": (lambda s, bad: s.items.fetch(bad), ["absent"], wmem.NotFoundError),
-    "items.fetch expired": (lambda s, bad: s.items.fetch(s.old), [None], wmem.ExpiredError),
+    "items.fetch expired": (lambda s, _: s.items.fetch(s.old), [None], wmem.ExpiredError),
     "items.update id": (lambda s, bad: s.items.update(bad, content="x"), IDS, wmem.InvalidInputError),
     "items.update absent": (lambda s, bad: s.items.update(bad, content="x"), ["absent"], wmem.NotFoundError),
     "items.update content": (
@@ -182,7 +182,7 @@ CASES: Cases = {
     "messages.remove id": (lambda s, bad: s.messages.remove(bad), IDS, wmem.InvalidInputError),
     "child name": (lambda s, bad: s.child(bad), [*BLANKS, "~trace", "~"], wmem.InvalidInputError),
     "child policy": (lambda s, bad: s.child("c", bad), ["session", 3, {}], wmem.InvalidInputError),
-    "merge of a root": (lambda s, bad: s.root.merge_to_parent(), [None], wmem.InvalidInputError),
+    "merge of a root": (lambda s, _: s.root.merge_to_parent(), [None], wmem.InvalidInputError),
     "pack budget": (
         lambda s, bad: s.pack(budget=bad),
         [0, -1, 1.5, math.inf, "many", None, True],
@@ -265,7 +265,7 @@ def test_a_bad_argument_gets_its_typed_error_and_changes_nothing(name: str, colo
             told = str(refused)
             assert told, name
             assert len(told) < 700, "a message shows the beginning of what was wrong, not all of it"
-        except BaseException as exc:
+        except BaseException as exc:  # noqa: BLE001  # whatever else comes is the fault looked for
             short = f"{bad!r:.60}" if not isinstance(bad, list) else "a list"
             pytest.fail(f"{name}: {short} raised {type(exc).__name__}: {exc!s:.200}")
         else:
@@ -302,7 +302,7 @@ def test_a_url_that_names_no_store_is_refused(url: object, error: type[wmem.Wmem
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
 def test_an_unknown_scheme_is_told_the_known_ones(colour: str) -> None:
-    with pytest.raises(wmem.InvalidInputError, match="unknown store 'mongo://h'.*memory://.*disk://"):
+    with pytest.raises(wmem.InvalidInputError, match=r"unknown store 'mongo://h'.*memory://.*disk://"):
         _opened(colour, "mongo://h", agent_id="agent")
 
 
