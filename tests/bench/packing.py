@@ -10,7 +10,7 @@ import wmem
 from llamaindex_wmem import WmemMemory
 from tests.bench.measure import Cost, Figure, interleaved
 
-__all__ = ["beside_llamaindex", "packs_by_length"]
+__all__ = ["beside_llamaindex", "beside_llamaindex_uncut", "packs_by_length"]
 
 _SESSION = 2_000
 _LIMITS = (3_000, 30_000)  # a small window, and LlamaIndex's own default
@@ -99,6 +99,42 @@ def _limited(limit: int, *, quick: bool) -> list[Figure]:
             (cost["put"], cost["get"]),
             note=f"{adapted} messages against {kept['Memory']}",
         ),
+    ]
+
+
+def beside_llamaindex_uncut(*, quick: bool) -> list[Figure]:
+    """The same session, of which LlamaIndex keeps all 2,000 messages active and wmem sends what fits 3,000 tokens.
+
+    This is what a long session costs where nothing was archived: there it grows with
+    the session, here with the budget. The two do not return the same.
+    """
+    budget = _LIMITS[0]
+    said = _conversation(_SESSION)
+    theirs = [ChatMessage(role=each["role"], content=each["content"]) for each in said]
+    memory = Memory.from_defaults(session_id="uncut", token_limit=1_000_000, chat_history=theirs)
+    with wmem.open("memory://", agent_id="agent") as opened:
+        session = opened.scope("session")
+        session.messages.append(said)
+        cost = interleaved(
+            {
+                "append": lambda number: session.messages.append(said[number]),
+                "put": lambda number: memory.put(theirs[number].model_copy()),
+                "pack": lambda _: session.pack(budget=budget),
+                "get": lambda _: memory.get(),
+            },
+            rounds=10 if quick else 30,
+            warm=2,
+        )
+        packed = len(session.pack(budget=budget).messages)
+    return [
+        _beside(
+            f"append and pack to {budget:,}",
+            (cost["append"], cost["pack"]),
+            "Memory.put and get, all active",
+            (cost["put"], cost["get"]),
+            at_most_times=1 / 50,
+            note=f"{packed} messages against {len(memory.get())}",
+        )
     ]
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from tests.bench.measure import Figure
-from tests.bench.packing import beside_llamaindex, packs_by_length
+from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
 
 
@@ -30,6 +30,7 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     appends_on_disk,
     appends_by_length,
     beside_llamaindex,
+    beside_llamaindex_uncut,
     packs_by_length,
     entries_traced,
     imports,
