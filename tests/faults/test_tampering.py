@@ -67,8 +67,21 @@ def _seal(path: list[str], place: int) -> int:
 def _framed(stored: bytes, told: object, *, version: int = FORMAT_VERSION, body: bytes = b"") -> bytes:
     """A record with a checksum that holds, in place of `stored`, saying what its writer never said."""
     payload = json.dumps(told).encode() + b"\n" + body
-    check = zlib.crc32(payload, _seal([AGENT, "damaged"], int.from_bytes(stored[:8], "big")))
-    return stored[:16] + b"wmem %d %08x\n%s" % (version, check, payload)
+    head = b"wmem %d " % version
+    check = zlib.crc32(payload, zlib.crc32(head, _seal([AGENT, "damaged"], int.from_bytes(stored[:8], "big"))))
+    return stored[:16] + b"%s%08x\n%s" % (head, check, payload)
+
+
+def test_the_forger_of_these_tests_knows_the_checksum(
+    reopen: Callable[[], wmem.AgentMemory],
+    rows: "Rows",
+) -> None:
+    """Else every forgery below would be refused for its checksum alone."""
+    key = rows.records(NAME)[2]
+    rows.put(key, value=_framed(rows.value(key), [{"change": "ItemRemoved", "id": "m0"}]))
+    scope = reopen().scope("damaged")
+    assert [message.id for message in scope.messages.all()] == ["m1", "m2"]
+    assert not scope.pack(budget=500).warnings
 
 
 def _flipped(stored: bytes) -> bytes:
