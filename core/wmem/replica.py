@@ -8,8 +8,8 @@ this check and the fold, never IO.
 import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
 from wmem.errors import CorruptionError
 from wmem.journal.codec import Codec
@@ -17,6 +17,10 @@ from wmem.journal.port import Appended, Record, Tail
 from wmem.model.change import Change, Event, ItemTouched, Resynced
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.state import State
+
+if TYPE_CHECKING:
+    from wmem.model.message import Message
+    from wmem.model.row import Row
 
 __all__ = ["Damage", "Replica", "decoded"]
 
@@ -65,6 +69,7 @@ class Replica(Generic[P]):
         "compacting",
         "cursor",
         "damage",
+        "decoded",
         "known",
         "lock",
         "path",
@@ -96,6 +101,8 @@ class Replica(Generic[P]):
         self.used = 0
         """The engine's count of uses at the last one."""
         self.touched_at: float | None = None
+        self.decoded: Mapping[str, tuple[Row, Message]] = {}
+        """What the last pack decoded, with the rows it is from."""
         self.recall: object | None = None
         """What recall keeps beside the state; its own module fills it."""
 

@@ -7,6 +7,7 @@ record that was moved is as foreign as one that was damaged.
 
 import zlib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 from wmem.errors import CorruptionError, StoreError
@@ -130,7 +131,13 @@ class JsonCodec:
 
 
 def _seal(path: Path, place: int) -> int:
-    return zlib.crc32(dump_json([*path, place]))
+    return zlib.crc32(b"%d]" % place, _path_seal(path))
+
+
+@lru_cache(4096)
+def _path_seal(path: Path) -> int:
+    """The seal of ``[*path, place]`` as JSON, up to the place."""
+    return zlib.crc32(dump_json([*path, 0])[: -len("0]")])
 
 
 def _framed(told: object, blobs: Iterable[bytes], seal: int) -> bytes:
@@ -164,7 +171,12 @@ def _told(change: Change, blobs: list[bytes]) -> dict[str, Any]:
 
 
 def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
-    told = {name: value for name, value, default in zip(Row._fields, row, _DEFAULTS, strict=True) if value != default}
+    told = {
+        name: value
+        for name, value, default in zip(Row._fields, row, _DEFAULTS, strict=True)
+        # Most columns hold the very default: comparing is left for the others.
+        if value is not default and value != default
+    }
     blobs.append(row.content)
     told["content"] = len(row.content)
     if row.rest is not None:

@@ -72,7 +72,9 @@ class MemoryJournal(Generic[P]):
     def head(self, path: Path) -> Cursor:
         """Where a journal stands, without waiting."""
         log = self._logs.get(path)
-        return ORIGIN if log is None else log.head
+        if log is None:
+            return ORIGIN
+        return log.cursors[-1] if log.cursors else log.base
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
         with self._lock:

@@ -2,8 +2,9 @@
 
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wmem.errors import MissingExtraError
 from wmem.model.message import Message
@@ -15,8 +16,7 @@ Placed: TypeAlias = Literal["messages", "note", "nowhere"]
 Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnitReport:
+class UnitReport(NamedTuple):
     """What became of one unit: messages that stand or fall together, or one item.
 
     Attributes:
@@ -36,7 +36,7 @@ class UnitReport:
     tokens: int
     tokens_cut: int = 0
     score: float | None = None
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """Ids: ULIDs, 26 characters that sort by the millisecond they were made in."""
 
 import os
+from functools import lru_cache
 
 __all__ = ["new_ulid"]
 
@@ -10,6 +11,18 @@ _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 def new_ulid(now: float) -> str:
     """A ULID for `now`, UTC epoch seconds; its 80 random bits come from the system."""
-    number = (max(0, int(now * 1_000)) & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10), "big")
+    chance = os.urandom(10)
+    high, low = int.from_bytes(chance[:5], "big"), int.from_bytes(chance[5:], "big")
+    return _letters(max(0, int(now * 1_000)) & (1 << 48) - 1) + _eight(high) + _eight(low)
+
+
+@lru_cache(64)
+def _letters(milliseconds: int) -> str:
     pairs = _PAIRS
-    return "".join([pairs[number >> shift & 1_023] for shift in range(120, -1, -10)])
+    return "".join([pairs[milliseconds >> shift & 1_023] for shift in (40, 30, 20, 10, 0)])
+
+
+def _eight(number: int) -> str:
+    """The letters of 40 bits; a number of machine size is cheap to take apart."""
+    pairs = _PAIRS
+    return pairs[number >> 30] + pairs[number >> 20 & 1_023] + pairs[number >> 10 & 1_023] + pairs[number & 1_023]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from wmem.errors import InvalidInputError
 from wmem.model.context import Profile
@@ -16,8 +16,7 @@ NoteRole: TypeAlias = Literal["user", "system"]
 PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One stored message or item, not yet decoded.
 
     Attributes:

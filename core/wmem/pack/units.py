@@ -13,7 +13,7 @@ from wmem.pack.request import Candidate
 __all__ = ["Conversation", "Unit", "units_of"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Unit:
     """Messages that are packed whole or not at all.
 

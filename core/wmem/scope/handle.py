@@ -176,7 +176,11 @@ class Handle:
         # A parent's end is this one's end: its own life need not be looked at while this one lasts.
         if replicas is None or replicas[0].birth != self.birth:
             return UNKNOWN
-        return nearest(key, (replica.state for replica in replicas), self.settings.clock())
+        now = self.settings.clock()
+        for replica in replicas:
+            if (row := replica.state.entry(key, now)) is not None:
+                return row
+        return None
 
     def lookup(self, key: str) -> Flow[Row | None]:
         """The nearest visible entry under a key."""

@@ -313,7 +313,9 @@ def _rows(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Mess
 def _stored(said: Sequence[Message], rows: Sequence[Row], given: object) -> Message | list[Message]:
     """The messages as a read gives them back: with the ids and instants they were stored under."""
     stored = [
-        message.model_copy(update={"id": row.id, "created_at": row.created_at})
+        message
+        if message.id == row.id and message.created_at == row.created_at
+        else message.model_copy(update={"id": row.id, "created_at": row.created_at})
         for message, row in zip(said, rows, strict=True)
     ]
     return stored[0] if isinstance(given, Message | Mapping) else stored

@@ -1,6 +1,6 @@
 """From what a scope holds to what a pack is asked: candidates, read lazily, and what recall found."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -55,19 +55,20 @@ def packed(
         standing = [own.state.rows[each] for each in own.state.standing]
         total = len(own.state.messages)
     live = _Live(handle, messages or (), own, now)
-    pinned = [_candidate(row, counter, live.overrides) for row in standing]
-    pinned += [_candidate(row, counter, {}) for row in _pinned_items(replicas, now)]
+    decoder = _Decoder(own.decoded)
+    pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
+    pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
     found = recall(replicas, query, now) if query is not None and query.strip() else []
     made = pack(
         PackRequest(
             budget=budget,
             count=counter,
-            newest_first=live.among(_newest_first(own, counter, live.overrides)),
+            newest_first=live.among(_newest_first(own, counter, live.overrides, decoder)),
             total=total + live.count,
             pinned=pinned,
             recalled=[
                 Recalled(
-                    candidate=_candidate(each.row, counter, live.overrides),
+                    candidate=_candidate(each.row, counter, live.overrides, decoder),
                     score=each.score,
                     parts={"bm25": each.score},
                 )
@@ -83,6 +84,7 @@ def packed(
             prompt_counter=prompt_counter,
         )
     )
+    own.decoded = decoder.used
     if damage := [each for replica in replicas for each in replica.damage]:
         told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
         made = replace(made, warnings=(*made.warnings, told))
@@ -98,7 +100,9 @@ def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
     return found
 
 
-def _newest_first(replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message]) -> Iterator[Candidate]:
+def _newest_first(
+    replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message], decoder: "_Decoder"
+) -> Iterator[Candidate]:
     read, size = 0, _CHUNK
     seen: set[str] = set()
     while True:
@@ -108,15 +112,17 @@ def _newest_first(replica: Replica[Any], counter: Counter, overrides: Mapping[st
             # Messages that came in since the last chunk push others into this one again.
             if row.id not in seen:
                 seen.add(row.id)
-                yield _candidate(row, counter, overrides)
+                yield _candidate(row, counter, overrides, decoder)
         if len(rows) < size:
             return
         read, size = read + size, size * 2
 
 
-def _candidate(row: Row, counter: Counter, overrides: Mapping[str, Message]) -> Candidate:
+def _candidate(
+    row: Row, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]
+) -> Candidate:
     live = overrides.get(row.id)
-    load = partial(_load, row) if live is None else partial(_given, live)
+    load = partial(decoder, row) if live is None else partial(_given, live)
     if live is not None:
         tokens = message_tokens(live, counter)
     elif row.tokens is not None and row.counter == counter.name and row.role is not None:
@@ -137,6 +143,28 @@ def _candidate(row: Row, counter: Counter, overrides: Mapping[str, Message]) -> 
 
 def _load(row: Row) -> Message:
     return message_of(row) if row.role is not None else Message.of("user", text_of(row), id=row.id)
+
+
+class _Decoder:
+    """Decodes rows, and takes over what the pack before it decoded: two packs of a session share nearly all.
+
+    What one pack included is kept for the next, so a budget bounds it and what was removed is soon gone.
+    """
+
+    def __init__(self, held: Mapping[str, tuple[Row, Message]]) -> None:
+        self._held = held
+        self.used: dict[str, tuple[Row, Message]] = {}
+
+    def __call__(self, row: Row) -> Message:
+        held = self._held.get(row.id)
+        if held is not None and held[0] is row:
+            message = held[1]
+        else:
+            message = _load(row)
+            if message.metadata or message.native is not None or any(part.data for part in message.parts):
+                return message  # it holds JSON that its reader may change
+        self.used[row.id] = row, message
+        return message
 
 
 def _given(message: Message) -> Message:
@@ -172,7 +200,7 @@ class _Live:
             else:
                 row = row_of(message, handle, now)
                 self.count += 1
-            candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})})
+            candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})}, _load)
             if at >= begun:
                 self._turn[row.id] = candidate
             elif row.id not in self.overrides:
