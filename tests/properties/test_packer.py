@@ -302,6 +302,10 @@ def test_pack_keeps_turns_in_one_piece_and_in_the_order_of_the_conversation(
         assert heads == sorted(heads)
 
 
+REQUIRED = ("pinned", "newest", "in-flight")
+NOTE_FRAME = 60  # what a note costs beside its memories, at most
+
+
 @BOUNDED
 @given(case=requests())
 def test_recent_messages_are_there_whatever_was_recalled(case: tuple[Conversation, PackRequest]) -> None:
@@ -309,7 +313,11 @@ def test_recent_messages_are_there_whatever_was_recalled(case: tuple[Conversatio
     if (context := packed(request)) is None or request.profile != "openai":
         return
     kept = {message.id for message in context.messages}
-    window, room = talk.messages[-request.recent :] if request.recent else (), request.budget // 4
+    window = talk.messages[-request.recent :] if request.recent else ()
+    # The window is a quarter of the budget, or what is left of it beside what must stay.
+    fixed = sum(context.sizes[name] for name in ("system", "tools", "reserve", "overhead"))
+    must = sum(each.tokens for each in (*context.included, *context.truncated) if each.rule in REQUIRED)
+    room = min(request.budget // 4, request.budget - fixed - must - NOTE_FRAME)
     for message in reversed(window):
         room -= message_tokens(message, COUNT)
         if room < 0 or message.role not in ("user", "assistant") or message.tool_calls:
