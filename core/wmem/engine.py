@@ -85,7 +85,8 @@ class Engine(Generic[P]):
         self._listeners: list[tuple[str, Listener]] = []
         self._outbox: deque[Event] = deque()
         self._draining = threading.Lock()
-        self._writes = 0
+        self._grown = 0
+        """Bytes written since replicas were last looked at."""
 
     def forked(self) -> None:
         """Start over in a child process: locks and replicas belong to the parent."""
@@ -102,6 +103,7 @@ class Engine(Generic[P]):
         if replica is None:
             with self._lock:
                 replica = self._replicas.setdefault(path, Replica(path, self.codec, self._listeners, self._outbox))
+                replica.used = self._uses  # whoever asked is about to use it
                 if len(self._replicas) % _EMPTY_MAX == 0:
                     self._shed()
         return replica
@@ -115,15 +117,29 @@ class Engine(Generic[P]):
         for path, replica in sorted(self._replicas.items(), key=lambda each: -each[1].used):
             kept += replica.state.bytes
             idle = replica.cursor == ORIGIN or kept > self._replica_bytes
-            if idle and self._uses - replica.used > _BUSY and not replica.state.unwritten:
-                kept -= replica.state.bytes
+            # The one in use stays; and so does one that does not exist yet, for it may be about to.
+            busy = replica.used >= self._uses - (_BUSY if replica.cursor == ORIGIN else 0)
+            if idle and not busy and not replica.state.unwritten:
                 self._replicas.pop(path).retire()
+
+    def _grow(self, size: int) -> None:
+        """Look at what the replicas take whenever they grew by a part of what they may."""
+        self._grown += size
+        if self._grown > self._replica_bytes // 16:
+            self._grown = 0
+            with self._lock:
+                self._shed()
 
     def settle(self, root: str, now: float) -> Flow[None]:
         """Write the fetches of an agent's items that are not yet in the journal."""
         for path, replica in list(self._replicas.items()):
             if path[0] == root and replica.state.unwritten and replica.birth is not None:
                 yield from self.post(path, replica.birth, (), now=now)
+
+    def ended(self, path: Path) -> bool:
+        """Whether a scope is known here to be disposed, although its deletion has not come."""
+        replica = self._replicas.get(path)
+        return replica is not None and replica.state.disposed
 
     def forget(self, prefix: Path) -> None:
         """Let the replicas at and below a path go: it was deleted."""
@@ -164,6 +180,10 @@ class Engine(Generic[P]):
                 adopted = replica.adopt(asked[replica.path], tails[replica.path]) and adopted
             if self._outbox:
                 self.deliver()
+            for tail in tails.values():
+                if tail.records or tail.snapshot is not None:
+                    self._grow(sum(self.codec.size(record.payload) for record in tail.records))
+                    self._grow(0 if tail.snapshot is None else self.codec.size(tail.snapshot))
             if adopted:
                 return replicas
 
@@ -183,7 +203,7 @@ class Engine(Generic[P]):
         if replica.state.unwritten:
             with replica.lock:
                 # Never put back: from here on they may be stored, and twice would be worse than once less.
-                full = (*replica.take_touches(), *full)
+                full = (*full, *replica.take_touches())
         payload = self.codec.write_record(full, path, record_id)
         deadline = time.monotonic() + RETRY_S
         while True:
@@ -203,6 +223,8 @@ class Engine(Generic[P]):
         if reply.cursor is None:
             return None
         yield from self._landed(replica, reply, record_id, full, now)
+        if replica.state.disposed:
+            return None
         assert reply.birth is not None  # what was appended to exists
         return Written(reply.cursor, reply.birth)
 
@@ -240,7 +262,7 @@ class Engine(Generic[P]):
                 if not changes:
                     return result, met
                 touches = replica.take_touches() if met is not None else ()
-            full = (*(opening if met is None else ()), *touches, *changes)
+            full = (*(opening if met is None else ()), *changes, *touches)
             payload = self.codec.write_record(full, path, record_id)
             tries, sent = tries + 1, (result,)
             reply: Appended[P] | None = None
@@ -280,10 +302,7 @@ class Engine(Generic[P]):
             except StoreError as exc:
                 # The write that led here is stored; a later one compacts.
                 _log.warning("scope %r was not compacted: %s", replica.path, exc)
-        self._writes += 1
-        if self._writes % 256 == 0:
-            with self._lock:
-                self._shed()
+        self._grow(sum(change.row.size for change in changes if type(change) is ItemPut))
 
     def compact(self, replica: Replica[P], now: float, *, limit: int = COMPACT_INLINE_BYTES) -> Flow[bool]:
         """Put a checkpoint in place of the records a replica has applied.
@@ -363,7 +382,7 @@ def _tell(listener: Listener, event: Event) -> None:
 
 def backoff(tries: int) -> float:
     """Seconds to wait before the next try: full jitter below a ceiling that doubles to 20 ms."""
-    return random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2**tries))  # noqa: S311  # spreads load, hides nothing
+    return random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2 ** min(tries, 10)))  # noqa: S311  # spreads load, hides nothing
 
 
 def keep_of(changes: Iterable[Change], now: float) -> float | None:

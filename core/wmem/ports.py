@@ -75,8 +75,8 @@ class InPlaceJournal(Generic[P]):
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
         return self._journal.compact(path, upto, snapshot, keep_s)
 
-    async def delete(self, path: Path, /) -> None:
-        self._journal.delete(path)
+    async def delete(self, path: Path, life: Birth | None, /) -> None:
+        self._journal.delete(path, life)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return self._journal.paths(prefix)
@@ -134,8 +134,8 @@ class PooledJournal(Generic[P]):
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
         return await self._hop(self._journal.compact, path, upto, snapshot, keep_s)
 
-    async def delete(self, path: Path, /) -> None:
-        await self._hop(self._journal.delete, path)
+    async def delete(self, path: Path, life: Birth | None, /) -> None:
+        await self._hop(self._journal.delete, path, life)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return list(await self._hop(self._journal.paths, prefix))

@@ -174,6 +174,7 @@ class State:
                 self._index(row)
             elif row.key is None:
                 self._stand(row)
+                self._put_in_order(row)
         self.rows[row.id] = row
         self.bytes += row.size
         if self.changed is not None:
@@ -196,6 +197,14 @@ class State:
             held[row.id] = None
         else:
             held.pop(row.id, None)
+
+    def _put_in_order(self, row: Row) -> None:
+        """What is pinned later than it came stands among the pinned where it came."""
+        held, places = (self.pinned_items, self.items) if row.role is None else (self.standing, self.messages)
+        if row.id in held and next(reversed(held)) == row.id:
+            ordered = [each for each in places if each in held]
+            held.clear()
+            held.update(dict.fromkeys(ordered))
 
     def _unindex(self, row: Row) -> None:
         if row.key is not None:

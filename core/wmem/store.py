@@ -129,7 +129,7 @@ def opened(url: str) -> Store:
     if not isinstance(url, str):
         msg = f"a store's URL is text such as 'disk:///dir' or 'memory://', not {type(url).__name__!r}"
         raise InvalidInputError(msg)
-    scheme = urlsplit(url).scheme
+    scheme = url.partition("://")[0]
     if scheme not in _BACKENDS or "://" not in url:
         msg = f"unknown store {url!r}; known: {', '.join(f'{known}://' for known in _BACKENDS)}"
         raise InvalidInputError(msg)

@@ -158,7 +158,7 @@ def test_B49_a_write_that_meets_a_lock_waits_so_long_and_no_longer(directory: Pa
     for write in (
         lambda: journal.append(("agent",), 1, b"record", None, None),
         lambda: journal.append(("agent",), 1, b"record", ORIGIN, None),
-        lambda: journal.delete(("agent",)),
+        lambda: journal.delete(("agent",), None),
     ):
         began = time.monotonic()
         with pytest.raises(wmem.ConflictError, match=r"0\.2 s"):

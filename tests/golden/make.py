@@ -45,7 +45,7 @@ VALUES: dict[str, Any] = {
     "complex": 1.5 - 2j,
     "tuple": (1, (2, "three")),
     "set": {1, 2, 3},
-    "frozenset": frozenset({"a", "b"}),
+    "frozenset": frozenset({4, 5}),
     "posix path": PurePosixPath("/a/b"),
     "windows path": PureWindowsPath("C:\\a\\b"),
 }

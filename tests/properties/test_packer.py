@@ -292,7 +292,8 @@ def test_pack_keeps_turns_in_one_piece_and_in_the_order_of_the_conversation(
     talk, request = case
     if (context := packed(request)) is None or request.profile != "openai":
         return
-    turns = [message.turn_id for message in context.messages if message.id and message.turn_id]
+    # A result stands with its call, whichever turn it says it is of.
+    turns = [each.turn_id for each in context.messages if each.id and each.turn_id and each.role != "tool"]
     starts = [turn for at, turn in enumerate(turns) if at == 0 or turns[at - 1] != turn]
     # A message without a turn may stand between two of one turn only if it lay there.
     assert len(starts) == len(set(starts))

@@ -222,7 +222,7 @@ class Schedule:
         engine.forget(PATH)  # as when the replicas take too much memory
 
     def delete(self, engine: Engine[Any], _name: str) -> Flow[None]:
-        yield from ask(Journal.delete, PATH)
+        yield from ask(Journal.delete, PATH, None)
         engine.forget(PATH)
 
     def roll_back(self, _engine: Engine[Any], _name: str) -> Flow[None]:
@@ -628,7 +628,7 @@ def test_a_stored_write_does_not_fail_because_it_cannot_be_compacted(
 
 def test_a_record_for_a_life_that_is_over_is_refused(chance: Chance) -> None:
     scene = Scene(chance)
-    scene.journal.delete(PATH)
+    scene.journal.delete(PATH, None)
     assert scene.open() != scene.birth
     assert run(scene.post(), scene.ports) is None
     (replica,) = run(scene.engine.caught_up([PATH]), scene.ports)

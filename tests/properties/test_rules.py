@@ -150,7 +150,6 @@ def test_a_writer_waits_between_nothing_and_20_milliseconds(tries: int) -> None:
     assert 0 <= backoff(tries) <= BACKOFF_MAX_S
 
 
-@pytest.mark.xfail(strict=True, raises=OverflowError, reason="two to the tries is no float after 1,024")
 def test_a_writer_may_try_ever_so_often() -> None:
     assert 0 <= backoff(5_000) <= BACKOFF_MAX_S
 
@@ -269,13 +268,11 @@ def test_what_is_no_instant_is_refused(bad: object) -> None:
         epoch(bad)
 
 
-@pytest.mark.xfail(strict=True, raises=OverflowError, reason="a whole number beyond every float")
 def test_a_number_beyond_every_float_is_refused() -> None:
     with pytest.raises(InvalidInputError):
         epoch(10**400)
 
 
-@pytest.mark.xfail(strict=True, reason="an instant outside the calendar is an error of the platform's")
 @pytest.mark.parametrize("far", [1e12, -1e12, 1e18, -1e300])
 def test_an_instant_outside_the_calendar_is_refused_where_it_comes_in(far: float) -> None:
     try:

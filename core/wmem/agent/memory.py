@@ -119,6 +119,9 @@ def _settled(
         if given is not None and not callable(given):
             msg = f"{name} must be callable, not {type(given).__name__!r}"
             raise InvalidInputError(msg)
+    if counter is not None and not isinstance(getattr(counter, "name", None), str):
+        msg = "a counter needs a name: counts are stored under it"
+        raise InvalidInputError(msg)
     settings = Settings(
         clock=clock or time.time,
         counter=default_counter if counter is None else lambda: counter,
@@ -225,15 +228,19 @@ class AsyncAgentMemory(_Face):
 
     async def close(self) -> None:
         """See `AgentMemory.close`."""
-        if await arun(self._opened.closing(), self._opened.colours.aio):
-            store = self._opened.store
-            if not waits(store.url):
-                store.close()
-                return
-            import asyncio
+        if self._opened.settings.hold.closed:
+            return
+        store = self._opened.store
+        try:
+            await arun(self._opened.closing(), self._opened.colours.aio)
+        finally:
+            if waits(store.url):
+                import asyncio
 
-            # The last hold waits for its threads and for the file.
-            await asyncio.to_thread(store.close)
+                # The last hold waits for its threads and for the file, cancelled or not.
+                await asyncio.shield(asyncio.to_thread(store.close))
+            else:
+                store.close()
 
     async def __aenter__(self) -> Self:
         return self

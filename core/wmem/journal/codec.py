@@ -6,15 +6,17 @@ record that was moved is as foreign as one that was damaged.
 """
 
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Protocol, TypeVar
+from types import UnionType
+from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from wmem.errors import CorruptionError, StoreError
 from wmem.model.change import CHANGES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.policy import PRIORITIES
 from wmem.state import Checkpoint, Decision
 
 __all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
@@ -26,6 +28,45 @@ _MAGIC = b"wmem"
 _CHECK_SIZE = 8
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
 _ROW_FIELDS = frozenset(Row._fields)
+
+
+def _kinds(hint: Any) -> tuple[type, ...]:
+    """The classes a value of a declared type may have."""
+    if get_origin(hint) is UnionType:
+        return tuple(kind for each in get_args(hint) for kind in _kinds(each))
+    kind = get_origin(hint) or hint
+    return (float, int) if kind is float else (kind,)
+
+
+def _declared(kind: type) -> dict[str, tuple[type, ...]]:
+    return {name: _kinds(hint) for name, hint in get_type_hints(kind).items()}
+
+
+def _check(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) -> None:
+    """Raise `TypeError` for a value that is not of its declared type: folding relies on them."""
+    for name, value in fields.items():
+        if not isinstance(value, declared[name]) or (isinstance(value, bool) and bool not in declared[name]):
+            msg = f"{name!r} holds {value!r:.40}"
+            raise TypeError(msg)
+
+
+def _texts(given: Iterable[Any]) -> tuple[str, ...]:
+    texts = tuple(given)
+    if isinstance(given, str) or not all(isinstance(each, str) for each in texts):
+        msg = f"expected texts, found {given!r:.40}"
+        raise TypeError(msg)
+    return texts
+
+
+def _cursor(given: Any) -> Cursor:
+    cursor = Cursor(*given)
+    _check(cursor._asdict(), _CURSOR)
+    return cursor
+
+
+_CURSOR = _declared(Cursor)
+_COLUMNS = _declared(Row)
+_FIELDS = {kind: _declared(kind) for kind in CHANGES}
 _DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
 
 
@@ -97,7 +138,7 @@ class JsonCodec:
         told, body = _unframed(payload, _seal(path, record_id), path)
         try:
             return tuple(_changes(told, body))
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
+        except (LookupError, TypeError, ValueError, AttributeError) as exc:
             raise _damaged(path, f"a record reads as no change: {exc}") from exc
 
     def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
@@ -123,7 +164,7 @@ class JsonCodec:
                 decisions=tuple(Decision(*each) for each in told["decisions"]),
                 erased=tuple(told["erased"]),
             )
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
+        except (LookupError, TypeError, ValueError, AttributeError) as exc:
             raise _damaged(path, f"a checkpoint reads as no state: {exc}") from exc
 
     def size(self, payload: bytes, /) -> int:
@@ -194,7 +235,11 @@ def _read_row(told: dict[str, Any], body: bytes, place: int) -> tuple[Row, int]:
             place = end
     for name in ("tags", "calls"):
         if name in fields:
-            fields[name] = tuple(fields[name])
+            fields[name] = _texts(fields[name])
+    _check(fields, _COLUMNS)
+    if fields.get("priority", "medium") not in PRIORITIES:
+        msg = f"no priority is called {fields['priority']!r:.40}"
+        raise ValueError(msg)
     return Row(**fields), place
 
 
@@ -207,10 +252,11 @@ def _changes(told: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
             row, place = _read_row(each, body, place)
             yield ItemPut(row)
         elif kind is ScopeMerged:
-            yield ScopeMerged(
-                source=tuple(each["source"]), cursor=Cursor(*each["cursor"]), items=each["items"], at=each["at"]
-            )
+            merged = {**each, "source": _texts(each["source"]), "cursor": _cursor(each["cursor"])}
+            _check(merged, _FIELDS[kind])
+            yield ScopeMerged(**merged)
         elif kind is Erased:
-            yield Erased(tuple(each["ids"]))
+            yield Erased(_texts(each["ids"]))
         else:
+            _check(each, _FIELDS[kind])
             yield kind(**each)

@@ -5,10 +5,13 @@ unpickled and no file name is taken from a row. Network file systems do not keep
 SQLite's locks: the directory must be local.
 """
 
+import gc
 import json
 import os
 import sqlite3
 import struct
+import threading
+import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -112,23 +115,15 @@ class DiskJournal:
         except OSError as exc:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
+        self._gate = threading.Condition()
+        self._inside = 0
+        self._forking = False
+        self._cache: Any
+        self._disconnect()
         with self._translated():
-            try:
-                self._cache = diskcache.Cache(
-                    directory,
-                    timeout=wait_s,
-                    disk=SafeDisk,
-                    disk_min_file_size=2**40,
-                    eviction_policy="none",
-                    cull_limit=0,
-                    size_limit=2**62,
-                    sqlite_secure_delete=1,
-                )
-            except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
-                msg = f"the store in {directory!r} has damaged settings: {exc}"
-                raise CorruptionError(msg) from exc
             self._cache.add(_MARK, _FORMAT, retry=False)
             found = self._get(_MARK)
+        _journals.add(self)
         if found != _FORMAT:
             self._cache.close()
             msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
@@ -136,7 +131,50 @@ class DiskJournal:
 
     def close(self) -> None:
         """Close the connections of all threads that ended, and this thread's."""
-        self._cache.close()
+        with self._gate:
+            if self._cache is not None:
+                self._cache.close()
+
+    def _disconnect(self) -> None:
+        self._cache = None
+
+    def _connected(self) -> Any:
+        try:
+            return diskcache.Cache(
+                self._directory,
+                timeout=self._wait_s,
+                disk=SafeDisk,
+                disk_min_file_size=2**40,
+                eviction_policy="none",
+                cull_limit=0,
+                size_limit=2**62,
+                sqlite_secure_delete=1,
+            )
+        except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
+            msg = f"the store in {self._directory!r} has damaged settings: {exc}"
+            raise CorruptionError(msg) from exc
+
+    # -- forks: SQLite keeps a process's locks in its memory; a child that inherits them half
+    #    held is locked out for ever, and believes to hold others that it does not
+
+    def before_fork(self) -> None:
+        """Hold up new calls, wait for those under way, and close every thread's connection."""
+        self._gate.acquire()
+        self._forking = True
+        while self._inside:
+            self._gate.wait()
+        self._disconnect()
+        # Closes the connections of all threads: each refers to itself, and none but its thread may close it.
+        gc.collect()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Let calls pass again; the next one connects."""
+        self._forking = False
+        if child:
+            self._gate = threading.Condition()  # the old one knows threads that only the parent has
+        else:
+            self._gate.notify_all()
+            self._gate.release()
 
     # -- the port
 
@@ -149,7 +187,7 @@ class DiskJournal:
                 # One instant: a path without news stood still the whole time; with news on one of
                 # several, nothing may have moved while the rows were read one by one.
                 if tails is not None and (
-                    len(names) == 1
+                    (len(names) == 1 and all(tail.snapshot is None for tail in tails.values()))
                     or all(tails[path].head == cursor for path, cursor in after.items())
                     or all(self._meta(name) == seen[path] for path, name in names.items())
                 ):
@@ -209,8 +247,12 @@ class DiskJournal:
             )
         return True
 
-    def delete(self, path: Path, /) -> None:
+    def delete(self, path: Path, life: Birth | None, /) -> None:
         with self._translated(), self._cache.transact(retry=False):
+            if life is not None:
+                found = self._meta(_name(path))
+                if found is None or found.birth != life:
+                    return
             for each in self._registered(path):
                 name = _name(each)
                 try:
@@ -357,7 +399,15 @@ class DiskJournal:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        with self._gate:
+            while self._forking:
+                self._gate.wait()
+            self._inside += 1
         try:
+            if self._cache is None:
+                with self._gate:
+                    if self._cache is None:
+                        self._cache = self._connected()
             yield
         except diskcache.Timeout as exc:
             msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
@@ -372,6 +422,33 @@ class DiskJournal:
         except OSError as exc:
             msg = f"the store in {self._directory!r} failed, nothing was changed: {exc}"
             raise StoreError(msg) from exc
+        finally:
+            with self._gate:
+                self._inside -= 1
+                if self._forking:
+                    self._gate.notify_all()
+
+
+_journals: weakref.WeakSet[DiskJournal] = weakref.WeakSet()
+_forking: list[DiskJournal] = []
+
+
+def _before_fork() -> None:
+    _forking.extend(_journals)
+    for journal in _forking:
+        journal.before_fork()
+
+
+def _after_fork(*, child: bool) -> None:
+    while _forking:
+        _forking.pop().after_fork(child=child)
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=lambda: _after_fork(child=False),
+    after_in_child=lambda: _after_fork(child=True),
+)
 
 
 @lru_cache(1024)

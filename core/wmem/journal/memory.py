@@ -122,8 +122,11 @@ class MemoryJournal(Generic[P]):
             log.base, log.snapshot = upto, snapshot
             return True
 
-    def delete(self, path: Path, /) -> None:
+    def delete(self, path: Path, life: Birth | None, /) -> None:
         with self._lock:
+            log = self._logs.get(path)
+            if life is not None and (log is None or log.birth != life):
+                return
             for each in [each for each in self._logs if each[: len(path)] == path]:
                 del self._logs[each]
 

@@ -106,8 +106,13 @@ class Journal(Protocol[P]):
         """Put `snapshot` in place of the records up to `upto`; False changes nothing."""
         ...
 
-    def delete(self, path: Path, /) -> None:
-        """Delete a journal and those of all its descendants in one step."""
+    def delete(self, path: Path, life: Birth | None, /) -> None:
+        """Delete a journal and those of all its descendants in one step.
+
+        Args:
+            life: Delete nothing if the journal is in another life than this; None for
+                whichever there is, or none.
+        """
         ...
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
@@ -123,7 +128,7 @@ class AsyncJournal(Protocol[P]):
         self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
     ) -> Appended[P]: ...
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool: ...
-    async def delete(self, path: Path, /) -> None: ...
+    async def delete(self, path: Path, life: Birth | None, /) -> None: ...
     async def paths(self, prefix: Path, /) -> Iterable[Path]: ...
 
 

@@ -1,11 +1,13 @@
 """Instants: UTC epoch seconds inside, ISO 8601 outside."""
 
-import math
 from datetime import UTC, datetime
 
 from wmem.errors import InvalidInputError
 
 __all__ = ["epoch", "iso"]
+
+
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999, which every form can tell
 
 
 def epoch(given: object) -> float:
@@ -16,7 +18,7 @@ def epoch(given: object) -> float:
     """
     if isinstance(given, bool):
         given = None
-    if isinstance(given, int | float) and math.isfinite(given):
+    if isinstance(given, int | float) and _FIRST <= given <= _LAST:
         return float(given)
     try:
         read = datetime.fromisoformat(given) if isinstance(given, str) else given

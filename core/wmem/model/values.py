@@ -26,6 +26,7 @@ from wmem.errors import CorruptionError, SerializationError
 __all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "type_name_of"]
 
 _TAG = "~wmem"
+_DEPTH = 200  # what every reader's stack holds
 _INT_BITS = 14_000  # safely below the 4,300 digits that Python reads from text
 _PLAIN = frozenset({str, bool, int, type(None)})
 
@@ -123,8 +124,8 @@ def _plain(value: Any, above: tuple[int, ...]) -> Any:
     kind = type(value)
     if kind in _PLAIN or kind is float:
         return _plain_number(value) if kind in (int, float) else value
-    if id(value) in above:
-        msg = "it contains itself"
+    if id(value) in above or len(above) > _DEPTH:
+        msg = "it contains itself" if id(value) in above else f"it is nested more than {_DEPTH} deep"
         raise SerializationError(msg)
     above = (*above, id(value))
     if kind is list:
@@ -164,7 +165,13 @@ def _plain_number(value: float) -> Any:
 def _tagged(value: Any, kind: type) -> dict[str, Any]:
     name, write = _WRITERS[kind]
     zone = getattr(value, "tzinfo", None)
-    if zone is not None and type(zone) is not timezone:
+    if type(zone) is timezone:
+        offset = value.utcoffset()
+        if zone.tzname(None) != timezone(offset).tzname(None) or offset.microseconds:
+            # Its text tells neither the name nor a fraction of a second.
+            told = [offset.days, offset.seconds, offset.microseconds, zone.tzname(None)]
+            return {_TAG: f"{name}@offset", "value": write(value.replace(tzinfo=None)), "zone": told}
+    elif zone is not None:
         key = getattr(zone, "key", None)
         if type(zone).__module__ != "zoneinfo" or not isinstance(key, str):
             msg = f"a time zone of {type_name_of(zone)!r} would come back as a bare offset; use zoneinfo.ZoneInfo"
@@ -222,13 +229,16 @@ def _revived(plain: Any, *, key: str, bare: bool) -> Any:
         name, _, zoned = tag.partition("@")
         told = _revived(plain["value"], key=key, bare=bare)
         value = _READERS[name](told)
-        return value.replace(tzinfo=_zone(plain["zone"])) if zoned else value
-    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
+        return value.replace(tzinfo=_zone(zoned, plain["zone"])) if zoned else value
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
         msg = f"the stored value of {key!r} has a damaged tag {tag!r}"
         raise CorruptionError(msg) from exc
 
 
-def _zone(name: str) -> Any:
+def _zone(kind: str, told: Any) -> Any:
+    if kind == "offset":
+        days, seconds, microseconds, name = told
+        return timezone(timedelta(days, seconds, microseconds), name)
     from zoneinfo import ZoneInfo  # only who stores zones pays for reading them
 
-    return ZoneInfo(name)
+    return ZoneInfo(told)

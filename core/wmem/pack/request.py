@@ -90,6 +90,11 @@ class PackRequest:
             if (value := getattr(self, name)) not in get_args(known):
                 msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
                 raise InvalidInputError(msg)
+        if isinstance(self.tools, str) or not (
+            isinstance(self.tools, Sequence) and all(isinstance(tool, Mapping) for tool in self.tools)
+        ):
+            msg = f"tools must be a list of JSON schemas, not {self.tools!r:.80}"
+            raise InvalidInputError(msg)
         if not isinstance(self.system, str):
             msg = f"system must be text, not {type(self.system).__name__!r}"
             raise InvalidInputError(msg)

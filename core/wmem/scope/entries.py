@@ -172,6 +172,7 @@ def _set(
 
 def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
     key = checked_key(key)
+    _checked_callable("function", function)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
     row = yield from handle.read(_get(key))
@@ -180,6 +181,8 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
     def decide(state: State) -> tuple[Sequence[Change], Any]:
         local = state.entry(key, now)
         before = local or inherited
+        if before is None:
+            _intact(handle, alone=False)
         if before is None and isinstance(default, _Missing):
             msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
             raise NotFoundError(msg)
@@ -200,9 +203,11 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
 
 def _get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: Any) -> Flow[Any]:
     key = checked_key(key)
+    _checked_callable("factory", factory)
     found = yield from handle.read(_get(key))
     if found is not None:
         return load_value(found.content, as_type, key=key)
+    _intact(handle, alone=False)
     value = yield from ask(Callback.call, factory)
     if handle.birth is None:
         yield from handle.replica()
@@ -241,6 +246,12 @@ def _clear(handle: Handle) -> Flow[int]:
         return ([Cleared("entries", count, now)], count) if state.entries else ([], 0)
 
     return (yield from handle.commit(decide, now))
+
+
+def _checked_callable(name: str, given: object) -> None:
+    if not callable(given):
+        msg = f"{name} must be callable, not {type(given).__name__!r}"
+        raise InvalidInputError(msg)
 
 
 def _intact(handle: Handle, *, alone: bool) -> None:

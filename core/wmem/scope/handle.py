@@ -104,6 +104,9 @@ class Handle:
     def child(self, name: str, policy: Policy | None = None) -> "Handle":
         """A handle on a scope below this one; nothing is stored before its first write."""
         self.check()
+        if policy is not None and not isinstance(policy, Policy):
+            msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
+            raise InvalidInputError(msg)
         return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
 
     def check(self) -> None:
@@ -126,23 +129,31 @@ class Handle:
             raise self._gone()
         return replica.state
 
-    def _meet_all(self, replicas: Sequence[Replica[Any]]) -> State:
-        """The same, after each parent among the replicas was met in its own life."""
-        handle = self.parent
-        for replica in replicas[1:]:
-            assert handle is not None  # the lineage has a handle for each path
-            handle._meet(replica)  # noqa: SLF001  # its own class
-            handle = handle.parent
-        return self._meet(replicas[0])
+    def met(self, replica: Replica[Any]) -> State:
+        """The state this handle may see, under the replica's lock."""
+        return self._meet(replica)
+
+    def _meet_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
+        """The states of the scope and its parents that this handle may see, parents met first."""
+        above = [] if self.parent is None or len(replicas) == 1 else self.parent._meet_each(replicas[1:])  # noqa: SLF001  # its own class
+        return [self._meet(replicas[0]), *above]
 
     def _bind(self, birth: Birth, policy: str | None) -> None:
         if policy is not None:
-            stored = Policy.model_validate_json(policy)
-            if self._asked is not None and self._asked != stored:
-                msg = f"scope {self.path!r} follows the policy {stored.name!r}, opened with {self._asked.name!r}"
-                raise InvalidInputError(msg)
-            self._policy = stored
+            self._policy = self._agreed(policy)
         self.birth = birth
+
+    def _agreed(self, policy: str) -> Policy:
+        """The policy a scope has stored, if it is the one this handle was asked to open it with."""
+        try:
+            stored = Policy.model_validate_json(policy)
+        except ValueError as exc:
+            msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
+            raise CorruptionError(msg) from exc
+        if self._asked is not None and self._asked != stored:
+            msg = f"scope {self.path!r} follows the policy {stored.name!r}, opened with {self._asked.name!r}"
+            raise InvalidInputError(msg)
+        return stored
 
     # -- reading
 
@@ -155,15 +166,12 @@ class Handle:
         self.check()
         now = self.settings.clock()
         replicas = yield from self.engine.caught_up(self.lineage[:1] if alone else self.lineage)
-        own = self._meet_all(replicas)
         locks = [replica.lock for replica in replicas]
         # Always from the scope up to its root, so that two readers never wait for each other.
         for lock in locks:
             lock.acquire()
         try:
-            if own is not _EMPTY:
-                own = replicas[0].state
-            return read([own, *(parent.state for parent in replicas[1:])], now)
+            return read(self._meet_each(replicas), now)
         finally:
             for lock in locks:
                 lock.release()
@@ -174,7 +182,7 @@ class Handle:
             return UNKNOWN
         replicas = self.engine.standing(self.lineage)
         # A parent's end is this one's end: its own life need not be looked at while this one lasts.
-        if replicas is None or replicas[0].birth != self.birth:
+        if replicas is None or replicas[0].birth != self.birth or any(each.state.disposed for each in replicas):
             return UNKNOWN
         now = self.settings.clock()
         for replica in replicas:
@@ -202,15 +210,17 @@ class Handle:
         self.check()
         # Before its first write nothing but its parents tells whether the scope may still begin.
         replicas = yield from self.engine.caught_up(self.lineage if self.birth is None else self.lineage[:1])
-        return replicas[0], self._meet_all(replicas)
+        return replicas[0], self._meet_each(replicas)[0]
 
     def replicas(self) -> Flow[list[Replica[Any]]]:
-        """The replicas of the scope and its parents, caught up; an unborn scope's is an empty one."""
+        """The replicas of the scope and its parents, caught up; that of a scope that is not there is an empty one."""
         self.check()
         replicas = yield from self.engine.caught_up(self.lineage)
-        if self._meet_all(replicas) is _EMPTY:
-            replicas[0] = Replica(self.path, self.engine.codec)
-        return replicas
+        met = self._meet_each(replicas)
+        return [
+            Replica(replica.path, self.engine.codec) if state is _EMPTY and replica.birth is not None else replica
+            for replica, state in zip(replicas, met, strict=True)
+        ]
 
     # -- writing
 
@@ -237,6 +247,9 @@ class Handle:
         def checked(state: State) -> tuple[Sequence[Change], R]:
             if state.disposed:
                 raise OtherLife(self.path)
+            if self.birth is None and state.policy is not None:
+                # Another writer was first, perhaps with other numbers: say so before anything is written.
+                self._agreed(state.policy)
             return decide(state)
 
         try:
@@ -252,16 +265,20 @@ class Handle:
 
     def _room(self, replica: Replica[Any]) -> Flow[None]:
         """Make sure that the scope may begin: no remains of an earlier life, not too many siblings."""
-        if replica.state.disposed:
-            # Whoever disposed it was stopped before the deletion: finish it.
-            yield from ask(Journal.delete, self.path)
+        yield from self._finish(replica)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
-            yield from self.parent.replica()
+            above, _ = yield from self.parent.replica()
+            yield from self.parent._finish(above)  # noqa: SLF001  # its own class
             limit = self.parent.policy.max_child_scopes
             names = yield from self.parent.children()
             if len(names) >= limit and self.path[-1] not in names:
                 msg = f"scope {self.parent.path!r} has {len(names)} of {limit} live child scopes; dispose some"
                 raise CapacityError(msg)
+
+    def _finish(self, replica: Replica[Any]) -> Flow[None]:
+        """Finish a disposal whose author was stopped between the mark and the deletion."""
+        if replica.state.disposed and replica.birth is not None:
+            yield from ask(Journal.delete, self.path, replica.birth)
 
     # -- the scope itself
 
@@ -270,7 +287,8 @@ class Handle:
         self.check()
         paths = yield from ask(Journal.paths, self.path)
         depth = len(self.path)
-        return sorted({path[depth] for path in paths if len(path) > depth and not path[depth].startswith("~")})
+        names = {path[depth] for path in paths if len(path) > depth and not path[depth].startswith("~")}
+        return sorted(name for name in names if not self.engine.ended((*self.path, name)))
 
     def dispose(self) -> Flow[int]:
         """End this life of the scope and delete it with all descendants.
@@ -295,7 +313,8 @@ class Handle:
         except DisposedError:
             return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
         # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
-        yield from ask(Journal.delete, self.path)
+        # Of the life that was marked alone: another may have begun by now.
+        yield from ask(Journal.delete, self.path, self.birth)
         self._disposed = True
         self.engine.forget(self.path)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.path, count)

@@ -260,14 +260,17 @@ def _clear(handle: Handle) -> Flow[int]:
 class ItemReads:
     """The reads of a facet of items, however a read is run; none of them counts as an access."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_absent", "_run")
 
-    def __init__(self, run: Callable[[Read[Any]], Any]) -> None:
+    def __init__(self, run: Callable[[Read[Any]], Any], absent: Callable[[], None]) -> None:
         self._run = run
+        self._absent = absent
 
     def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """The item, or None when it is not there, expired or softly deleted."""
         found: MemoryItem | None = self._run(_one(checked_id(id)))
+        if found is None:
+            self._absent()
         return found
 
     def exists(self, id: str) -> bool:  # see `get`
@@ -303,7 +306,7 @@ class Items(ItemReads):
     __slots__ = ("_drive", "_handle")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
-        super().__init__(lambda read: drive(handle.read(read, alone=True)))
+        super().__init__(lambda read: drive(handle.read(read, alone=True)), lambda: handle.check_intact(alone=True))
         self._handle = handle
         self._drive = drive
 
@@ -384,7 +387,10 @@ class AsyncItems:
 
     async def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """See `ItemReads.get`."""
-        return await self._read(_one(checked_id(id)))
+        found = await self._read(_one(checked_id(id)))
+        if found is None:
+            self._handle.check_intact(alone=True)
+        return found
 
     async def exists(self, id: str) -> bool:  # the field's own name
         """See `ItemReads.exists`."""

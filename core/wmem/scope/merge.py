@@ -38,7 +38,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         yield from handle.post((), now)
         replica, state = yield from handle.replica()
     with replica.lock:
-        source = replica.cursor
+        state, source = handle.met(replica), replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
     def decide(target: State) -> tuple[Sequence[Change], int]:

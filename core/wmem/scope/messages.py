@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar, overload
 
+from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import checked_id
@@ -100,6 +101,9 @@ def _changed(rows: Sequence[Row], state: State) -> list[Change]:
     changes: list[Change] = []
     for row in rows:
         there = state.rows.get(row.id)
+        if there is not None and there.role is None:
+            msg = f"{row.id!r} is the id of an item or entry of this scope; a message needs another"
+            raise InvalidInputError(msg)
         same = there is not None and (there.content, there.turn_id, there.pinned, there.role) == (
             row.content,
             row.turn_id,
@@ -130,6 +134,7 @@ def _replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
         if wanted[: len(before)] == before:
             # The new history continues the old one: only what is new or changed is written.
             return _changed(rows, state), None
+        _changed(rows, state)  # refuses ids that are taken
         return [Cleared("messages", len(before), now), *(ItemPut(row) for row in rows)], None
 
     yield from handle.commit(decide, now)
@@ -171,10 +176,11 @@ def _clear(handle: Handle) -> Flow[int]:
 class MessageReads:
     """The reads of a conversation, however a read is run."""
 
-    __slots__ = ("_run",)
+    __slots__ = ("_absent", "_run")
 
-    def __init__(self, run: Callable[[Read[Any]], Any]) -> None:
+    def __init__(self, run: Callable[[Read[Any]], Any], absent: Callable[[], None]) -> None:
         self._run = run
+        self._absent = absent
 
     def all(self, limit: int | None = None) -> list[Message]:
         """The messages, oldest first; with a limit the newest so many."""
@@ -184,6 +190,8 @@ class MessageReads:
     def get(self, id: str) -> Message | None:  # the field's own name
         """The message with an id, or None."""
         found: Message | None = self._run(_one(checked_id(id)))
+        if found is None:
+            self._absent()
         return found
 
     def turns(self) -> list[list[Message]]:
@@ -202,7 +210,7 @@ class Messages(MessageReads):
     __slots__ = ("_drive", "_handle")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
-        super().__init__(lambda read: drive(handle.read(read, alone=True)))
+        super().__init__(lambda read: drive(handle.read(read, alone=True)), lambda: handle.check_intact(alone=True))
         self._handle = handle
         self._drive = drive
 
@@ -263,7 +271,10 @@ class AsyncMessages:
 
     async def get(self, id: str) -> Message | None:  # the field's own name
         """See `MessageReads.get`."""
-        return await self._read(_one(checked_id(id)))
+        found = await self._read(_one(checked_id(id)))
+        if found is None:
+            self._handle.check_intact(alone=True)
+        return found
 
     async def turns(self) -> list[list[Message]]:
         """See `MessageReads.turns`."""

@@ -59,20 +59,17 @@ class ScopeView:
             return asked(states, now)
 
         self.entries = EntryReads(read, handle.check_intact)
-        self.items = ItemReads(read)
-        self.messages = MessageReads(read)
+        self.items = ItemReads(read, lambda: handle.check_intact(alone=True))
+        self.messages = MessageReads(read, lambda: handle.check_intact(alone=True))
 
 
 def _view(handle: Handle) -> Flow[ScopeView]:
-    replicas = yield from handle.replicas()
-    now = handle.settings.clock()
-    states: list[State] = []
-    for replica in replicas:
-        with replica.lock:
-            states.append(replica.state.copy())
-            if len(states) == 1:
-                cursor = replica.cursor
-    return ScopeView(handle.path, cursor, states, now, handle)
+    replica, _ = yield from handle.replica()
+
+    def seen(states: Sequence[State], now: float) -> ScopeView:
+        return ScopeView(handle.path, replica.cursor, [state.copy() for state in states], now, handle)
+
+    return (yield from handle.read(seen))
 
 
 class _Named:

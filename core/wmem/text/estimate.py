@@ -18,7 +18,7 @@ _SCRIPTS = (
     (r"\u0900-\u0dff", 0.45),  # the scripts of India
     (r"\u0e00-\u0eff\u10a0-\u10ff\u0530-\u058f", 0.55),  # Thai, Lao, Georgian, Armenian
     (r"\u1000-\u109f\u1780-\u17ff", 0.8),  # Myanmar, Khmer
-    (r"\u3040-\u30ff\uac00-\ud7a3", 0.85),  # kana, hangul
+    (r"\u3040-\u30ff\uac00-\ud7a3", 0.95),  # kana, hangul
     (r"\u3000-\u303f\u3400-\u9fff\uf900-\ufaff\uff00-\uffef", 1.05),  # Han, wide signs
     (r"\u2010-\u203a\u2500-\u25ff", 1.1),  # typography, boxes
     (r"\U0001f300-\U0001f4ff\U0001f600-\U0001f64f\u2600-\u27bf\u200d\ufe0f", 1.65),  # the emoji of every day
