@@ -4,6 +4,7 @@ Each flow catches up, decides, appends and applies; nothing waits between append
 and apply. A refused or lost append is repeated under the same record id.
 """
 
+import inspect
 import logging
 import random
 import threading
@@ -335,6 +336,9 @@ class Engine(Generic[P]):
         """Hand every change below `root` to a listener from now on; returns how to stop."""
         if not callable(listener):
             msg = f"a listener must be callable, not {type(listener).__name__!r}"
+            raise InvalidInputError(msg)
+        if inspect.iscoroutinefunction(listener):
+            msg = "a listener must be a plain function: it runs in whichever thread brings the news"
             raise InvalidInputError(msg)
         entry = (root, listener)
         self._listeners.append(entry)

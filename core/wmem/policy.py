@@ -26,7 +26,7 @@ class Policy(BaseModel):
         max_entry_bytes: Of one entry's JSON, in UTF-8.
         max_entries: Entries of a scope; a full one raises `CapacityError`.
         max_child_scopes: Live scopes directly below a session.
-        max_items: Items of a scope, None for no limit; a full one evicts.
+        max_items: Items of a scope, None for no limit; a full one raises `CapacityError`.
         max_tokens: Their tokens together, None for no limit.
     """
 
@@ -90,7 +90,7 @@ class Policy(BaseModel):
 
     @classmethod
     def buffer(cls, **numbers: object) -> Self:
-        """Hot buffer: 1,000 items for 3,600 s, the oldest evicted."""
+        """Hot buffer: 1,000 items for 3,600 s."""
         return cls(**{"name": "buffer", "ttl_s": dict.fromkeys(PRIORITIES, 3_600.0), "max_items": 1_000, **numbers})
 
     @classmethod

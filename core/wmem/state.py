@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
     policy: str | None
     disposed: bool
     applied: tuple[int, ...]
-    merged: tuple[tuple[Path, Cursor], ...]
+    merged: tuple[tuple[Path, tuple[Cursor, bool, bool]], ...]
     decisions: tuple[Decision, ...]
     erased: tuple[str, ...]
 
@@ -91,7 +91,8 @@ class State:
         self.applied: set[int] = set()
         self.recent: deque[int] = deque()
         """The ids in `applied`, oldest first."""
-        self.merged: dict[Path, Cursor] = {}
+        self.merged: dict[Path, tuple[Cursor, bool, bool]] = {}
+        """By source the point merged last, and whether overwriting and with items."""
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
         self.bytes = 0
@@ -272,7 +273,7 @@ class State:
         return False
 
     def _merge(self, change: ScopeMerged) -> bool:
-        self.merged[change.source] = change.cursor
+        self.merged[change.source] = (change.cursor, change.overwrite, change.with_items)
         return False
 
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], bool]]] = {

@@ -5,7 +5,7 @@ import threading
 import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from wmem.engine import Engine
 from wmem.errors import InvalidInputError, MissingExtraError
@@ -85,7 +85,7 @@ class _DiskBackend:
         except ImportError as exc:
             msg = "disk:// needs the extra 'disk': pip install 'wmem[disk]'"
             raise MissingExtraError(msg) from exc
-        self.journal = DiskJournal(name.removeprefix("disk://"))
+        self.journal = DiskJournal(unquote(name.removeprefix("disk://")))
         self._pool = Pool(_THREADS)
 
     def async_journal(self) -> Any:
@@ -153,16 +153,24 @@ def waits(url: object) -> bool:
 
 
 def _memory_name(url: str) -> str:
-    return url if url == _PRIVATE else url.rstrip("/")
+    name = url.removeprefix(_PRIVATE)
+    if name and not name.strip("/ "):
+        msg = f"{url!r} names no store; write 'memory://name', or 'memory://' for a private one"
+        raise InvalidInputError(msg)
+    return _PRIVATE + name.rstrip("/")
 
 
 def _disk_name(url: str) -> str:
-    parts = urlsplit(url)
-    directory = unquote(parts.netloc + parts.path)
-    if not directory or "\0" in directory:
+    told = url.removeprefix("disk://")
+    directory = unquote(told)
+    if "?" in told or "#" in told:
+        msg = f"{url!r} holds '?' or '#'; in the name of a directory write them as %3F and %23"
+        raise InvalidInputError(msg)
+    if not directory.strip("/ ") or "\0" in directory:
         msg = f"{url!r} names no directory; write 'disk:///path/to/dir'"
         raise InvalidInputError(msg)
-    return f"disk://{os.path.realpath(directory)}"
+    # Quoted again, so that the name opens the same directory.
+    return f"disk://{quote(os.path.realpath(directory))}"
 
 
 _BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[], Any], Callable[[str], _Backend]]] = {

@@ -87,7 +87,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ScopeDisposed: st.builds(ScopeDisposed, WHOLE, INSTANT),
     Cleared: st.builds(Cleared, TEXT, WHOLE, INSTANT),
     PolicyChanged: st.builds(PolicyChanged, TEXT, INSTANT),
-    ScopeMerged: st.builds(ScopeMerged, PATHS, CURSORS, WHOLE, INSTANT),
+    ScopeMerged: st.builds(ScopeMerged, PATHS, CURSORS, WHOLE, INSTANT, st.booleans(), st.booleans()),
 }
 CHECKPOINTS = st.builds(
     Checkpoint,
@@ -95,7 +95,7 @@ CHECKPOINTS = st.builds(
     policy=optional(TEXT),
     disposed=st.booleans(),
     applied=st.lists(st.integers(0, 2**63 - 1), max_size=4).map(tuple),
-    merged=st.lists(st.tuples(PATHS, CURSORS), max_size=2).map(tuple),
+    merged=st.lists(st.tuples(PATHS, st.tuples(CURSORS, st.booleans(), st.booleans())), max_size=2).map(tuple),
     decisions=st.lists(st.builds(Decision, TEXT, TEXT, WHOLE, INSTANT, PARTS), max_size=2).map(tuple),
     erased=st.lists(TEXT, max_size=3).map(tuple),
 )
@@ -109,7 +109,7 @@ SAMPLE: tuple[Change, ...] = (
     ScopeOpened("{}", NOON),
     ItemPut(Row("message", b'{"role":"user"}', NOON, NOON, role="user", tags=("a", "b"), rest=b"{}")),
     ItemTouched("item", 3, NOON),
-    ScopeMerged((*PATH, "child"), Cursor(3, 4), 5, NOON),
+    ScopeMerged((*PATH, "child"), Cursor(3, 4), 5, NOON, overwrite=True, with_items=False),
 )
 RECORD = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
 REST = CODEC.write_checkpoint(
@@ -118,7 +118,7 @@ REST = CODEC.write_checkpoint(
         policy="{}",
         disposed=False,
         applied=(1, 2),
-        merged=(((*PATH, "child"), Cursor(3, 4)),),
+        merged=(((*PATH, "child"), (Cursor(3, 4), True, False)),),
         decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
         erased=("gone",),
     ),

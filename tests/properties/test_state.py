@@ -93,7 +93,7 @@ class Plain:
         self.rows: list[Row] = []
         self.policy: str | None = None
         self.disposed = False
-        self.merged: dict[Path, Cursor] = {}
+        self.merged: dict[Path, tuple[Cursor, bool, bool]] = {}
         self.decisions: list[Decision] = []
         self.erased: list[str] = []
         self.applied: list[int] = []
@@ -135,8 +135,8 @@ class Plain:
                 self.policy = policy
             case ScopeDisposed():
                 self.disposed = True
-            case ScopeMerged(source, cursor, _, _):
-                self.merged[source] = cursor
+            case ScopeMerged(source, cursor, _, _, overwrite, with_items):
+                self.merged[source] = (cursor, overwrite, with_items)
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):

@@ -66,6 +66,9 @@ class _Opened:
 
     def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
         self.settings.hold.check()
+        if after is not None and not isinstance(after, Mapping):
+            msg = f"after must be the cursors of an earlier call, not {type(after).__name__!r}"
+            raise InvalidInputError(msg)
         paths = yield from ask(Journal.paths, (self.agent_id,))
         asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
         asked |= {path: cursor for path, cursor in (after or {}).items() if path not in asked}
@@ -192,8 +195,14 @@ class AgentMemory(_Face):
         """The same memory for coroutines; closing either closes both."""
         return AsyncAgentMemory(self._opened)
 
-    def close(self) -> None:
-        """Give the store back; what is stored stays. A second call does nothing."""
+    def close(self, *, dispose: bool = False) -> None:
+        """Give the store back; what is stored stays unless asked otherwise. A second call does nothing.
+
+        Args:
+            dispose: Delete everything this agent has stored first.
+        """
+        if dispose and not self._opened.settings.hold.closed:
+            self.working.dispose()
         if run(self._opened.closing(), self._opened.colours.sync):
             self._opened.store.close()
 
@@ -226,10 +235,12 @@ class AsyncAgentMemory(_Face):
         """The same memory for threads; closing either closes both."""
         return AgentMemory(self._opened)
 
-    async def close(self) -> None:
+    async def close(self, *, dispose: bool = False) -> None:
         """See `AgentMemory.close`."""
         if self._opened.settings.hold.closed:
             return
+        if dispose:
+            await self.working.dispose()
         store = self._opened.store
         try:
             await arun(self._opened.closing(), self._opened.colours.aio)

@@ -160,7 +160,10 @@ class JsonCodec:
                 policy=told["policy"],
                 disposed=told["disposed"],
                 applied=tuple(told["applied"]),
-                merged=tuple((tuple(source), Cursor(*cursor)) for source, cursor in told["merged"]),
+                merged=tuple(
+                    (_texts(source), (_cursor(cursor), bool(overwrite), bool(items)))
+                    for source, (cursor, overwrite, items) in told["merged"]
+                ),
                 decisions=tuple(Decision(*each) for each in told["decisions"]),
                 erased=tuple(told["erased"]),
             )

@@ -12,13 +12,27 @@ if TYPE_CHECKING:
 
 _OWN = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
 _KNOWN = frozenset(
-    (*_OWN, "role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "created_at")
+    (
+        *_OWN,
+        "role",
+        "content",
+        "name",
+        "tool_calls",
+        "tool_call_id",
+        "function_call",
+        "refusal",
+        "created_at",
+        "annotations",
+        "audio",
+        "reasoning_content",
+    )
 )
 
 
 def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a `Message` from a dictionary in OpenAI's chat form."""
-    if unknown := sorted(str(key) for key in given.keys() - _KNOWN):
+    # What is empty says nothing: SDKs dump all the fields they know.
+    if unknown := sorted(str(key) for key in given.keys() - _KNOWN if given[key] not in (None, "", [], {})):
         msg = f"unknown key {unknown[0]!r} in a message; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     role = roles.get(str(given.get("role")))
@@ -27,11 +41,17 @@ def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
         raise InvalidInputError(msg)
     fields: dict[str, Any] = {key: given[key] for key in _OWN if given.get(key) is not None}
     parts = [_read_part(part) for part in _blocks(given.get("content"))]
+    if given.get("reasoning_content"):
+        parts.insert(0, {"kind": "reasoning", "text": given["reasoning_content"]})
+    if isinstance(sound := given.get("audio"), Mapping):
+        parts.append({"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _rest(sound)})
+    if given.get("annotations"):
+        fields["metadata"] = {**fields.get("metadata", {}), "annotations": given["annotations"]}
     if given.get("refusal"):
         parts.append({"kind": "refusal", "text": given["refusal"]})
     calls = list(given.get("tool_calls") or ())
     if legacy := given.get("function_call"):
-        calls.append({"id": f"call_{legacy.get('name')}", "function": legacy})
+        calls.append({"function": legacy})
     fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=given.get("name"))
     if role == "tool":
         fields["tool_call_id"] = given.get("tool_call_id") or (
@@ -78,7 +98,14 @@ def _read_part(block: object) -> dict[str, Any]:
     return {"kind": "other", "data": dict(block)}
 
 
-def _located(url: str) -> dict[str, Any]:
+def _rest(sound: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {key: value for key, value in sound.items() if key not in ("id", "data") and value is not None} or None
+
+
+def _located(url: object) -> dict[str, Any]:
+    if not isinstance(url, str):
+        msg = f"the place of a medium is text, not {type(url).__name__!r}"
+        raise InvalidInputError(msg)
     head, comma, body = url.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
         return {"base64": body, "mime_type": head[len("data:") : -len(";base64")] or None}
@@ -86,6 +113,8 @@ def _located(url: str) -> dict[str, Any]:
 
 
 def _read_call(call: object) -> dict[str, Any]:
+    if isinstance(call, Mapping) and isinstance(custom := call.get("custom"), Mapping):
+        return {"id": call.get("id"), "name": custom.get("name"), "arguments": custom.get("input"), "type": "custom"}
     if not isinstance(call, Mapping) or not isinstance(function := call.get("function"), Mapping):
         msg = f"a tool call must be a dictionary with a 'function', not {call!r:.80}"
         raise InvalidInputError(msg)
@@ -115,7 +144,9 @@ def write_message(message: "Message") -> dict[str, Any]:
         written["name"] = message.name
     if message.tool_calls:
         written["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+            if call.type == "custom"
+            else {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.tool_calls
         ]
     if message.role == "tool":

@@ -111,12 +111,18 @@ class PolicyChanged(NamedTuple):
 
 
 class ScopeMerged(NamedTuple):
-    """What `source` held at `cursor` has been merged into this scope."""
+    """What `source` held at `cursor` has been merged into this scope: so many entries and items.
+
+    With `overwrite` in place of what was there, without it only what was not; with
+    `with_items` the plain items too.
+    """
 
     source: Path
     cursor: Cursor
     items: int
     at: float
+    overwrite: bool
+    with_items: bool
 
 
 Change: TypeAlias = (

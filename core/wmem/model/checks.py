@@ -7,7 +7,7 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
-__all__ = ["as_tags", "checked_id", "checked_key", "checked_path"]
+__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_path"]
 
 RESERVED = "~"
 
@@ -51,3 +51,11 @@ def as_tags(given: Any) -> tuple[str, ...]:
         msg = f"tags must be a list of texts that are not blank, got {given!r:.80}"
         raise InvalidInputError(msg)
     return tuple(dict.fromkeys(tags))
+
+
+def checked_limit(limit: object) -> int:
+    """How many at most."""
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        msg = f"limit must be a whole number from 0, got {limit!r:.80}"
+        raise InvalidInputError(msg)
+    return limit

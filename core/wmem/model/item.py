@@ -115,6 +115,10 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
         msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     given = {name: value for name, value in fields.items() if value is not None}
+    for name in ("importance", "confidence", "novelty"):
+        if isinstance(given.get(name), bool):
+            msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
+            raise InvalidInputError(msg)
     if isinstance(confidence := given.get("confidence"), str):
         given["confidence"] = _confidence(confidence)
     try:
@@ -123,7 +127,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
     except (ValidationError, ValueError, TypeError) as exc:
         first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
         where = ".".join(str(each) for each in first["loc"]) if first else "a field"
-        what = first["msg"] if first else str(exc)
+        what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
         msg = f"{where}: {what[:1].lower()}{what[1:]}"
         raise InvalidInputError(msg) from exc
     columns: dict[str, Any] = {

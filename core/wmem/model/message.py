@@ -64,6 +64,8 @@ class ToolCall(BaseModel):
     id: str
     name: str
     arguments: str = "{}"
+    type: Literal["function", "custom"] = "function"
+    """A custom tool takes free text: its `arguments` are no JSON."""
 
     @property
     def args(self) -> dict[str, Any] | None:
@@ -118,8 +120,15 @@ class Message(BaseModel):
 
     @classmethod
     def of(cls, role: Role, text: str, **fields: Any) -> Self:
-        """A message of one text block; an empty text makes no block."""
-        return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
+        """A message of one text block; an empty text makes no block.
+
+        Raises:
+            InvalidInputError: An unknown role or field, or a value of the wrong shape.
+        """
+        try:
+            return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
+        except ValidationError as exc:
+            raise _unfit(exc) from exc
 
     @property
     def text(self) -> str:
@@ -153,15 +162,19 @@ class Message(BaseModel):
         try:
             return cls.model_validate(read_message(given, _ROLES))
         except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            msg = f"message: {'.'.join(map(str, first['loc']))}: {first['msg']}, got {first['input']!r:.80}"
-            raise InvalidInputError(msg) from exc
+            raise _unfit(exc) from exc
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
         from wmem.model._openai import write_message
 
         return write_message(self)
+
+
+def _unfit(exc: ValidationError) -> InvalidInputError:
+    first = exc.errors(include_url=False)[0]
+    where = ".".join(map(str, first["loc"]))
+    return InvalidInputError(f"message: {where}: {first['msg']}, got {first['input']!r:.80}")
 
 
 def as_messages(given: "Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]]") -> list[Message]:

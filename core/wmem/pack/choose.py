@@ -84,7 +84,7 @@ class Choice:
             if noted is not None and noted.text:
                 self.left -= self.note.price(noted, list(self.noted.values()))
                 self.noted[candidate.id] = noted
-        if self.left < 0:
+        if self.left < 0 and self.noted:
             msg = (
                 f"pinned items take {self.note.total(list(self.noted.values()))} tokens, {-self.left} more than the "
                 f"budget of {self.request.budget} leaves for them: raise the budget, or unpin some"

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from wmem.errors import BudgetError
+from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.account import account
@@ -89,7 +89,13 @@ class _Packer:
     def _asked(self, context: Context) -> int:
         """What the provider says the prompt costs, or what we say where nobody is asked."""
         ask, prompt = self.request.prompt_counter, list(context.prompt())
-        return context.tokens if ask is None or not prompt else ask(prompt, self.request.tools) + self.request.reserve
+        if ask is None or not prompt:
+            return context.tokens
+        counted = ask(prompt, self.request.tools)
+        if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
+            msg = f"prompt_counter must return a whole number of tokens, not {counted!r:.40}"
+            raise InvalidInputError(msg)
+        return counted + self.request.reserve
 
     def _pinned(self, unit: Unit) -> Kept | None:
         """A pinned unit as it is sent; an exchange without its other half keeps what was said."""

@@ -1,5 +1,6 @@
 """What a pack is asked to do: everything it may use, as values."""
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
@@ -90,10 +91,16 @@ class PackRequest:
             if (value := getattr(self, name)) not in get_args(known):
                 msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
                 raise InvalidInputError(msg)
-        if isinstance(self.tools, str) or not (
-            isinstance(self.tools, Sequence) and all(isinstance(tool, Mapping) for tool in self.tools)
-        ):
+        if not isinstance(self.tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in self.tools):
             msg = f"tools must be a list of JSON schemas, not {self.tools!r:.80}"
+            raise InvalidInputError(msg)
+        try:
+            json.dumps(self.tools)
+        except (TypeError, ValueError, RecursionError) as exc:
+            msg = f"tools must be JSON schemas: {exc}"
+            raise InvalidInputError(msg) from exc
+        if self.prompt_counter is not None and not callable(self.prompt_counter):
+            msg = f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}"
             raise InvalidInputError(msg)
         if not isinstance(self.system, str):
             msg = f"system must be text, not {type(self.system).__name__!r}"

@@ -4,11 +4,13 @@ Reads are pure functions over the states of a scope and its parents; the faces r
 them sync, async or on a frozen view.
 """
 
+import inspect
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar, cast, overload
 
-from wmem.engine import Callback
-from wmem.errors import CapacityError, InvalidInputError, NotFoundError
+from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
+from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_key
@@ -21,7 +23,7 @@ from wmem.rules.ttl import expiry
 from wmem.scope.handle import Handle, Read, Unknown, nearest
 from wmem.state import State
 
-__all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries"]
+__all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,6 +46,10 @@ def _get(key: str) -> Read[Row | None]:
     return lambda states, now: nearest(key, states, now)
 
 
+def _local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
+    return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
+
+
 def _merged(states: Sequence[State], now: float) -> dict[str, Row]:
     """The visible entries by key, nearest scope first; what is shadowed is left out."""
     found: dict[str, Row] = {}
@@ -63,6 +69,13 @@ def _rows(keys: Sequence[str]) -> Read[dict[str, Row]]:
         return {key: row for key, row in found.items() if row is not None}
 
     return read
+
+
+def _checked_keys(keys: Iterable[str]) -> list[str]:
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        msg = f"keys must be a list of keys, got {keys!r:.80}"
+        raise InvalidInputError(msg)
+    return [checked_key(key) for key in keys]
 
 
 def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
@@ -175,19 +188,36 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
     _checked_callable("function", function)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
-    row = yield from handle.read(_get(key))
-    inherited = row
-
-    def decide(state: State) -> tuple[Sequence[Change], Any]:
-        local = state.entry(key, now)
-        before = local or inherited
+    deadline = time.monotonic() + RETRY_S
+    tries = 0
+    while True:
+        local, before = yield from handle.read(_local_and_nearest(key))
         if before is None:
             _intact(handle, alone=False)
-        if before is None and isinstance(default, _Missing):
-            msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
-            raise NotFoundError(msg)
-        value = function(_revived(before, default, as_type, key))
+            if isinstance(default, _Missing):
+                msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
+                raise NotFoundError(msg)
+        # Outside every lock: the function may take its time, and read and write this very scope.
+        value = _applied(function, _revived(before, default, as_type, key))
         draft = _draft(handle, key, value)
+        decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
+        if (yield from handle.commit(decide, now)):
+            return value
+        tries += 1
+        if time.monotonic() > deadline:
+            msg = f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
+            raise ConflictError(msg)
+        yield from ask(Pause.sleep, backoff(tries))
+
+
+def _put_unless_changed(
+    handle: Handle, draft: _Draft, *, local: Row | None, before: Row | None, fresh_id: str, now: float
+) -> Decide[bool]:
+    """Put a draft in the place of the row it was made from; False when another is there by now."""
+
+    def decide(state: State) -> tuple[Sequence[Change], bool]:
+        if state.entry(draft.key, now) != local:
+            return [], False
         row = _row(handle, state, draft, now, fresh_id)
         if before is not None:
             row = row._replace(
@@ -196,9 +226,18 @@ def _update(handle: Handle, key: str, function: Callable[[Any], Any], default: A
                 expires_at=before.expires_at,
                 rest=draft.rest or before.rest,
             )
-        return [ItemPut(row)], value
+        return [ItemPut(row)], True
 
-    return (yield from handle.commit(decide, now))
+    return decide
+
+
+def _applied(function: Callable[[Any], Any], value: Any) -> Any:
+    made = function(value)
+    if inspect.iscoroutine(made):
+        made.close()
+        msg = "an update's function must be a plain function: it may run again"
+        raise InvalidInputError(msg)
+    return made
 
 
 def _get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: Any) -> Flow[Any]:
@@ -302,7 +341,7 @@ class EntryReads:
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that are there."""
-        rows = self._run(_rows([checked_key(key) for key in keys]))
+        rows = self._run(_rows(_checked_keys(keys)))
         return {key: load_value(row.content, key=key) for key, row in rows.items()}
 
     def entry(self, key: str) -> MemoryItem | None:
@@ -333,11 +372,38 @@ class EntryReads:
         """How many keys there are."""
         return len(self._run(_merged))
 
+    def __getitem__(self, key: str) -> Any:
+        row = self._row(key)
+        if row is None:
+            self._absent()
+            msg = f"no entry {key!r}"
+            raise NotFoundError(msg)
+        return load_value(row.content, key=key)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.contains(key)
+
 
 class LocalEntries(EntryReads):
     """The reads of one scope alone, without its parents."""
 
     __slots__ = ()
+
+
+class ViewedEntries(EntryReads):
+    """The reads of a frozen view.
+
+    Attributes:
+        local: The same without the parents.
+    """
+
+    __slots__ = ("local",)
+
+    def __init__(
+        self, run: Callable[[Read[Any]], Any], alone: Callable[[Read[Any]], Any], absent: Callable[[], None]
+    ) -> None:
+        super().__init__(run, absent)
+        self.local = LocalEntries(alone, absent)
 
 
 class Entries(EntryReads):
@@ -419,14 +485,6 @@ class Entries(EntryReads):
         count: int = self._drive(_clear(self._handle))
         return count
 
-    def __getitem__(self, key: str) -> Any:
-        row = self._row(key)
-        if row is None:
-            self._absent()
-            msg = f"no entry {key!r} in scope {self._handle.path!r} or its parents"
-            raise NotFoundError(msg)
-        return load_value(row.content, key=key)
-
     def __setitem__(self, key: str, value: object) -> None:
         self.set(key, value)
 
@@ -434,9 +492,6 @@ class Entries(EntryReads):
         if not self.remove(key):
             msg = f"no entry {key!r} in scope {self._handle.path!r}"
             raise NotFoundError(msg)
-
-    def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and self.contains(key)
 
 
 class AsyncLocalEntries:
@@ -463,7 +518,7 @@ class AsyncLocalEntries:
 
     async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """See `EntryReads.get_many`."""
-        asked = [checked_key(key) for key in keys]
+        asked = _checked_keys(keys)
         return (await self._reads(_rows(asked))).get_many(asked)
 
     async def entry(self, key: str) -> MemoryItem | None:

@@ -151,7 +151,11 @@ class Handle:
             msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
             raise CorruptionError(msg) from exc
         if self._asked is not None and self._asked != stored:
-            msg = f"scope {self.path!r} follows the policy {stored.name!r}, opened with {self._asked.name!r}"
+            differ = [name for name in type(stored).model_fields if getattr(stored, name) != getattr(self._asked, name)]
+            told = ", ".join(
+                f"{name} {getattr(stored, name)!r} not {getattr(self._asked, name)!r}" for name in differ[:3]
+            )
+            msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
             raise InvalidInputError(msg)
         return stored
 

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypedDict, TypeVar, Unpack, cast
 
-from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
+from wmem.errors import CapacityError, ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
-from wmem.model.checks import as_tags, checked_id
+from wmem.model.checks import as_tags, checked_id, checked_limit
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, MemoryItem, Priority, Relation, Source, item_of, rest_of
 from wmem.model.row import Row
@@ -162,8 +162,25 @@ def _add(
         yield from handle.replica()
     now = handle.settings.clock()
     row = _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
-    yield from handle.post([ItemPut(row)], now)
-    return item_of(row, importance_of(row, now))
+    if handle.policy.max_items is None and handle.policy.max_tokens is None:
+        yield from handle.post([ItemPut(row)], now)
+        return item_of(row, importance_of(row, now))
+
+    def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
+        _check_room(handle, state, row, now)
+        return [ItemPut(row)], item_of(row, importance_of(row, now))
+
+    return (yield from handle.commit(decide, now))
+
+
+def _check_room(handle: Handle, state: State, row: Row, now: float) -> None:
+    """Raise `CapacityError` when a capped scope cannot hold one item more."""
+    live = state.visible(state.items, now)
+    policy, tokens = handle.policy, sum(each.tokens or 0 for each in live) + (row.tokens or 0)
+    for name, size, limit in (("items", len(live) + 1, policy.max_items), ("tokens", tokens, policy.max_tokens)):
+        if limit is not None and size > limit:
+            msg = f"scope {handle.path!r} is full: it would hold {size} of {limit} {name}; remove some"
+            raise CapacityError(msg)
 
 
 def _found(handle: Handle, state: State, wanted: str, now: float) -> Row:
@@ -173,7 +190,7 @@ def _found(handle: Handle, state: State, wanted: str, now: float) -> Row:
         msg = f"no item {wanted!r} in scope {handle.path!r}"
         raise NotFoundError(msg)
     if row.expired(now):
-        msg = f"item {wanted!r} in scope {handle.path!r} has expired; extend_ttl revives it until cleanup"
+        msg = f"item {wanted!r} in scope {handle.path!r} has expired"
         raise ExpiredError(msg)
     return row
 
@@ -284,20 +301,13 @@ class ItemReads:
 
     def recent(self, limit: int = 10) -> list[MemoryItem]:
         """The newest items, newest first."""
-        found: list[MemoryItem] = self._run(_listed(newest=_checked_limit(limit)))
+        found: list[MemoryItem] = self._run(_listed(newest=checked_limit(limit)))
         return found
 
     def count(self) -> int:
         """How many items `all` would list."""
         count: int = self._run(_counted)
         return count
-
-
-def _checked_limit(limit: object) -> int:
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        msg = f"limit must be a whole number from 0, got {limit!r:.80}"
-        raise InvalidInputError(msg)
-    return limit
 
 
 class Items(ItemReads):
@@ -402,7 +412,7 @@ class AsyncItems:
 
     async def recent(self, limit: int = 10) -> list[MemoryItem]:
         """See `ItemReads.recent`."""
-        return await self._read(_listed(newest=_checked_limit(limit)))
+        return await self._read(_listed(newest=checked_limit(limit)))
 
     async def count(self) -> int:
         """See `ItemReads.count`."""

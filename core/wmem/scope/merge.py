@@ -17,8 +17,8 @@ __all__ = ["merged_to_parent"]
 def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
     """Copy the local entries, and the plain items if asked for, into the parent.
 
-    The parent remembers the point of the source's history it has merged: asking
-    again for the same point adds nothing.
+    The parent remembers the point of the source's history it has merged, and how:
+    asking again for the same adds nothing.
 
     Returns:
         How many entries and items were merged.
@@ -42,11 +42,11 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
     def decide(target: State) -> tuple[Sequence[Change], int]:
-        if not rows or target.merged.get(handle.path) == source:
+        if not rows or target.merged.get(handle.path) == (source, overwrite, items):
             return [], 0
         puts: list[ItemPut] = []
         for row in rows:
-            held = target.entries.get(row.key) if row.key is not None else None
+            held = target.entries.get(row.key) if row.key is not None else row.id if row.id in target.rows else None
             if held is not None and not overwrite and target.rows[held].visible(now):
                 continue
             puts.append(ItemPut(_moved(row, held, handle.path, source)))
@@ -55,7 +55,8 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         if fresh > room:
             msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
             raise CapacityError(msg)
-        return [*puts, ScopeMerged(handle.path, source, len(puts), now)], len(puts)
+        merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
+        return [*puts, merged], len(puts)
 
     return (yield from parent.commit(decide, now))
 

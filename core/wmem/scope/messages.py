@@ -7,14 +7,14 @@ from typing import Any, TypeAlias, TypeVar, overload
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
-from wmem.model.checks import checked_id
+from wmem.model.checks import checked_id, checked_limit
 from wmem.model.ids import new_ulid
 from wmem.model.item import message_of
 from wmem.model.message import Message, as_messages
 from wmem.model.row import Row
 from wmem.model.values import dump_model
+from wmem.pack import is_note
 from wmem.scope.handle import Handle, Read
-from wmem.scope.items import _checked_limit
 from wmem.state import State
 from wmem.text.tokens import message_tokens
 
@@ -115,16 +115,20 @@ def _changed(rows: Sequence[Row], state: State) -> list[Change]:
     return changes
 
 
-def _append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
+def _append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
+    """Store the rows that change something; returns them with the instants they are stored under."""
+    handle.check()
     if handle.birth is None:
         yield from handle.replica()
-    changes = _changed(rows, handle.engine.replica(handle.path).state)
+    replica = handle.engine.replica(handle.path)
+    changes = _changed(rows, replica.state)
     if len(changes) < len(rows):
         # What seems to be there as it is may have been changed or taken out by others: look first.
         _, state = yield from handle.replica()
         changes = _changed(rows, state)
     if changes:
         yield from handle.post(changes, now)
+    return [replica.state.rows.get(row.id, row) for row in rows]
 
 
 def _replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
@@ -184,7 +188,7 @@ class MessageReads:
 
     def all(self, limit: int | None = None) -> list[Message]:
         """The messages, oldest first; with a limit the newest so many."""
-        found: list[Message] = self._run(_all(None if limit is None else _checked_limit(limit)))
+        found: list[Message] = self._run(_all(None if limit is None else checked_limit(limit)))
         return found
 
     def get(self, id: str) -> Message | None:  # the field's own name
@@ -221,15 +225,16 @@ class Messages(MessageReads):
     def append(self, messages: Sayable | Sequence[Sayable]) -> Message | list[Message]:
         """Store one message or several, all or none; an id that is there is updated in place.
 
+        Recalled text that a pack made is not stored again: it is in the store already.
+
         Returns:
-            What is stored: the same messages, each with its id and instant.
+            What is stored: the same messages, each with its id and instant; a note as it was given.
 
         Raises:
             InvalidInputError: Something is no message; nothing was stored.
         """
         said, rows, now = _rows(self._handle, messages)
-        self._drive(_append(self._handle, rows, now))
-        return _stored(said, rows, messages)
+        return _stored(said, self._drive(_append(self._handle, rows, now)), messages)
 
     def replace(self, messages: Sequence[Sayable]) -> None:
         """Put another conversation in place of this one, in one step."""
@@ -267,7 +272,7 @@ class AsyncMessages:
 
     async def all(self, limit: int | None = None) -> list[Message]:
         """See `MessageReads.all`."""
-        return await self._read(_all(None if limit is None else _checked_limit(limit)))
+        return await self._read(_all(None if limit is None else checked_limit(limit)))
 
     async def get(self, id: str) -> Message | None:  # the field's own name
         """See `MessageReads.get`."""
@@ -291,8 +296,7 @@ class AsyncMessages:
     async def append(self, messages: Sayable | Sequence[Sayable]) -> Message | list[Message]:
         """See `Messages.append`."""
         said, rows, now = _rows(self._handle, messages)
-        await self._drive(_append(self._handle, rows, now))
-        return _stored(said, rows, messages)
+        return _stored(said, await self._drive(_append(self._handle, rows, now)), messages)
 
     async def replace(self, messages: Sequence[Sayable]) -> None:
         """See `Messages.replace`."""
@@ -318,15 +322,24 @@ class AsyncMessages:
 def _rows(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Message], list[Row], float]:
     now = handle.settings.clock()
     said = as_messages(given)
-    return said, [row_of(message, handle, now) for message in said], now
+    return said, [row_of(message, handle, now) for message in said if not _is_recalled(message)], now
 
 
-def _stored(said: Sequence[Message], rows: Sequence[Row], given: object) -> Message | list[Message]:
+def _is_recalled(message: Message) -> bool:
+    """Whether a pack made this text from what is stored, marked or known by its form alone."""
+    return message.metadata.get("wmem") == "note" or (len(message.parts) == 1 and is_note(message.text))
+
+
+def _stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) -> Message | list[Message]:
     """The messages as a read gives them back: with the ids and instants they were stored under."""
-    stored = [
-        message
-        if message.id == row.id and message.created_at == row.created_at
-        else message.model_copy(update={"id": row.id, "created_at": row.created_at})
-        for message, row in zip(said, rows, strict=True)
-    ]
+    rows = iter(stored_as)
+    stored = []
+    for message in said:
+        if _is_recalled(message):
+            stored.append(message)
+            continue
+        row = next(rows)
+        same = message.id == row.id and message.created_at == row.created_at
+        told = {"id": row.id, "created_at": row.created_at}
+        stored.append(message if same else message.model_copy(update=told))
     return stored[0] if isinstance(given, Message | Mapping) else stored

@@ -54,7 +54,7 @@ def packed(
     with own.lock:
         standing = [own.state.rows[each] for each in own.state.standing]
         total = len(own.state.messages)
-    live = _Live(handle, messages or (), own, now)
+    live = _Live(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.decoded)
     pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
     pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
@@ -188,7 +188,7 @@ class _Live:
         """The turn that is under way, oldest first."""
         self.count = 0
         counter = handle.settings.counter()
-        live = as_messages(list(given))
+        live = as_messages(given)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         behind: str | None = None
         for at, message in enumerate(live):

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from wmem.flow import Flow, Ports, arun, run
@@ -11,7 +12,7 @@ from wmem.model.history import Cursor, Path
 from wmem.model.ids import new_ulid
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
-from wmem.scope.entries import AsyncEntries, Entries, EntryReads
+from wmem.scope.entries import AsyncEntries, Entries, ViewedEntries
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import AsyncItems, ItemReads, Items
 from wmem.scope.merge import merged_to_parent
@@ -42,6 +43,7 @@ class Colours:
         return self._async
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeView:
     """A scope and its parents as they were at one cursor; it never changes and costs no IO.
 
@@ -49,25 +51,32 @@ class ScopeView:
         cursor: The point of the scope's history it shows.
     """
 
-    __slots__ = ("cursor", "entries", "items", "messages", "path")
-
-    def __init__(self, path: Path, cursor: Cursor, states: Sequence[State], now: float, handle: Handle) -> None:
-        self.path = path
-        self.cursor = cursor
-
-        def read(asked: Read[R]) -> R:
-            return asked(states, now)
-
-        self.entries = EntryReads(read, handle.check_intact)
-        self.items = ItemReads(read, lambda: handle.check_intact(alone=True))
-        self.messages = MessageReads(read, lambda: handle.check_intact(alone=True))
+    path: Path
+    cursor: Cursor
+    entries: ViewedEntries
+    items: ItemReads
+    messages: MessageReads
 
 
 def _view(handle: Handle) -> Flow[ScopeView]:
     replica, _ = yield from handle.replica()
 
     def seen(states: Sequence[State], now: float) -> ScopeView:
-        return ScopeView(handle.path, replica.cursor, [state.copy() for state in states], now, handle)
+        frozen = [state.copy() for state in states]
+
+        def absent() -> None:
+            handle.check_intact(alone=True)
+
+        def read(asked: Read[R]) -> R:
+            return asked(frozen, now)
+
+        return ScopeView(
+            path=handle.path,
+            cursor=replica.cursor,
+            entries=ViewedEntries(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
+            items=ItemReads(read, absent),
+            messages=MessageReads(read, absent),
+        )
 
     return (yield from handle.read(seen))
 
@@ -114,7 +123,8 @@ class _Named:
         return self._handle.child(segment, policy)
 
     def _unique(self, name: str) -> Handle:
-        return self._below(f"{name}-{new_ulid(self._handle.settings.clock())}", None)
+        (segment,) = checked_path([name])
+        return self._below(f"{segment}-{new_ulid(self._handle.settings.clock())}", None)
 
 
 class Scope(_Named):
@@ -151,7 +161,7 @@ class Scope(_Named):
         return Scope(self._below(name, policy), self._colours)
 
     @contextmanager
-    def temporary(self, name: str, *, merge: bool = False) -> Iterator["Scope"]:
+    def temporary(self, name: str, merge: bool = False) -> Iterator["Scope"]:  # noqa: FBT001, FBT002  # reads well
         """A child with a unique name, disposed at exit.
 
         Args:
@@ -278,7 +288,7 @@ class AsyncScope(_Named):
         return AsyncScope(self._below(name, policy), self._colours)
 
     @asynccontextmanager
-    async def temporary(self, name: str, *, merge: bool = False) -> AsyncIterator["AsyncScope"]:
+    async def temporary(self, name: str, merge: bool = False) -> AsyncIterator["AsyncScope"]:  # noqa: FBT001, FBT002  # see `Scope.temporary`
         """See `Scope.temporary`."""
         scope = AsyncScope(self._unique(name), self._colours)
         try:
