@@ -5,27 +5,19 @@ unpickled and no file name is taken from a row. Network file systems do not keep
 SQLite's locks: the directory must be local.
 """
 
-import gc
 import json
-import os
-import sqlite3
 import struct
-import threading
-import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from functools import lru_cache
-from pathlib import Path as Directory
 from typing import Any, NamedTuple
 
-import diskcache
-
-from wmem.errors import ConflictError, CorruptionError, StoreError
+from wmem.errors import CorruptionError, StoreError
 from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after, new_salt
+from wmem.journal.safecache import SafeCache
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 
-__all__ = ["DiskJournal", "SafeDisk"]
+__all__ = ["DiskJournal"]
 
 _FORMAT = b"1"
 _MARK = "wmem-format"
@@ -34,37 +26,6 @@ _TRIES = 3  # optimistic reads before a reader takes the lock
 _META = struct.Struct(">QQQQQQ")
 _CHECK = struct.Struct(">I")
 _RECORD = struct.Struct(">QQ")
-
-
-class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
-    """Bytes under text keys inside the database, and nothing else, whoever wrote the row."""
-
-    def put(self, key: object) -> tuple[str, bool]:
-        if type(key) is not str:
-            msg = f"keys are text, not {type(key).__name__!r}"
-            raise TypeError(msg)
-        return key, True
-
-    def get(self, key: object, raw: object) -> str:
-        if not raw or type(key) is not str:
-            msg = "a foreign key row"
-            raise ValueError(msg)
-        return key
-
-    def store(self, value: object, read: bool, key: object = None) -> Any:  # noqa: FBT001  # diskcache's signature
-        if read or type(value) is not bytes:
-            msg = f"values are bytes, not {type(value).__name__!r}"
-            raise TypeError(msg)
-        return super().store(value, read=False, key=key)
-
-    def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> bytes:  # noqa: FBT001  # see `store`
-        if mode != 1 or filename is not None or read or type(value) is not bytes:
-            msg = "a foreign value row"
-            raise ValueError(msg)
-        return value
-
-    def remove(self, _file_path: str) -> None:
-        """Values never live in files, so no row can make one disappear."""
 
 
 class _Meta(NamedTuple):
@@ -102,85 +63,29 @@ class DiskJournal:
 
     def __init__(self, directory: str, *, wait_s: float = 5.0) -> None:
         self._directory = directory
-        self._wait_s = wait_s
-        if directory.startswith("~") or os.path.expandvars(directory) != directory:
-            # diskcache expands both and would open another directory than the one made here.
-            msg = f"cannot use the directory {directory!r}: '~' in front and '$' with a variable's name are expanded"
-            raise StoreError(msg)
-        try:
-            place = Directory(directory)
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if next(place.iterdir(), None) is None:
-                place.chmod(0o700)
-        except OSError as exc:
-            msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
-            raise StoreError(msg) from exc
-        self._gate = threading.Condition()
-        self._inside = 0
-        self._forking = False
-        self._cache: Any
-        self._disconnect()
-        with self._translated():
-            self._cache.add(_MARK, _FORMAT, retry=False)
+        self._store = SafeCache(directory, wait_s=wait_s)
+        with self._store.used() as cache:
+            cache.add(_MARK, _FORMAT, retry=False)
             found = self._get(_MARK)
-        _journals.add(self)
         if found != _FORMAT:
-            self._cache.close()
+            self.close()
             msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
             raise StoreError(msg)
 
     def close(self) -> None:
-        """Close the connections of all threads that ended, and this thread's."""
-        with self._gate:
-            if self._cache is not None:
-                self._cache.close()
+        """Close this thread's connection, and those of threads that ended."""
+        self._store.close()
 
-    def _disconnect(self) -> None:
-        self._cache = None
-
-    def _connected(self) -> Any:
-        try:
-            return diskcache.Cache(
-                self._directory,
-                timeout=self._wait_s,
-                disk=SafeDisk,
-                disk_min_file_size=2**40,
-                eviction_policy="none",
-                cull_limit=0,
-                size_limit=2**62,
-                sqlite_secure_delete=1,
-            )
-        except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
-            msg = f"the store in {self._directory!r} has damaged settings: {exc}"
-            raise CorruptionError(msg) from exc
-
-    # -- forks: SQLite keeps a process's locks in its memory; a child that inherits them half
-    #    held is locked out for ever, and believes to hold others that it does not
-
-    def before_fork(self) -> None:
-        """Hold up new calls, wait for those under way, and close every thread's connection."""
-        self._gate.acquire()
-        self._forking = True
-        while self._inside:
-            self._gate.wait()
-        self._disconnect()
-        # Closes the connections of all threads: each refers to itself, and none but its thread may close it.
-        gc.collect()
-
-    def after_fork(self, *, child: bool) -> None:
-        """Let calls pass again; the next one connects."""
-        self._forking = False
-        if child:
-            self._gate = threading.Condition()  # the old one knows threads that only the parent has
-        else:
-            self._gate.notify_all()
-            self._gate.release()
+    @property
+    def _cache(self) -> Any:
+        """The rows; only inside ``self._store.used()``."""
+        return self._store.cache
 
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
         names = {path: _name(path) for path in after}
-        with self._translated():
+        with self._store.used():
             for _ in range(_TRIES):
                 seen = {path: self._meta(name) for path, name in names.items()}
                 tails = self._tails(after, names, seen)
@@ -202,7 +107,7 @@ class DiskJournal:
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
         name = _name(path)
-        with self._translated(), self._cache.transact(retry=False):
+        with self._store.used(), self._cache.transact(retry=False):
             meta = self._meta(name)
             head = meta.head if meta else ORIGIN
             if isinstance(expected, Cursor):
@@ -231,7 +136,7 @@ class DiskJournal:
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
         name = _name(path)
-        with self._translated(), self._cache.transact(retry=False):
+        with self._store.used(), self._cache.transact(retry=False):
             meta = self._meta(name)
             if meta is None or upto.version <= meta.base.version or not self._holds(name, meta, upto):
                 return False
@@ -248,7 +153,7 @@ class DiskJournal:
         return True
 
     def delete(self, path: Path, life: Birth | None, /) -> None:
-        with self._translated(), self._cache.transact(retry=False):
+        with self._store.used(), self._cache.transact(retry=False):
             if life is not None:
                 found = self._meta(_name(path))
                 if found is None or found.birth != life:
@@ -272,7 +177,7 @@ class DiskJournal:
                     self._cache.delete(shard)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        with self._translated():
+        with self._store.used():
             return self._registered(prefix)
 
     # -- rows
@@ -394,61 +299,6 @@ class DiskJournal:
             for path in self._listed(f"p{json.dumps(root)}{number}")
             if path[: len(prefix)] == prefix
         ]
-
-    # -- failures
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        with self._gate:
-            while self._forking:
-                self._gate.wait()
-            self._inside += 1
-        try:
-            if self._cache is None:
-                with self._gate:
-                    if self._cache is None:
-                        self._cache = self._connected()
-            yield
-        except diskcache.Timeout as exc:
-            msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
-            raise ConflictError(msg) from exc
-        except sqlite3.DatabaseError as exc:
-            text = str(exc)
-            if "malformed" in text or "not a database" in text:
-                msg = f"the store in {self._directory!r} is damaged: {text}"
-                raise CorruptionError(msg) from exc
-            msg = f"the store in {self._directory!r} failed, nothing was changed: {text}"
-            raise StoreError(msg) from exc
-        except OSError as exc:
-            msg = f"the store in {self._directory!r} failed, nothing was changed: {exc}"
-            raise StoreError(msg) from exc
-        finally:
-            with self._gate:
-                self._inside -= 1
-                if self._forking:
-                    self._gate.notify_all()
-
-
-_journals: weakref.WeakSet[DiskJournal] = weakref.WeakSet()
-_forking: list[DiskJournal] = []
-
-
-def _before_fork() -> None:
-    _forking.extend(_journals)
-    for journal in _forking:
-        journal.before_fork()
-
-
-def _after_fork(*, child: bool) -> None:
-    while _forking:
-        _forking.pop().after_fork(child=child)
-
-
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=lambda: _after_fork(child=False),
-    after_in_child=lambda: _after_fork(child=True),
-)
 
 
 @lru_cache(1024)

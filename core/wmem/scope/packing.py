@@ -15,7 +15,7 @@ from wmem.model.row import Row
 from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled, pack
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
-from wmem.scope.messages import Sayable, row_of
+from wmem.scope.message_flows import Sayable, row_of
 from wmem.scope.recall import recall, text_of
 from wmem.text.tokens import Counter, message_tokens
 

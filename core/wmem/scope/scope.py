@@ -16,7 +16,8 @@ from wmem.scope.entries import AsyncEntries, Entries, ViewedEntries
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import AsyncItems, ItemReads, Items
 from wmem.scope.merge import merged_to_parent
-from wmem.scope.messages import AsyncMessages, MessageReads, Messages, Sayable
+from wmem.scope.message_flows import Sayable
+from wmem.scope.messages import AsyncMessages, MessageReads, Messages
 from wmem.scope.packing import packed
 from wmem.state import State
 

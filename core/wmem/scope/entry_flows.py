@@ -1,0 +1,310 @@
+"""What can be done with values by key: reads as pure functions over states, writes as flows."""
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, cast
+
+from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
+from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError
+from wmem.flow import Flow, ask
+from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
+from wmem.model.checks import as_tags, checked_key
+from wmem.model.ids import new_ulid
+from wmem.model.item import ItemKind, MemoryItem, item_of, rest_of
+from wmem.model.row import Row
+from wmem.model.values import dump_value, load_value, type_name_of
+from wmem.rules.importance import importance as importance_of
+from wmem.rules.ttl import expiry
+from wmem.scope.handle import Handle, Read, nearest
+from wmem.state import State
+
+__all__ = [
+    "MISSING",
+    "Missing",
+    "checked_keys",
+    "clear",
+    "get_or_set",
+    "items",
+    "merged",
+    "put",
+    "remove",
+    "row_at",
+    "rows_at",
+    "update",
+]
+
+
+_NEARLY_FULL = 0.95  # of a scope's entries: from here on each new key is counted afresh
+_NATURAL = (str, int, float, bool, list, dict, type(None))
+
+
+class Missing:
+    """The type of a default that was not given."""
+
+
+MISSING = Missing()
+
+
+# -- reads
+
+
+def row_at(key: str) -> Read[Row | None]:
+    """The row that a key reads as, from the nearest scope that has one."""
+    return lambda states, now: nearest(key, states, now)
+
+
+def _local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
+    return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
+
+
+def merged(states: Sequence[State], now: float) -> dict[str, Row]:
+    """The visible entries by key, nearest scope first; what is shadowed is left out."""
+    found: dict[str, Row] = {}
+    for state in states:
+        for row in state.visible(state.entries.values(), now):
+            found.setdefault(cast("str", row.key), row)
+    return found
+
+
+def items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
+    """The visible entries by key as items."""
+    return {key: item_of(row, importance_of(row, now)) for key, row in merged(states, now).items()}
+
+
+def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
+    """The rows of those keys that are there."""
+
+    def read(states: Sequence[State], now: float) -> dict[str, Row]:
+        found = {key: row_at(key)(states, now) for key in keys}
+        return {key: row for key, row in found.items() if row is not None}
+
+    return read
+
+
+def checked_keys(keys: Iterable[str]) -> list[str]:
+    """Several keys, each checked."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        msg = f"keys must be a list of keys, got {keys!r:.80}"
+        raise InvalidInputError(msg)
+    return [checked_key(key) for key in keys]
+
+
+def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
+    return default if row is None else load_value(row.content, as_type, key=key)
+
+
+# -- writes, as flows
+
+
+class _Draft(NamedTuple):
+    """A checked value on its way to a row."""
+
+    key: str
+    content: bytes
+    rest: bytes | None
+    tags: tuple[str, ...]
+    importance: float
+    ttl_s: float | None
+
+
+def _draft(
+    handle: Handle,
+    key: str,
+    value: object,
+    *,
+    tags: Iterable[str] = (),
+    importance: float = 0.5,
+    metadata: Mapping[str, Any] | None = None,
+    kind: ItemKind = "fact",
+    ttl_s: float | None = None,
+) -> _Draft:
+    key = checked_key(key)
+    content = dump_value(value, key=key)
+    limit = handle.policy.max_entry_bytes
+    if len(content) > limit:
+        msg = f"the value of {key!r} takes {len(content)} bytes as JSON, more than the {limit} an entry may take"
+        raise CapacityError(msg)
+    if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
+        msg = f"importance must be a number from 0 to 1, got {importance!r:.80}"
+        raise InvalidInputError(msg)
+    rest = None
+    if metadata or kind != "fact" or type(value) not in _NATURAL:
+        fields: dict[str, Any] = {"metadata": metadata or None, "kind": kind}
+        if type(value) not in _NATURAL:
+            fields["type_name"] = type_name_of(value)
+        rest, _ = rest_of(fields, now=0.0)
+    return _Draft(key, content, rest, as_tags(tags) if tags != () else (), float(importance), ttl_s)
+
+
+def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
+    """The row of a draft, in the place of the entry that is there or under a fresh id.
+
+    Raises:
+        CapacityError: The scope is full and the key is new.
+    """
+    held = state.entries.get(draft.key)
+    if held is None and len(state.entries) >= handle.policy.max_entries:
+        live = len(state.visible(state.entries.values(), now))
+        if live >= handle.policy.max_entries:
+            msg = f"scope {handle.path!r} is full: {live} of {handle.policy.max_entries} entries; remove some"
+            raise CapacityError(msg)
+    expires_at = None
+    if draft.ttl_s is not None:
+        expires_at = expiry(handle.policy, "medium", draft.ttl_s, now, pinned=False)
+    there = None if held is None else state.rows.get(held)
+    return Row(
+        held or fresh_id or new_ulid(now),
+        draft.content,
+        now if there is None else there.created_at,
+        now,
+        draft.key,
+        None,
+        "fact",
+        "medium",
+        draft.tags,
+        draft.importance,
+        expires_at=expires_at,
+        rest=draft.rest,
+    )
+
+
+def put(
+    handle: Handle,
+    key: str,
+    value: object,
+    *,
+    tags: Iterable[str],
+    importance: float,
+    metadata: Mapping[str, Any] | None,
+    kind: ItemKind,
+    ttl_s: float | None,
+) -> Flow[None]:
+    """Store a value under a key; see `Entries.set`."""
+    key = checked_key(key)
+    handle.check()
+    if handle.birth is None:
+        yield from handle.replica()
+    draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
+    now = handle.settings.clock()
+    # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
+    replica = handle.engine.replica(handle.path)
+    if key not in replica.state.entries and (
+        replica.behind or len(replica.state.entries) >= _NEARLY_FULL * handle.policy.max_entries
+    ):
+        yield from handle.replica()
+    yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
+
+
+def update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
+    """Replace a value by what a function makes of it; see `Entries.update`."""
+    key = checked_key(key)
+    _checked_callable("function", function)
+    now = handle.settings.clock()
+    fresh_id = new_ulid(now)
+    deadline = time.monotonic() + RETRY_S
+    tries = 0
+    while True:
+        local, before = yield from handle.read(_local_and_nearest(key))
+        if before is None:
+            handle.check_intact()
+            if isinstance(default, Missing):
+                msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
+                raise NotFoundError(msg)
+        # Outside every lock: the function may take its time, and read and write this very scope.
+        value = _applied(function, _revived(before, default, as_type, key))
+        draft = _draft(handle, key, value)
+        decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
+        if (yield from handle.commit(decide, now)):
+            return value
+        tries += 1
+        if time.monotonic() > deadline:
+            msg = f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
+            raise ConflictError(msg)
+        yield from ask(Pause.sleep, backoff(tries))
+
+
+def _put_unless_changed(
+    handle: Handle, draft: _Draft, *, local: Row | None, before: Row | None, fresh_id: str, now: float
+) -> Decide[bool]:
+    """Put a draft in the place of the row it was made from; False when another is there by now."""
+
+    def decide(state: State) -> tuple[Sequence[Change], bool]:
+        if state.entry(draft.key, now) != local:
+            return [], False
+        row = _row(handle, state, draft, now, fresh_id)
+        if before is not None:
+            row = row._replace(
+                tags=before.tags,
+                importance=before.importance,
+                expires_at=before.expires_at,
+                rest=draft.rest or before.rest,
+            )
+        return [ItemPut(row)], True
+
+    return decide
+
+
+def _applied(function: Callable[[Any], Any], value: Any) -> Any:
+    made = function(value)
+    if inspect.iscoroutine(made):
+        made.close()
+        msg = "an update's function must be a plain function: it may run again"
+        raise InvalidInputError(msg)
+    return made
+
+
+def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: Any) -> Flow[Any]:
+    """The value under a key, or the factory's; see `Entries.get_or_set`."""
+    key = checked_key(key)
+    _checked_callable("factory", factory)
+    found = yield from handle.read(row_at(key))
+    if found is not None:
+        return load_value(found.content, as_type, key=key)
+    handle.check_intact()
+    value = yield from ask(Callback.call, factory)
+    if handle.birth is None:
+        yield from handle.replica()
+    draft = _draft(handle, key, value)
+    now = handle.settings.clock()
+    fresh_id = new_ulid(now)
+
+    def decide(state: State) -> tuple[Sequence[Change], Row | None]:
+        if (there := state.entry(key, now)) is not None:
+            return [], there
+        return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
+
+    there = yield from handle.commit(decide, now)
+    return value if there is None else load_value(there.content, as_type, key=key)
+
+
+def remove(handle: Handle, key: str) -> Flow[bool]:
+    """Remove a key; False when nobody could see one."""
+    key = checked_key(key)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], bool]:
+        held = state.entries.get(key)
+        if held is None:
+            return [], False
+        # An expired entry goes too, although nobody could see it.
+        return [ItemRemoved(held)], state.entry(key, now) is not None
+
+    return (yield from handle.commit(decide, now))
+
+
+def clear(handle: Handle) -> Flow[int]:
+    """Remove all keys; how many could be seen."""
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        count = len(state.visible(state.entries.values(), now))
+        return ([Cleared("entries", count, now)], count) if state.entries else ([], 0)
+
+    return (yield from handle.commit(decide, now))
+
+
+def _checked_callable(name: str, given: object) -> None:
+    if not callable(given):
+        msg = f"{name} must be callable, not {type(given).__name__!r}"
+        raise InvalidInputError(msg)

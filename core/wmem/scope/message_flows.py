@@ -1,0 +1,224 @@
+"""What can be done with a conversation: reads as pure functions over a state, writes as flows."""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
+from wmem.model.checks import checked_id
+from wmem.model.ids import new_ulid
+from wmem.model.item import message_of
+from wmem.model.message import Message, as_messages
+from wmem.model.row import Row
+from wmem.model.values import dump_model
+from wmem.pack import is_note
+from wmem.scope.handle import Handle, Read
+from wmem.state import State
+from wmem.text.tokens import message_tokens
+
+__all__ = [
+    "Sayable",
+    "append",
+    "as_stored",
+    "by_turn",
+    "clear",
+    "counted",
+    "drafted",
+    "everything",
+    "one",
+    "pop",
+    "remove",
+    "replace",
+    "row_of",
+]
+
+
+Sayable: TypeAlias = Message | Mapping[str, Any]
+"""A message, or a dictionary in OpenAI's chat form."""
+
+_IN_ROW = {"id", "turn_id", "created_at", "pinned"}
+_TYPES = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
+
+
+# -- reads
+
+
+def everything(limit: int | None) -> Read[list[Message]]:
+    """The messages, oldest first, or the newest so many."""
+
+    def read(states: Sequence[State], now: float) -> list[Message]:
+        del now  # messages have no time to live
+        rows = states[0].rows
+        ids = list(islice(reversed(states[0].messages), limit))
+        return [message_of(rows[each]) for each in reversed(ids)]
+
+    return read
+
+
+def one(wanted: str) -> Read[Message | None]:
+    """The message under an id."""
+
+    def read(states: Sequence[State], now: float) -> Message | None:
+        del now  # see `everything`
+        return message_of(states[0].rows[wanted]) if wanted in states[0].messages else None
+
+    return read
+
+
+def counted(states: Sequence[State], _: float) -> int:
+    """How many messages there are."""
+    return len(states[0].messages)
+
+
+def by_turn(messages: Sequence[Message]) -> list[list[Message]]:
+    """Messages grouped by turn; without a `turn_id` a turn begins with each user message."""
+    turns: list[list[Message]] = []
+    named: dict[str, list[Message]] = {}
+    loose: list[Message] | None = None
+    for message in messages:
+        if message.turn_id is not None:
+            if message.turn_id not in named:
+                turns.append(named.setdefault(message.turn_id, []))
+            named[message.turn_id].append(message)
+            loose = None
+        elif loose is None or message.role == "user":
+            loose = [message]
+            turns.append(loose)
+        else:
+            loose.append(message)
+    return turns
+
+
+# -- writes
+
+
+def row_of(message: Message, handle: Handle, now: float) -> Row:
+    """A message as a row, its tokens counted; an absent id is made."""
+    counter = handle.settings.counter()
+    created_at = now if message.created_at is None else message.created_at
+    return Row(
+        id=new_ulid(now) if message.id is None else checked_id(message.id),
+        content=dump_model(message, exclude=_IN_ROW),
+        created_at=created_at,
+        updated_at=now,
+        role=message.role,
+        type="tool_call" if message.tool_calls else _TYPES.get(message.role, "observation"),
+        length=len(message.text),
+        tokens=message_tokens(message, counter),
+        counter=counter.name,
+        pinned=message.pinned,
+        turn_id=message.turn_id,
+        calls=message.answers,
+    )
+
+
+def _changed(rows: Sequence[Row], state: State) -> list[Change]:
+    """What storing these rows changes: a message that is there as it is changes nothing."""
+    changes: list[Change] = []
+    for row in rows:
+        there = state.rows.get(row.id)
+        if there is not None and there.role is None:
+            msg = f"{row.id!r} is the id of an item or entry of this scope; a message needs another"
+            raise InvalidInputError(msg)
+        same = there is not None and (there.content, there.turn_id, there.pinned, there.role) == (
+            row.content,
+            row.turn_id,
+            row.pinned,
+            row.role,
+        )
+        if not same:
+            changes.append(ItemPut(row))
+    return changes
+
+
+def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
+    """Store the rows that change something; returns them with the instants they are stored under."""
+    handle.check()
+    if handle.birth is None:
+        yield from handle.replica()
+    replica = handle.engine.replica(handle.path)
+    changes = _changed(rows, replica.state)
+    if len(changes) < len(rows):
+        # What seems to be there as it is may have been changed or taken out by others: look first.
+        _, state = yield from handle.replica()
+        changes = _changed(rows, state)
+    if changes:
+        yield from handle.post(changes, now)
+    return [replica.state.rows.get(row.id, row) for row in rows]
+
+
+def replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
+    """Put other messages in place of all; see `Messages.replace`."""
+
+    def decide(state: State) -> tuple[Sequence[Change], None]:
+        before = list(state.messages)
+        wanted = [row.id for row in rows]
+        if wanted[: len(before)] == before:
+            # The new history continues the old one: only what is new or changed is written.
+            return _changed(rows, state), None
+        _changed(rows, state)  # refuses ids that are taken
+        return [Cleared("messages", len(before), now), *(ItemPut(row) for row in rows)], None
+
+    yield from handle.commit(decide, now)
+
+
+def pop(handle: Handle) -> Flow[Message | None]:
+    """Take the newest message out."""
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], Message | None]:
+        newest = next(reversed(state.messages), None)
+        return ([], None) if newest is None else ([ItemRemoved(newest)], message_of(state.rows[newest]))
+
+    return (yield from handle.commit(decide, now))
+
+
+def remove(handle: Handle, wanted: str) -> Flow[bool]:
+    """Remove a message; False when it is not there."""
+    wanted = checked_id(wanted)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], bool]:
+        return ([ItemRemoved(wanted)], True) if wanted in state.messages else ([], False)
+
+    return (yield from handle.commit(decide, now))
+
+
+def clear(handle: Handle) -> Flow[int]:
+    """Remove all messages; how many there were."""
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        count = len(state.messages)
+        return ([Cleared("messages", count, now)], count) if count else ([], 0)
+
+    return (yield from handle.commit(decide, now))
+
+
+def drafted(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Message], list[Row], float]:
+    """What was given, as messages, and as rows what of it is to be stored."""
+    now = handle.settings.clock()
+    said = as_messages(given)
+    return said, [row_of(message, handle, now) for message in said if not _is_recalled(message)], now
+
+
+def _is_recalled(message: Message) -> bool:
+    """Whether a pack made this text from what is stored, marked or known by its form alone."""
+    return message.metadata.get("wmem") == "note" or (len(message.parts) == 1 and is_note(message.text))
+
+
+def as_stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) -> Message | list[Message]:
+    """The messages as a read gives them back: with the ids and instants they were stored under."""
+    rows = iter(stored_as)
+    stored = []
+    for message in said:
+        if _is_recalled(message):
+            stored.append(message)
+            continue
+        row = next(rows)
+        same = message.id == row.id and message.created_at == row.created_at
+        told = {"id": row.id, "created_at": row.created_at}
+        stored.append(message if same else message.model_copy(update=told))
+    return stored[0] if isinstance(given, Message | Mapping) else stored
