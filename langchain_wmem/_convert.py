@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
@@ -31,16 +32,17 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
+import wmem
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KINDS, NOTE_SOURCE, ROLES, plain, read_fields, write_fields
 from wmem import Message, Native
 from wmem.errors import InvalidInputError, SerializationError
 
-__all__ = ["from_langchain", "is_note", "to_langchain"]
+__all__ = ["CLASSES", "from_langchain", "is_note", "to_langchain"]
 
 FRAMEWORK = "langchain"
 
-_CLASSES: dict[type[BaseMessage], str] = {
+CLASSES: dict[type[BaseMessage], str] = {
     HumanMessage: "human",
     AIMessage: "ai",
     SystemMessage: "system",
@@ -66,8 +68,8 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
 
     Raises:
         InvalidInputError: Not a message, or a `RemoveMessage`, which is a command.
-        SerializationError: A class that is not LangChain's own, or a value (such as
-            a tool's artifact) that JSON cannot carry; the error names the field.
+        SerializationError: A class that is not LangChain's own, or a value that JSON
+            cannot carry, such as an object as a tool's artifact; the error names the field.
     """
     return [_from_langchain(message) for message in messages]
 
@@ -83,7 +85,10 @@ def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
 
 def is_note(message: BaseMessage) -> bool:
     """Whether a message carries text that wmem recalled, which is never stored again."""
-    return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
+    if message.additional_kwargs.get("lc_source") == NOTE_SOURCE:
+        return True
+    # What came by way of another framework has lost the mark; a note is never said by an assistant or a tool.
+    return isinstance(message, HumanMessage | SystemMessage) and wmem.is_note(str(message.text))
 
 
 def _from_langchain(given: BaseMessage) -> Message:
@@ -92,14 +97,19 @@ def _from_langchain(given: BaseMessage) -> Message:
         raise InvalidInputError(msg)
     if type(given) in _CHUNKS:
         given = message_chunk_to_message(given)
-    if type(given) not in _CLASSES:
+    if type(given) not in CLASSES:
         if not isinstance(given, BaseMessage):
             msg = f"expected a LangChain message, not {type(given).__name__!r}"
             raise InvalidInputError(msg)
         msg = f"{type(given).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
         raise SerializationError(msg)
+    documents = _holds_documents(given)
+    if isinstance(given, ToolMessage):
+        # Looked at before it is dumped: an object that LangChain can dump would come back as a dictionary.
+        held = [each.metadata for each in given.artifact] if documents else given.artifact
+        plain(held, (given.type, given.id, "artifact"))
     whole = message_to_dict(given)
-    kind, data = _CLASSES[type(given)], plain(whole["data"], (given.type, given.id))
+    kind, data = CLASSES[type(given)], plain(whole["data"], (given.type, given.id))
     try:
         neutral = Message(id=given.id or None, **read_fields(kind, data))
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
@@ -112,12 +122,19 @@ def _from_langchain(given: BaseMessage) -> Message:
     native = {key: value for key, value in data.items() if key != "id" and not _same(value, written.get(key, _Absent))}
     if not native and kind == KINDS[neutral.role] and dialect == "v1":
         return neutral
-    beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect})
+    marks = {"documents": True} if documents else {}
+    beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect, **marks})
     kept = neutral.model_copy(update={"native": beside})
     if message_to_dict(_to_langchain(kept)) != {"type": given.type, "data": {**data, "id": given.id or None}}:
         msg = f"LangChain does not revive message {given.id!r} as it is; was a field assigned after it was made?"
         raise SerializationError(msg)
     return kept
+
+
+def _holds_documents(given: BaseMessage) -> bool:
+    """Whether a tool's artifact is what retrievers give: documents, which come back as such."""
+    found = getattr(given, "artifact", None)
+    return isinstance(found, list) and bool(found) and all(type(each) is Document for each in found)
 
 
 class _Absent:
@@ -132,15 +149,17 @@ def _same(one: object, other: object) -> bool:
 
 
 def _to_langchain(message: Message) -> BaseMessage:
-    beside = _Beside(KINDS[message.role], {}, "v1")
+    beside = _Beside(KINDS[message.role], {}, "v1", documents=False)
     if message.native is not None and message.native.framework == FRAMEWORK:
         beside = _opened(message.native.data, message.id)
-    kind, native, dialect = beside
+    kind, native, dialect, documents = beside
     data = write_fields(message, kind, dialect)
     if native:
         data |= _still_true(native, data, kind, message)
     try:
         [revived] = messages_from_dict([{"type": kind, "data": data}])
+        if documents and isinstance(revived, ToolMessage):
+            revived.artifact = [Document(**each) for each in revived.artifact]
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
         msg = f"message {message.id!r} is not one that LangChain can hold: {exc}"
         raise SerializationError(msg) from exc
@@ -152,18 +171,23 @@ def _to_langchain(message: Message) -> BaseMessage:
 
 
 class _Beside(NamedTuple):
-    """What is kept beside the neutral form: the class, the fields it does not reproduce, the blocks' dialect."""
+    """What is kept beside the neutral form: the class, the fields it does not reproduce, the blocks' dialect.
+
+    Attributes:
+        documents: Whether the artifact among the fields is a list of documents.
+    """
 
     kind: str
     data: dict[str, Any]
     dialect: Dialect
+    documents: bool
 
 
 def _opened(native: object, message_id: str | None) -> _Beside:
     if isinstance(native, Mapping) and isinstance(data := native.get("data"), Mapping):
         kind, dialect = native.get("type"), native.get("dialect", "v1")
         if isinstance(kind, str) and (kind in ROLES or kind == "chat") and dialect in DIALECTS:
-            return _Beside(kind, copy.deepcopy(dict(data)), dialect)
+            return _Beside(kind, copy.deepcopy(dict(data)), dialect, documents=native.get("documents") is True)
     msg = f"what is stored beside message {message_id!r} is not in LangChain's form"
     raise SerializationError(msg)
 

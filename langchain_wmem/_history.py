@@ -1,14 +1,14 @@
 """A session of wmem as the chat message history that LangChain's runnables know."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
 import wmem
-from langchain_wmem._convert import to_langchain
+from langchain_wmem._convert import from_langchain, to_langchain
 from langchain_wmem._door import Door, Memory
 from langchain_wmem._ledger import Ledger, kept_whole, reach
 from wmem import Message
@@ -68,14 +68,16 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         return to_langchain(frozen)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store what is not stored yet.
+        """Store what is not stored yet, notes that wmem made excepted.
 
         Raises:
+            InvalidInputError: Something else than messages.
             SerializationError: A message that could not be given back as it is; none was stored.
         """
         scope = self._scope()
-        stored = scope.messages.all(limit=reach(messages)) if any(message.id for message in messages) else []
-        if fresh := _fresh(messages, stored):
+        given = _listed(messages)
+        stored = scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
+        if fresh := _fresh(given, stored):
             scope.messages.append(fresh)
         self._thaw()
 
@@ -94,8 +96,9 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """See `add_messages`."""
         scope = await self._ascope()
-        stored = await scope.messages.all(limit=reach(messages)) if any(message.id for message in messages) else []
-        if fresh := _fresh(messages, stored):
+        given = _listed(messages)
+        stored = await scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
+        if fresh := _fresh(given, stored):
             await scope.messages.append(fresh)
         self._thaw()
 
@@ -133,7 +136,24 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         return ensure_config().get("configurable", {}).get("message_history") is self
 
 
+def _listed(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+    """The messages of any iterable, each known to be one."""
+    if isinstance(messages, BaseMessage | str) or not isinstance(messages, Iterable):
+        msg = f"expected a list of LangChain messages, not {type(messages).__name__!r}"
+        raise InvalidInputError(msg)
+    listed = list(messages)
+    if wrong := [each for each in listed if not isinstance(each, BaseMessage)]:
+        msg = f"expected a LangChain message, not {type(wrong[0]).__name__!r}"
+        raise InvalidInputError(msg)
+    return listed
+
+
+def _read(message: BaseMessage) -> Message:
+    [read] = from_langchain([message])
+    return read
+
+
 def _fresh(messages: Sequence[BaseMessage], stored: Sequence[Message]) -> list[Message]:
     ledger = Ledger(stored)
-    fresh = ledger.fresh(messages)
+    fresh = ledger.fresh(messages, _read, summaries=True)
     return kept_whole(fresh, stored) if ledger.edited(fresh) else fresh

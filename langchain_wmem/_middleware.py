@@ -1,28 +1,40 @@
 """The memory of an agent made by ``create_agent``: what is said is stored, what is sent is packed."""
 
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Literal, TypeAlias, get_args
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from langchain_wmem._convert import from_langchain, to_langchain
 from langchain_wmem._door import Counter, Door, Memory
-from langchain_wmem._ledger import Ledgers, is_said, kept_whole, newest_human, reach, with_turns
+from langchain_wmem._ledger import (
+    Ledger,
+    Ledgers,
+    is_said,
+    kept_whole,
+    named,
+    newest_human,
+    reach,
+    with_turns,
+)
+from langchain_wmem._lenient import read_leniently
 from langchain_wmem._request import counted_by, reserve_of, schemas_of
+from langchain_wmem._whose import Path, Session, is_of_one_run, path_of
 from wmem import Context, Message
 from wmem.errors import InvalidInputError
 
 __all__ = ["WmemMiddleware"]
 
+_Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
+
+_log = logging.getLogger("langchain_wmem")
 _CONTEXTS = 128
-_NOBODY = (
-    "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
-    "or run with a checkpointer and a thread_id; there is no default session"
-)
 
 
 class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -37,29 +49,44 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     interrupted loses nothing of what was said before. Put this middleware last in the
     list, so that it has the final say on what is sent.
 
-    The session only grows: a message removed from the thread's state is still the
-    session's until it is removed there, and a fork of a thread wants a session of its own.
+    The state says what its messages say: one that was edited there under its id, however
+    old, is updated in the session by the next run. What JSON cannot carry, such as an
+    object as a tool's artifact, and what a subclass of a message is beyond its base, is
+    left out of the session with a warning. A summary is stored only when nothing of what it
+    covers can be: when it comes first. The session only grows: a message removed from the
+    thread's state is still the session's until it is removed there, and a fork of a thread
+    wants a session of its own.
+
+    A sub-agent that runs in a tool inherits thread and context, but not the session: without
+    a `session` of its own it gets a scope below its parent's for this one run, named after
+    the checkpoint namespace LangGraph gives it. It reads entries and items of the
+    parent's session, no messages, and what it says stays in its scope, which is disposed
+    when the run ends; after a run that failed or was interrupted it stays. A sub-agent with
+    ``checkpointer=True``, whose state LangGraph keeps for the thread, keeps its scope as
+    well. An agent that is a node of another graph is refused unless it has a `session`:
+    whether it shares the thread with the others is not for us to guess.
 
     Args:
         memory: An open memory, sync or async, or the URL of one, opened at first use.
         agent_id: Whose memory it is; needed with a URL.
-        session: The session's name, or a function of the run's `Runtime` that says it.
-            By default the `session_id` of the runtime context, else the thread's id.
+        session: The session's name, or a function of the run's `Runtime` that says it;
+            taken as it is, in a sub-agent too. By default the `session_id` of the
+            runtime context, else the thread's id.
         budget: The ceiling in tokens for each model call, the reply included.
         reserve: Tokens kept free for the reply. By default what the model is set to
             answer at most, else what it could up to a quarter of the budget, else 1,024.
         recent: How many of the newest messages come before recalled ones.
         profile: Whose rules of order the prompt follows.
         recall: Whether older messages that bear on the newest question are quoted in a note.
-        artifacts: Store the artifacts of tool results, which must be plain data then. The
-            model never sees them; without, any object will do, and none is stored.
+        artifacts: Store the artifacts of tool results that are plain data; the model
+            never sees them.
         counter: Counts tokens; only with a URL, for an open memory has its own.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
         name: Tells two of these in one agent apart.
 
     Raises:
-        InvalidInputError: No agent, or a budget or name that cannot be.
+        InvalidInputError: No agent, or a number, profile or name that cannot be.
     """
 
     def __init__(
@@ -68,10 +95,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         *,
         budget: int,
         agent_id: str | None = None,
-        session: str | Callable[[Runtime[Any]], str] | None = None,
+        session: Session | None = None,
         reserve: int | None = None,
         recent: int = 4,
-        profile: Literal["openai", "anthropic", "gemini"] = "openai",
+        profile: _Profile = "openai",
         recall: bool = True,
         artifacts: bool = True,
         counter: Counter | None = None,
@@ -79,8 +106,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         name: str = "wmem",
     ) -> None:
         super().__init__()
-        if isinstance(budget, bool) or not isinstance(budget, int) or budget < 1:
-            msg = f"budget must be a whole number of tokens of at least 1, not {budget!r}"
+        _check_number("budget", budget, 1)
+        _check_number("recent", recent, 0)
+        if reserve is not None:
+            _check_number("reserve", reserve, 0)
+        if profile not in get_args(_Profile):
+            msg = f"unknown profile {profile!r:.40}; known: {', '.join(get_args(_Profile))}"
+            raise InvalidInputError(msg)
+        if not isinstance(name, str) or not name.strip():
+            msg = f"name must be a text that is not blank, not {name!r:.40}"
             raise InvalidInputError(msg)
         self.tools = []
         self._door = Door(memory, agent_id, counter)
@@ -100,12 +134,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The name under which the agent knows this middleware."""
         return self._name
 
-    def last_context(self, session: str) -> Context | None:
+    def last_context(self, session: str, *below: str) -> Context | None:
         """What the newest model call of a session was sent, and why; None if it is long ago.
 
         Of two runs of one session at once it is the one that was packed last.
+
+        Args:
+            below: The names of the scopes that lead to a sub-agent's.
         """
-        return self._contexts.get(session)
+        return self._contexts.get((session, *below))
 
     def close(self) -> None:
         """Close the memory if this middleware opened it."""
@@ -118,56 +155,70 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     # -- what is said is stored
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        self._capture(self._session_of(runtime), state["messages"])
+        # Between two runs anything may have been edited, even in place; within one only by new objects.
+        self._capture(path_of(self._session, runtime), state["messages"], trust_objects=False)
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        self._capture(self._session_of(runtime), state["messages"])
+        self._capture(path_of(self._session, runtime), state["messages"])
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        self._capture(self._session_of(runtime), state["messages"])
+        path = path_of(self._session, runtime)
+        if is_of_one_run(path):
+            self._door.memory().scope(*path).dispose()
+            self._ledgers.forget(path)
+        else:
+            self._capture(path, state["messages"])
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(self._session_of(runtime), state["messages"])
+        await self._acapture(path_of(self._session, runtime), state["messages"], trust_objects=False)
 
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(self._session_of(runtime), state["messages"])
+        await self._acapture(path_of(self._session, runtime), state["messages"])
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(self._session_of(runtime), state["messages"])
+        path = path_of(self._session, runtime)
+        if is_of_one_run(path):
+            await (await self._door.amemory()).scope(*path).dispose()
+            self._ledgers.forget(path)
+        else:
+            await self._acapture(path, state["messages"])
 
-    def _capture(self, session: str, messages: Sequence[BaseMessage]) -> None:
-        messages = self._storable(messages)
-        stored = self._door.memory().scope(session).messages
-        ledger = self._ledgers.get(session)
+    def _capture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
+        messages = named(messages)
+        stored = self._door.memory().scope(*path).messages
+        ledger = self._ledgers.get(path)
         if ledger is None:
-            ledger = self._ledgers.begin(session, stored.all(limit=reach(messages)))
-        if fresh := ledger.fresh(messages):
+            ledger = self._ledgers.begin(path, stored.all(limit=reach(messages)))
+        if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
             fresh = with_turns(fresh, messages)
             if ledger.edited(fresh):
                 fresh = kept_whole(fresh, stored.all(limit=reach(messages)))
             stored.append(fresh)
             ledger.enter(fresh)
 
-    async def _acapture(self, session: str, messages: Sequence[BaseMessage]) -> None:
-        messages = self._storable(messages)
-        stored = (await self._door.amemory()).scope(session).messages
-        ledger = self._ledgers.get(session)
+    async def _acapture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
+        messages = named(messages)
+        stored = (await self._door.amemory()).scope(*path).messages
+        ledger = self._ledgers.get(path)
         if ledger is None:
-            ledger = self._ledgers.begin(session, await stored.all(limit=reach(messages)))
-        if fresh := ledger.fresh(messages):
+            ledger = self._ledgers.begin(path, await stored.all(limit=reach(messages)))
+        if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
             fresh = with_turns(fresh, messages)
             if ledger.edited(fresh):
                 fresh = kept_whole(fresh, await stored.all(limit=reach(messages)))
             await stored.append(fresh)
             ledger.enter(fresh)
 
-    def _storable(self, messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-        if self._artifacts:
-            return messages
-        return [
-            message.model_copy(update={"artifact": None}) if isinstance(message, ToolMessage) else message
-            for message in messages
-        ]
+    def _read(self, ledger: Ledger, given: BaseMessage) -> Message:
+        message, left_out = read_leniently(given, artifacts=self._artifacts)
+        if left_out and message.id not in ledger:
+            _log.warning(
+                "Left %s of %s message %s out of the session: only plain data can be stored",
+                ", ".join(left_out),
+                given.type,
+                given.id,
+            )
+        return message
 
     # -- what is sent is packed
 
@@ -176,12 +227,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        session = self._session_of(request.runtime)
+        path = path_of(self._session, request.runtime)
         # Results of tools, and what other middleware changed in the state, before it is sent.
-        self._capture(session, request.state["messages"])
-        scope = self._door.memory().scope(session)
-        context = scope.pack(self._query(request.messages), **self._asked(session, request))
-        self._contexts.put(session, context)
+        self._capture(path, request.state["messages"])
+        scope = self._door.memory().scope(*path)
+        context = scope.pack(self._query(request.messages), **self._asked(path, request))
+        self._contexts.put(path, context)
         return handler(request.override(messages=_sent(context)))
 
     async def awrap_model_call(
@@ -189,11 +240,11 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        session = self._session_of(request.runtime)
-        await self._acapture(session, request.state["messages"])
-        scope = (await self._door.amemory()).scope(session)
-        context = await scope.pack(self._query(request.messages), **self._asked(session, request))
-        self._contexts.put(session, context)
+        path = path_of(self._session, request.runtime)
+        await self._acapture(path, request.state["messages"])
+        scope = (await self._door.amemory()).scope(*path)
+        context = await scope.pack(self._query(request.messages), **self._asked(path, request))
+        self._contexts.put(path, context)
         return await handler(request.override(messages=_sent(context)))
 
     def _query(self, messages: Sequence[BaseMessage]) -> str | None:
@@ -201,7 +252,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         asked = messages[newest_human(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
-    def _asked(self, session: str, request: ModelRequest[Any]) -> dict[str, Any]:
+    def _asked(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
         """The arguments of the pack that serves this request."""
         system = from_langchain([request.system_message])[0].text if request.system_message else ""
         return {
@@ -210,40 +261,33 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "system": system,
             "tools": schemas_of(request),
             "reserve": reserve_of(request, self._budget) if self._reserve is None else self._reserve,
-            "messages": self._live(session, request),
+            "messages": self._live(path, request),
             "prompt_counter": counted_by(request.model) if self._ask_model else None,
         }
 
-    def _live(self, session: str, request: ModelRequest[Any]) -> list[Message]:
+    def _live(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
         """The messages of the request that may not be stored as they are now, or not at all.
 
         What came before this turn is left out when each of it is stored and untouched
         since: the very object in the agent's state.
         """
-        ledger = self._ledgers.get(session)
-        begun = newest_human(request.messages)
+        ledger = self._ledgers.get(path)
+        messages = named(request.messages)
+        begun = newest_human(messages)
         untouched = {id(message) for message in request.state["messages"]}
-        past = request.messages[:begun]
+        past = messages[:begun]
         if ledger is not None and all(
             (each.id in ledger and id(each) in untouched) or not is_said(each) for each in past
         ):
             past = []
-        live = [message for message in (*past, *request.messages[begun:]) if is_said(message)]
-        return from_langchain(self._storable(live))
+        live = [message for message in (*past, *messages[begun:]) if is_said(message)]
+        return [read_leniently(message, artifacts=self._artifacts).message for message in live]
 
-    def _session_of(self, runtime: Runtime[Any]) -> str:
-        session: object = self._session
-        if callable(session):
-            session = session(runtime)
-        elif session is None:
-            given = runtime.context
-            session = given.get("session_id") if isinstance(given, Mapping) else getattr(given, "session_id", None)
-            if session is None and runtime.execution_info is not None and runtime.execution_info.thread_id is not None:
-                # Checkpointers take numbers and UUIDs as well, and name them like this.
-                session = str(runtime.execution_info.thread_id)
-        if not isinstance(session, str) or not session.strip():
-            raise InvalidInputError(_NOBODY)
-        return session
+
+def _check_number(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"
+        raise InvalidInputError(msg)
 
 
 def _sent(context: Context) -> list[Any]:
@@ -253,19 +297,19 @@ def _sent(context: Context) -> list[Any]:
 
 
 class _Contexts:
-    """The contexts packed last, one a session."""
+    """The contexts packed last, one a scope."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_session: OrderedDict[str, Context] = OrderedDict()
+        self._by_path: OrderedDict[Path, Context] = OrderedDict()
 
-    def get(self, session: str) -> Context | None:
+    def get(self, path: Path) -> Context | None:
         with self._lock:
-            return self._by_session.get(session)
+            return self._by_path.get(path)
 
-    def put(self, session: str, context: Context) -> None:
+    def put(self, path: Path, context: Context) -> None:
         with self._lock:
-            self._by_session[session] = context
-            self._by_session.move_to_end(session)
-            while len(self._by_session) > _CONTEXTS:
-                self._by_session.popitem(last=False)
+            self._by_path[path] = context
+            self._by_path.move_to_end(path)
+            while len(self._by_path) > _CONTEXTS:
+                self._by_path.popitem(last=False)

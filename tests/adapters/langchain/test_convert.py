@@ -648,10 +648,43 @@ def test_a_chunk_is_stored_as_the_message_it_amounts_to(chunk: BaseMessage) -> N
     assert wire(through([chunk])) == wire([message_chunk_to_message(chunk)])
 
 
-def test_the_documents_of_a_retriever_stay_readable() -> None:
-    found = ToolMessage("Two hits.", tool_call_id="c", artifact=[Document("A", id="1"), Document("B", id="2")])
+def test_B79_the_documents_of_a_retriever_come_back_as_documents() -> None:
+    documents = [Document("A", id="1", metadata={"page": 1}), Document("B")]
+    found = ToolMessage("Two hits.", id="m", tool_call_id="c", artifact=documents)
     [back] = through([found])
+    assert isinstance(back, ToolMessage)
+    assert back.artifact == documents
+    assert all(type(each) is Document for each in back.artifact)
     assert wire([back]) == wire([found])
+
+
+class Special(Document):
+    """Somebody's own document."""
+
+
+@pytest.mark.parametrize(
+    "artifact",
+    [
+        Document("A"),
+        {"hits": [Document("A")]},
+        [Document("A"), "B"],
+        [Special("A")],
+        Vendor(),
+        [Document("A", metadata={"raw": Vendor()})],
+        [Document("A", metadata={"tags": {"x"}})],
+    ],
+    ids=["one", "nested", "mixed", "subclass", "model", "model in metadata", "set in metadata"],
+)
+def test_B79_an_artifact_that_would_come_back_as_something_else_is_refused(artifact: Any) -> None:
+    with pytest.raises(SerializationError, match="'artifact"):
+        from_langchain([ToolMessage("Hit.", id="m", tool_call_id="c", artifact=artifact)])
+
+
+@pytest.mark.parametrize("artifact", [7, "A", {"page_content": "A"}, ["A"], [{"page_content": 7}]])
+def test_B84_documents_that_an_attacker_left_beside_a_message_build_nothing(artifact: Any) -> None:
+    native = Native(framework="langchain", data={"type": "tool", "data": {"artifact": artifact}, "documents": True})
+    with pytest.raises(SerializationError, match="'m'"):
+        to_langchain([Message(role="tool", tool_call_id="c", id="m", native=native)])
 
 
 def test_a_command_is_no_message() -> None:

@@ -151,6 +151,30 @@ async def test_a_batch_with_something_that_cannot_be_stored_stores_nothing(add: 
     assert history.messages == []
 
 
+@pytest.mark.parametrize("make", [tuple, iter], ids=["tuple", "iterator"])
+async def test_any_iterable_of_messages_is_added_whole(add: Any, opened: wmem.AgentMemory, make: Any) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    await add(history, make(TURN))
+    await add(history, make(TURN))
+    assert wire(history.messages) == wire(TURN)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [[None], [HumanMessage("Hello"), "Hello"], None, "Hello", HumanMessage("Hello"), 7],
+    ids=["none in a list", "text in a list", "none", "text", "one message", "number"],
+)
+async def test_what_is_no_list_of_messages_is_refused_and_nothing_stored(
+    add: Any,
+    opened: wmem.AgentMemory,
+    wrong: Any,
+) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    with pytest.raises(InvalidInputError, match="expected a"):
+        await add(history, wrong)
+    assert history.messages == []
+
+
 @pytest.mark.parametrize("session_id", [None, "", "  ", 7])
 def test_B22_no_session_is_an_error_and_not_a_default_session(session_id: Any, opened: wmem.AgentMemory) -> None:
     with pytest.raises(InvalidInputError, match="session_id"):

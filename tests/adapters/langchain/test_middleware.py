@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 import wmem
 from langchain_wmem import WmemMiddleware, to_langchain
-from wmem.errors import BudgetError, InvalidInputError, SerializationError
+from wmem.errors import BudgetError, InvalidInputError
 
 
 class Characters:
@@ -168,25 +168,24 @@ async def test_what_the_store_holds_comes_back_as_the_agent_had_it(
 
 
 @tool(response_format="content_and_artifact")
-def plot(town: str) -> tuple[str, object]:
+def plot(town: str) -> tuple[str, dict[str, list[int]]]:
     """Draw the weather of a town."""
-    return f"Drawn for {town}.", object()
+    return f"Drawn for {town}.", {"drops": [1, 2]}
 
 
-async def test_an_artifact_that_is_no_plain_data_is_refused_by_name_unless_artifacts_are_left_out(
+async def test_without_artifacts_none_is_stored_and_the_state_keeps_its_own(
     run: Any,
     script: Any,
     memory: wmem.AgentMemory,
 ) -> None:
     call = AIMessage("", tool_calls=[{"name": "plot", "args": {"town": "Bern"}, "id": "c"}])
-    with pytest.raises(SerializationError, match="'artifact' of tool message"):
-        await run(create_agent(script(call), [plot], middleware=[remembering(memory)]), user("Draw."))
     model = script(call, "Done.")
-    lenient = remembering(memory, session="other", artifacts=False)
-    result = await run(create_agent(model, [plot], middleware=[lenient]), user("Draw."))
-    assert result["messages"][2].artifact is not None, "the agent's own state is left alone"
+    agent = create_agent(model, [plot], middleware=[remembering(memory, artifacts=False)])
+    result = await run(agent, user("Draw."))
+    assert result["messages"][2].artifact == {"drops": [1, 2]}
     assert [message.text for message in model.prompts[1] if message.type == "tool"] == ["Drawn for Bern."]
-    assert [role for role, _ in said(memory, "other")] == ["user", "assistant", "tool", "assistant"]
+    [stored] = [message for message in memory.scope("s").messages.all() if message.role == "tool"]
+    assert "drops" not in stored.model_dump_json()
 
 
 async def test_two_runs_of_one_session_at_once_keep_their_turns_apart(script: Any, memory: wmem.AgentMemory) -> None:
@@ -736,6 +735,24 @@ def test_no_agent_or_no_budget_is_an_error(memory: wmem.AgentMemory) -> None:
     for budget in (0, -1, True, 1.5, None):
         with pytest.raises(InvalidInputError, match="budget"):
             WmemMiddleware(memory, budget=budget)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "wrong"),
+    [
+        *(("recent", value) for value in (-1, True, 1.5, None)),
+        *(("reserve", value) for value in (-1, False, "8")),
+        *(("profile", value) for value in ("zz", "", None)),
+        *(("name", value) for value in ("", " ", 5, None)),
+    ],
+)
+def test_B65_a_setting_that_cannot_be_is_refused_before_anything_is_stored(
+    memory: wmem.AgentMemory,
+    option: str,
+    wrong: object,
+) -> None:
+    with pytest.raises(InvalidInputError, match=option):
+        remembering(memory, **{option: wrong})
 
 
 # --- Colours and handles ----------------------------------------------------------------------------------------------

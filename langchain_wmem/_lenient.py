@@ -1,0 +1,85 @@
+"""A message of an agent's state in wmem's form, whatever objects it holds.
+
+What is in the state comes back in every later run, so one object that JSON cannot
+carry must not end a thread. What a message says is never left out: content, calls
+and names that cannot be stored are refused here as they are elsewhere.
+"""
+
+from typing import Any, NamedTuple
+
+from langchain_core.messages import BaseMessage, ToolMessage, message_to_dict
+
+from langchain_wmem._convert import CLASSES, from_langchain
+from langchain_wmem._fields import plain
+from wmem import Message
+from wmem.errors import SerializationError
+
+__all__ = ["Reduced", "read_leniently"]
+
+_BY_KEY = ("additional_kwargs", "response_metadata")
+_SAID = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", "id", "role", "status")
+
+
+class Reduced(NamedTuple):
+    """A message and what was left out of it, in words; nothing for most."""
+
+    message: Message
+    left_out: tuple[str, ...]
+
+
+def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> Reduced:
+    """The message without those of its values that JSON cannot carry, one of a subclass as its base.
+
+    Args:
+        artifacts: Keep a tool's artifact that is plain data.
+
+    Raises:
+        SerializationError: What the message says cannot be stored.
+    """
+    if not artifacts and isinstance(given, ToolMessage) and given.artifact is not None:
+        given = given.model_copy(update={"artifact": None})
+    try:
+        [message] = from_langchain([given])
+    except SerializationError:
+        base: Any = next((each for each in type(given).__mro__ if each in CLASSES), None)
+        if base is None:
+            raise
+        fields, left_out = _plain_fields(given)
+        if type(given) is not base:
+            left_out.insert(0, f"its class {type(given).__name__!r}")
+        if not left_out:
+            raise
+        [message] = from_langchain([base(**fields)])
+        return Reduced(message, tuple(left_out))
+    return Reduced(message, ())
+
+
+def _plain_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
+    """The fields that can be stored, and the names of those that cannot.
+
+    A field that a subclass adds stays, for LangChain's classes take any.
+    """
+    # An artifact is looked at as it is: dumped, a document would pass for a dictionary.
+    dumped = {**message_to_dict(given)["data"], "artifact": getattr(given, "artifact", None)}
+    fields: dict[str, Any] = {}
+    left_out: list[str] = []
+    for name, value in {**given.__dict__, **(given.__pydantic_extra__ or {})}.items():
+        if name == "type":
+            continue
+        if name in _BY_KEY:
+            good = {key: each for key, each in value.items() if isinstance(key, str) and _is_plain(dumped[name][key])}
+            left_out += [repr(f"{name}.{key}") for key in value if key not in good]
+            fields[name] = good
+        elif name in _SAID or _is_plain(dumped[name]):
+            fields[name] = value
+        else:
+            left_out.append(repr(name))
+    return fields, left_out
+
+
+def _is_plain(value: object) -> bool:
+    try:
+        plain(value, ("", "", ""))
+    except SerializationError:
+        return False
+    return True

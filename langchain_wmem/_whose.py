@@ -1,0 +1,76 @@
+"""Whose session a run is: the scope that what is said in it belongs to."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from langgraph.runtime import Runtime
+
+from wmem.errors import InvalidInputError
+
+__all__ = ["Path", "Session", "is_of_one_run", "path_of"]
+
+Path: TypeAlias = tuple[str, ...]
+"""A session's name, followed by those of the scopes below it."""
+Session: TypeAlias = str | Callable[[Runtime[Any]], str]
+"""A session's name, or what says it of a run."""
+
+_NOBODY = (
+    "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
+    "or run with a checkpointer and a thread_id; there is no default session"
+)
+_NOT_ALONE = (
+    "this agent runs as a part of another graph, at {around!r}, so the thread is not its own: pass session= to "
+    "WmemMiddleware, for example session=lambda runtime: runtime.execution_info.thread_id to share the thread's session"
+)
+_TOOLS = "tools"
+"""The node in which agents run their tools."""
+
+
+def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
+    """The scope of a run: the session it was given, or the thread's, or one below that for a sub-agent.
+
+    Raises:
+        InvalidInputError: Nothing says whose session this is, or a nested run that is not inside a tool.
+    """
+    named: object = session
+    below: Path = ()
+    if callable(session):
+        named = session(runtime)
+    elif session is None:
+        given, info = runtime.context, runtime.execution_info
+        named = given.get("session_id") if isinstance(given, Mapping) else getattr(given, "session_id", None)
+        if named is None and info is not None and info.thread_id is not None:
+            # Checkpointers take numbers and UUIDs as well, and name them like this.
+            named = str(info.thread_id)
+        if named is not None and info is not None:
+            below = _below(info.checkpoint_ns)
+    if not isinstance(named, str) or not named.strip():
+        raise InvalidInputError(_NOBODY)
+    return (named, *below)
+
+
+def _below(checkpoint_ns: str) -> Path:
+    """The scopes that lead from the thread's session to a nested run's; none for the thread's own run.
+
+    LangGraph writes ``tools:<task>|1|model:<task>`` in the model node of the second graph
+    that one task of the tools node runs.
+
+    Raises:
+        InvalidInputError: A nested run that is not inside a tool.
+    """
+    *around, _ = checkpoint_ns.split("|")
+    path: list[str] = []
+    for segment in around:
+        if path and segment.isdecimal():
+            # A sibling of the run before it, not a part of it.
+            path[-1] = f"{path[-1]}|{segment}"
+        else:
+            path.append(segment)
+    if path and all(segment.partition("|")[0].partition(":")[0] != _TOOLS for segment in path):
+        raise InvalidInputError(_NOT_ALONE.format(around="|".join(path)))
+    return tuple(path)
+
+
+def is_of_one_run(path: Path) -> bool:
+    """Whether it is the scope of a nested run whose state LangGraph does not keep for the thread."""
+    return len(path) > 1 and ":" in path[-1]
