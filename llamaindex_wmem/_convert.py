@@ -61,6 +61,9 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
         InvalidInputError: Something that is no chat message.
         SerializationError: A value that cannot be stored without loss; it is named.
     """
+    if isinstance(messages, str) or not isinstance(messages, Iterable):
+        msg = f"expected a sequence of ChatMessage, got {type(messages).__name__!r}"
+        raise InvalidInputError(msg)
     try:
         return [_read(_checked(message)) for message in messages]
     except (PydanticSerializationError, UnicodeError) as exc:

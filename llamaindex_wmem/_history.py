@@ -6,13 +6,16 @@ from collections.abc import Iterable, Sequence
 from llama_index.core.base.llms.types import ChatMessage
 
 from llamaindex_wmem._convert import from_llamaindex, own_text
-from wmem import Message
+from wmem import InvalidInputError, Message
 
-__all__ = ["asked", "recognised", "storable", "text_of"]
+__all__ = ["asked", "recognised", "storable", "text_of", "without_notes"]
 
 
 def text_of(input: str | ChatMessage | None) -> str | None:
     """What a question says, if it says anything in words."""
+    if not isinstance(input, str | ChatMessage | None):
+        msg = f"a question is text or a ChatMessage, not {type(input).__name__!r}"
+        raise InvalidInputError(msg)
     text = input.content if isinstance(input, ChatMessage) else input
     return text if text and text.strip() else None
 
@@ -26,7 +29,12 @@ def asked(messages: Sequence[Message]) -> str | None:
 
 def storable(messages: Iterable[ChatMessage]) -> list[Message]:
     """The messages in wmem's form, without notes: what was recalled is in the session already."""
-    return [message for message in from_llamaindex(messages) if message.metadata.get("wmem") != "note"]
+    return without_notes(from_llamaindex(messages))
+
+
+def without_notes(messages: Iterable[Message]) -> list[Message]:
+    """The messages that are part of the conversation."""
+    return [message for message in messages if message.metadata.get("wmem") != "note"]
 
 
 def recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:

@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from uuid import uuid4
 
+from wmem import InvalidInputError
+
 __all__ = ["Tokenizer"]
 
 
@@ -11,10 +13,18 @@ class Tokenizer:
     """Counts tokens as the length of what the tokenizer returns."""
 
     def __init__(self, tokenizer: Callable[[str], Sequence[Any]]) -> None:
+        if not callable(tokenizer):
+            msg = f"tokenizer_fn must be callable, not {type(tokenizer).__name__!r}"
+            raise InvalidInputError(msg)
         self.tokenizer = tokenizer
         # Counts are cached under the name, on disk too: only what is surely the same function may share one.
         named = f"{getattr(tokenizer, '__module__', '')}.{getattr(tokenizer, '__qualname__', '<>')}"
         self.name = uuid4().hex if "<" in named else named
 
     def __call__(self, text: str, /) -> int:
-        return len(self.tokenizer(text))
+        found = self.tokenizer(text)
+        try:
+            return len(found)
+        except TypeError as exc:
+            msg = f"tokenizer_fn must return the tokens, as a list does, not {type(found).__name__!r}"
+            raise InvalidInputError(msg) from exc

@@ -1,38 +1,26 @@
 """A wmem session as the memory of LlamaIndex's agents and chat engines."""
 
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.memory.types import BaseMemory
-from pydantic import Field, PrivateAttr, ValidationError
 
-import wmem
-from llamaindex_wmem._convert import own_text, to_llamaindex
-from llamaindex_wmem._history import asked, recognised, storable, text_of
+from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
+from llamaindex_wmem._history import asked, recognised, storable, text_of, without_notes
+from llamaindex_wmem._session import PRIVATE, SessionMemory
 from llamaindex_wmem._tokenizer import Tokenizer
-from wmem import (
-    AgentMemory,
-    AsyncAgentMemory,
-    AsyncScope,
-    BudgetError,
-    Context,
-    InvalidInputError,
-    Scope,
-    SerializationError,
-)
+from llamaindex_wmem._views import HANDED_OUT
+from wmem import AgentMemory, AsyncAgentMemory, BudgetError, Context, InvalidInputError, Message
 
 __all__ = ["WmemMemory"]
 
-_PRIVATE = "memory://"
-"""The address of a memory that only its own handle can reach."""
-_REACH = (16, 512, None)
-"""How many of the newest messages are looked through for the user's last one; None for all."""
+_NEWEST = 16
+_REACH = (512, None)
+"""How many messages are looked through for the user's last one, where the newest hold none; None for all."""
 
 
-class WmemMemory(BaseMemory):
+class WmemMemory(SessionMemory):
     """The messages of one session, and the part of them that fits a token limit.
 
     Make it with `from_defaults`. What is public here is JSON and enough to open the
@@ -50,28 +38,6 @@ class WmemMemory(BaseMemory):
         profile: Whose rules the result obeys.
         orphans: What becomes of a tool call without result: left out, or answered as interrupted.
     """
-
-    url: str
-    agent_id: str
-    session_id: str
-    token_limit: int = Field(default=30_000, gt=0)
-    reserve: int = Field(default=0, ge=0)
-    recent: int = Field(default=4, ge=0)
-    recall: bool = True
-    profile: Literal["openai", "anthropic", "gemini"] = "openai"
-    orphans: Literal["drop", "synthesize"] = "drop"
-
-    _memory: AgentMemory | None = PrivateAttr(default=None)
-    _owned: bool = PrivateAttr(default=True)
-    _counter: Tokenizer | None = PrivateAttr(default=None)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
-
-    def __init__(self, **fields: Any) -> None:
-        try:
-            super().__init__(**fields)
-        except ValidationError as exc:
-            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in exc.errors())
-            raise InvalidInputError(wrong) from exc
 
     @classmethod
     def class_name(cls) -> str:
@@ -118,12 +84,15 @@ class WmemMemory(BaseMemory):
         """
         handle = memory.sync() if isinstance(memory, AsyncAgentMemory) else memory
         if handle is not None:
+            if not isinstance(handle, AgentMemory):
+                msg = f"memory must be an open wmem memory, not {type(handle).__name__!r}"
+                raise InvalidInputError(msg)
             if url is not None or agent_id is not None or tokenizer_fn is not None:
                 msg = "an open memory has its url, agent_id and counter: leave url, agent_id and tokenizer_fn out"
                 raise InvalidInputError(msg)
             url, agent_id = handle.url, handle.agent_id
-        if url == _PRIVATE and handle is None:
-            url = f"{_PRIVATE}{uuid4().hex}"
+        if url == PRIVATE and handle is None:
+            url = f"{PRIVATE}{uuid4().hex}"
         fields = {
             "url": _given("url", url),
             "agent_id": _given("agent_id", agent_id),
@@ -135,74 +104,8 @@ class WmemMemory(BaseMemory):
             "profile": profile,
             "orphans": orphans,
         }
-        counter = Tokenizer(tokenizer_fn) if tokenizer_fn else None
-        return cls._opened(fields, handle=handle, counter=counter, history=chat_history or ())
-
-    @classmethod
-    def _opened(
-        cls,
-        fields: Mapping[str, Any],
-        *,
-        handle: AgentMemory | None,
-        counter: Tokenizer | None,
-        history: Sequence[ChatMessage] = (),
-    ) -> Self:
-        made = cls(**fields)
-        made._memory, made._owned, made._counter = handle, handle is None, counter
-        scope = made._scope()
-        if made._memory is not None:
-            made.url = made._memory.url  # as it is found from any working directory
-        if history:
-            made._begin(scope, history)
-        return made
-
-    def _begin(self, scope: Scope, history: Sequence[ChatMessage]) -> None:
-        given, stored = storable(history), scope.messages.all()
-        if not stored:
-            scope.messages.append(given)
-        elif [own_text(each) for each in stored[: len(given)]] != [own_text(each) for each in given]:
-            msg = (
-                f"session {self.session_id!r} holds {len(stored)} messages that do not begin with chat_history: "
-                "leave it out, or call set() to replace them"
-            )
-            raise InvalidInputError(msg)
-
-    # --- the session ---------------------------------------------------------------------------------------------
-
-    def _scope(self) -> Scope:
-        handle = self._memory
-        if handle is None:
-            handle = self._adopt(wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter))
-        # Asked for each time: if somebody disposed the session, this is its next life.
-        return handle.scope(self.session_id)
-
-    async def _ascope(self) -> AsyncScope:
-        handle = self._memory
-        if handle is None:
-            opened = await wmem.aopen(self._address(), agent_id=self.agent_id, counter=self._counter)
-            handle = self._adopt(opened.sync())
-        return handle.aio().scope(self.session_id)
-
-    def _adopt(self, opened: AgentMemory) -> AgentMemory:
-        """Keep an opened memory, or the one that another thread was first to open."""
-        with self._lock:
-            kept = self._memory = opened if self._memory is None else self._memory
-        if kept is not opened:
-            opened.close()
-        return kept
-
-    def _address(self) -> str:
-        if self.url == _PRIVATE:
-            msg = "a private 'memory://' cannot be opened a second time: name it, as in 'memory://name'"
-            raise InvalidInputError(msg)
-        return self.url
-
-    def close(self) -> None:
-        """Release the store; the next use opens it again. A memory that was handed in stays open."""
-        with self._lock:
-            handle, self._memory = self._memory, self._memory if not self._owned else None
-        if handle is not None and self._owned:
-            handle.close()
+        counter = Tokenizer(tokenizer_fn) if tokenizer_fn is not None else None
+        return cls._opened(fields, handle=handle, counter=counter, history=() if chat_history is None else chat_history)
 
     @property
     def tokenizer_fn(self) -> Callable[[str], Sequence[Any]]:
@@ -229,19 +132,27 @@ class WmemMemory(BaseMemory):
             BudgetError: Nothing is left of the limit, or pinned and system text alone exceed it.
         """
         request, scope, query = self._request(initial_token_count), self._scope(), text_of(input)
+        newest = scope.messages.all(limit=_NEWEST)
+        query = query or asked(newest)
         for limit in _REACH if self.recall else ():
             query = query or asked(scope.messages.all(limit=limit))
-        return scope.pack(query if self.recall else None, **request)
+        context = scope.pack(query if self.recall else None, **request)
+        HANDED_OUT.remember(self._named(), context, newest)
+        return context
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
         request, scope, query = self._request(initial_token_count), await self._ascope(), text_of(input)
+        newest = await scope.messages.all(limit=_NEWEST)
+        query = query or asked(newest)
         for limit in _REACH if self.recall else ():
             query = query or asked(await scope.messages.all(limit=limit))
-        return await scope.pack(query if self.recall else None, **request)
+        context = await scope.pack(query if self.recall else None, **request)
+        HANDED_OUT.remember(self._named(), context, newest)
+        return context
 
     def _request(self, spent: object) -> dict[str, Any]:
-        if not isinstance(spent, int) or spent < 0:
+        if not isinstance(spent, int) or isinstance(spent, bool) or spent < 0:
             msg = f"initial_token_count must be a whole number of at least 0, not {spent!r:.40}"
             raise InvalidInputError(msg)
         if spent >= self.token_limit:
@@ -296,19 +207,39 @@ class WmemMemory(BaseMemory):
             await (await self._ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Make the conversation these messages.
+        """Make the conversation these messages, or go on with it when they begin with a packed view of it.
 
-        Messages that are stored already, in this order, are known by what they say:
-        they keep their ids and times. Those that are left out are removed, and `get`
-        shows only a part: to go on with everything, hand `get_all` back.
+        A list that begins with all that `get` showed, where that left something out, is the
+        history as the framework knows it: what follows is appended, and nothing is removed.
+        The views handed out last are known in the process, whichever memory of the session
+        showed them; elsewhere a view is known by its note of recalled text and by messages
+        that were cut. Without either, say `get_all` and not `get` where all is meant.
+
+        Any other list replaces the conversation. Messages that are stored already, in this
+        order, are known by what they say: they keep their ids and times; those that are left
+        out are removed. To keep no more than `get` shows, `reset` first.
         """
-        session = self._scope().messages
-        session.replace(recognised(session.all(), storable(messages)))
+        session, read = self._scope().messages, from_llamaindex(messages)
+        new, replaces = self._revised(session.all(), read)
+        if replaces:
+            session.replace(new)
+        elif new:
+            session.append(new)
 
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.set`."""
-        session = (await self._ascope()).messages
-        await session.replace(recognised(await session.all(), storable(messages)))
+        session, read = (await self._ascope()).messages, from_llamaindex(messages)
+        new, replaces = self._revised(await session.all(), read)
+        if replaces:
+            await session.replace(new)
+        elif new:
+            await session.append(new)
+
+    def _revised(self, stored: Sequence[Message], read: Sequence[Message]) -> tuple[list[Message], bool]:
+        """What to write when these messages are set, and whether it replaces what is stored."""
+        given = without_notes(read)
+        new = HANDED_OUT.continued(self._named(), stored, given, noted=len(given) < len(read))
+        return (recognised(stored, given), True) if new is None else (new, False)
 
     def reset(self) -> None:
         """Remove the messages of the session, and nothing else in it."""
@@ -318,41 +249,9 @@ class WmemMemory(BaseMemory):
         """See `WmemMemory.reset`."""
         await (await self._ascope()).messages.clear()
 
-    # --- copies --------------------------------------------------------------------------------------------------
 
-    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """What it takes to open the session again, as JSON.
-
-        Raises:
-            SerializationError: The memory is private to this handle.
-        """
-        self._check_reachable()
-        written: dict[str, Any] = super().to_dict(**kwargs)
-        return written
-
-    def _check_reachable(self) -> None:
-        if self.url == _PRIVATE:
-            msg = "a private 'memory://' cannot be opened from a copy: name it, as in 'memory://name'"
-            raise SerializationError(msg)
-
-    def __getstate__(self) -> dict[Any, Any]:
-        self._check_reachable()
-        return {"__dict__": dict(self.__dict__)}
-
-    def __setstate__(self, state: Mapping[Any, Any]) -> None:
-        self.__init__(**state["__dict__"])  # type: ignore[misc]  # opens lazily: nothing else is needed
-
-    def __copy__(self) -> Self:
-        """Another memory of the same session, which holds the store open for itself."""
-        # Opened at once: a store in memory lasts as long as somebody holds it.
-        return self._opened(self.__dict__, handle=None if self._owned else self._memory, counter=self._counter)
-
-    def __deepcopy__(self, memo: Any = None) -> Self:
-        return self.__copy__()
-
-
-def _given(name: str, value: str | None) -> str:
-    if value is None or not value.strip():
+def _given(name: str, value: object) -> object:
+    if value is None or (isinstance(value, str) and not value.strip()):
         msg = (
             f"{name} is missing: WmemMemory.from_defaults(session_id=…, url=…, agent_id=…), or memory= for the last two"
         )

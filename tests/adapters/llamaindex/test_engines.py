@@ -69,6 +69,17 @@ def said(messages: Sequence[ChatMessage]) -> list[tuple[str, str | None]]:
     return [(message.role.value, message.content) for message in messages]
 
 
+def talk(turns: int) -> list[ChatMessage]:
+    return [
+        message
+        for turn in range(turns)
+        for message in (
+            ChatMessage(role="user", content=f"question {turn} about the weather"),
+            ChatMessage(role="assistant", content=f"answer {turn}: it rains again today"),
+        )
+    ]
+
+
 def calling(*calls: tuple[str, str, dict[str, Any]]) -> ChatMessage:
     blocks = [ToolCallBlock(tool_call_id=id_, tool_name=name, tool_kwargs=told) for id_, name, told in calls]
     return ChatMessage(role="assistant", blocks=blocks)
@@ -78,16 +89,16 @@ def tokens_of(memory: WmemMemory, prompt: Sequence[ChatMessage]) -> int:
     return sum(len(memory.tokenizer_fn(message.content or "")) for message in prompt)
 
 
-async def asked(engine: Any, how: str, question: str) -> str:
+async def asked(engine: Any, how: str, question: str, **given: Any) -> str:
     """Put a question to a chat engine in one of its four ways and wait until all is written."""
     if how == "chat":
-        return str(engine.chat(question))
+        return str(engine.chat(question, **given))
     if how == "achat":
-        return str(await engine.achat(question))
+        return str(await engine.achat(question, **given))
     if how == "stream_chat":
-        streamed = engine.stream_chat(question)
+        streamed = engine.stream_chat(question, **given)
         return "".join(streamed.response_gen)  # its end waits for the thread that writes
-    streamed = await engine.astream_chat(question)
+    streamed = await engine.astream_chat(question, **given)
     return "".join([token async for token in streamed.async_response_gen()])  # its end waits for the task that writes
 
 
@@ -261,6 +272,41 @@ async def test_history_that_an_agent_is_handed_back_is_not_stored_twice(make: Ma
     await agent(script).run("add", memory=memory)
     await agent(script).run("sure?", chat_history=await memory.aget(), memory=memory)
     assert said(memory.get_all()) == [*STORED, ("user", "sure?"), ("assistant", "yes")]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+async def test_B110_an_agent_that_is_handed_what_memory_shows_removes_nothing_of_the_rest(
+    make: Make, saved: bool
+) -> None:
+    memory, said_before = make(token_limit=300), talk(50)
+    memory.put_messages(said_before)
+    script = Script(ADDING, "3 and 7", "yes")
+    before = agent(script)
+    running = Context(before)
+    history = await memory.aget()
+    assert len(history) < 20
+    await before.run("add", chat_history=history, memory=memory, ctx=running)
+    if saved:
+        running = Context.from_dict(before, running.to_dict(serializer=JsonSerializer()), serializer=JsonSerializer())
+    # A client that keeps its own list goes on with it: what it was shown, and what was said since.
+    since = [ChatMessage(role="user", content="add"), ChatMessage(role="assistant", content="3 and 7")]
+    await before.run("sure?", chat_history=[*history, *since], memory=memory, ctx=running)
+    assert said(memory.get_all()) == [*said(said_before), *STORED, ("user", "sure?"), ("assistant", "yes")]
+
+
+@pytest.mark.parametrize("how", WAYS)
+async def test_B110_a_chat_engine_that_is_handed_what_memory_shows_removes_nothing_of_the_rest(
+    make: Make, how: str
+) -> None:
+    memory, said_before = make(token_limit=300), talk(50)
+    memory.put_messages(said_before)
+    script = Script("yes")
+    engine = SimpleChatEngine.from_defaults(
+        memory=memory, llm=script.llm if "stream" not in how else script.word_by_word
+    )
+    await asked(engine, how, "sure?", chat_history=memory.get("weather"))
+    assert said(memory.get_all())[:-1] == [*said(said_before), ("user", "sure?")]
+    assert tokens_of(memory, script.prompts[0]) <= 300
 
 
 async def test_a_context_that_was_saved_as_json_goes_on_with_the_session(make: Make) -> None:

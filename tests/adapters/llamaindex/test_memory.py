@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
@@ -188,7 +189,7 @@ async def test_B55_a_message_above_the_limit_is_cut_and_reported(make: Make, cal
     assert len(memory.get_all()[0].content or "") > 20_000
 
 
-@pytest.mark.parametrize("spent", [-1, "5", 1.5])
+@pytest.mark.parametrize("spent", [-1, "5", 1.5, True])
 async def test_a_count_that_is_none_is_refused(make: Make, call: Call, spent: Any) -> None:
     with pytest.raises(InvalidInputError, match="initial_token_count"):
         await call(make(), "get", initial_token_count=spent)
@@ -241,7 +242,7 @@ async def test_B113_a_note_that_was_handed_out_is_never_stored(make: Make, call:
     await call(memory, "put_messages", notes)
     assert stored(memory) == before
     await call(memory, "set", shown)
-    assert await call(memory, "get_all") == [message for message in shown if message not in notes]
+    assert stored(memory) == before
 
 
 async def test_the_question_is_found_behind_a_long_run_of_tools(make: Make, call: Call) -> None:
@@ -276,10 +277,67 @@ def test_a_framework_that_makes_a_memory_without_identity_is_told_so() -> None:
         WmemMemory.from_defaults(chat_history=[], token_limit=100)
 
 
-@pytest.mark.parametrize("wrong", [{"token_limit": 0}, {"token_limit": -156}, {"recent": -1}, {"profile": "cohere"}])
-def test_a_value_out_of_range_is_refused_by_name(wrong: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"token_limit": 0},
+        {"token_limit": -156},
+        {"token_limit": True},
+        {"token_limit": "300"},
+        {"recent": -1},
+        {"reserve": True},
+        {"reserve": 1_000, "token_limit": 1_000},
+        {"reserve": 40_000},
+        {"profile": "cohere"},
+    ],
+)
+@pytest.mark.parametrize("made", [WmemMemory, WmemMemory.from_defaults])
+def test_a_value_out_of_range_is_refused_by_name_when_it_is_made(made: Call, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError, match=next(iter(wrong))):
-        WmemMemory.from_defaults(session_id="s", url="memory://x", agent_id="a", **wrong)
+        made(**{"session_id": "s", "url": "memory://x", "agent_id": "a", **wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"session_id": 5}, {"url": 5}, {"agent_id": 5}, {"tokenizer_fn": 5}, {"tokenizer_fn": 0}]
+)
+def test_an_option_of_another_type_is_refused_by_name(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInputError, match=next(iter(wrong))):
+        WmemMemory.from_defaults(**{"session_id": "s", "url": "memory://x", "agent_id": "a", **wrong})
+
+
+@pytest.mark.parametrize("wrong", [5, "memory://x"])
+def test_what_is_no_open_memory_is_refused(wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="memory must be"):
+        WmemMemory.from_defaults(session_id="s", memory=wrong)
+
+
+@pytest.mark.parametrize("wrong", [5, b"why?", ["why?"]])
+async def test_a_question_of_another_type_is_refused(make: Make, call: Call, wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="a question is text"):
+        await call(make(), "get", wrong)
+
+
+@pytest.mark.parametrize("name", ["put_messages", "set"])
+@pytest.mark.parametrize("wrong", [None, 5, "", "text", [5], [None], [{"role": "user", "content": "x"}]])
+async def test_what_is_no_list_of_messages_is_refused_and_changes_nothing(
+    make: Make, call: Call, name: str, wrong: Any
+) -> None:
+    memory = make(chat_history=talk(1))
+    with pytest.raises(InvalidInputError, match="expected a sequence of ChatMessage"):
+        await call(memory, name, wrong)
+    assert await call(memory, "get_all") == talk(1)
+
+
+@pytest.mark.parametrize("wrong", [5, "", [None]])
+def test_a_beginning_that_is_no_list_of_messages_is_refused(make: Make, wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="expected a sequence of ChatMessage"):
+        make(chat_history=wrong)
+
+
+async def test_a_tokenizer_that_returns_no_tokens_is_an_error_that_names_it(make: Make) -> None:
+    memory = make(tokenizer_fn=lambda _: 5)
+    with pytest.raises(InvalidInputError, match="tokenizer_fn must return"):
+        memory.put(user("a"))
 
 
 def test_a_memory_made_without_its_identity_is_refused() -> None:
@@ -357,6 +415,48 @@ def test_a_copy_opens_the_same_session(make: Make, copied: Call) -> None:
     assert memory.get_all() == [user("a"), user("b")], "closing a copy leaves the original open"
 
 
+AWKWARD = ["100%", "50%25", "a#b", "a?b=c", "a b", "ä%C3%A4", "a%2Fb#c?d"]
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_finds_a_directory_of_any_name(tmp_path: Path, copied: Call, name: str) -> None:
+    told = f"disk://{quote(str(tmp_path / name))}"
+    memory = WmemMemory.from_defaults(session_id="s", url=told, agent_id="a")
+    memory.put(user("a"))
+    memory.close()  # what is found after this was found by its URL
+    other = copied(memory)
+    assert other.get_all() == [user("a")]
+    assert [each.name for each in tmp_path.iterdir()] == [name]
+    assert copied(other) == other == memory
+    other.close()
+
+
+@pytest.mark.parametrize("copied", COPIES)
+def test_a_copy_equals_its_original(make: Make, copied: Call) -> None:
+    memory = make(token_limit=321, recent=2)
+    memory.put(user("a"))
+    other = copied(memory)
+    assert other == memory
+    other.put(user("b"))
+    other.close()
+    assert other == memory, "whatever is said in it and whether it is open"
+
+
+def test_memories_of_the_same_session_with_the_same_settings_are_equal(make: Make) -> None:
+    assert make() == make()
+    assert make() != make(session_id="other")
+    assert make() != make(token_limit=321)
+    assert make() != make(recall=False)
+    assert make() != make().to_dict()
+
+
+def test_memories_are_hashed_no_more_than_other_models(make: Make) -> None:
+    assert BaseMemory.__hash__ is None
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(make())
+
+
 @pytest.mark.parametrize("copied", COPIES)
 async def test_a_copy_opens_the_same_session_in_async_code(make: Make, copied: Call) -> None:
     memory = make()
@@ -396,6 +496,13 @@ def test_a_private_memory_refuses_to_be_written_out(private: wmem.AgentMemory) -
             written(memory)
     assert copy.deepcopy(memory).get_all() == [user("a")]
     assert memory.get_all() == [user("a")]
+
+
+def test_two_private_memories_are_not_equal(private: wmem.AgentMemory) -> None:
+    memory = WmemMemory.from_defaults(session_id="s", memory=private)
+    assert memory == copy.deepcopy(memory) == WmemMemory.from_defaults(session_id="s", memory=private)
+    with wmem.open("memory://", agent_id="a") as opened:
+        assert memory != WmemMemory.from_defaults(session_id="s", memory=opened)
 
 
 def test_a_private_memory_cannot_be_opened_again() -> None:

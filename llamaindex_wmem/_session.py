@@ -1,0 +1,167 @@
+"""Which session a memory is of, and how it is opened, written out, copied and compared."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.memory.types import BaseMemory
+from pydantic import Field, PrivateAttr, ValidationError
+
+import wmem
+from llamaindex_wmem._convert import own_text
+from llamaindex_wmem._history import storable
+from llamaindex_wmem._tokenizer import Tokenizer
+from wmem import AgentMemory, AsyncScope, InvalidInputError, Message, Scope, SerializationError
+
+__all__ = ["PRIVATE", "SessionMemory"]
+
+PRIVATE = "memory://"
+"""The address of a memory that only its own handle can reach."""
+
+
+class SessionMemory(BaseMemory):
+    """A memory whose public fields are JSON and enough to open its session again.
+
+    So it survives a workflow's context, pickle and deepcopy. Two memories are equal when
+    these fields are: they name one session and show it alike. It is always true: agents
+    replace a memory that is not by one of their own.
+    """
+
+    url: str
+    agent_id: str
+    session_id: str
+    # Strict: a limit of True is a mistake, not 1.
+    token_limit: int = Field(default=30_000, gt=0, strict=True)
+    reserve: int = Field(default=0, ge=0, strict=True)
+    recent: int = Field(default=4, ge=0, strict=True)
+    recall: bool = True
+    profile: Literal["openai", "anthropic", "gemini"] = "openai"
+    orphans: Literal["drop", "synthesize"] = "drop"
+
+    _memory: AgentMemory | None = PrivateAttr(default=None)
+    _owned: bool = PrivateAttr(default=True)
+    _counter: Tokenizer | None = PrivateAttr(default=None)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    def __init__(self, **fields: Any) -> None:
+        try:
+            super().__init__(**fields)
+        except ValidationError as exc:
+            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in exc.errors())
+            raise InvalidInputError(wrong) from exc
+        if self.reserve >= self.token_limit:
+            msg = f"the reserve of {self.reserve} tokens leaves nothing of the token_limit of {self.token_limit}"
+            raise InvalidInputError(msg)
+
+    @classmethod
+    def _opened(
+        cls,
+        fields: Mapping[str, Any],
+        *,
+        handle: AgentMemory | None,
+        counter: Tokenizer | None,
+        history: Sequence[ChatMessage] = (),
+    ) -> Self:
+        begun = storable(history)
+        made = cls(**fields)
+        made._memory, made._owned, made._counter = handle, handle is None, counter
+        scope = made._scope()
+        made.url = made._named()[0]  # as it is found from any working directory
+        if begun:
+            made._begin(scope, begun)
+        return made
+
+    def _begin(self, scope: Scope, given: Sequence[Message]) -> None:
+        stored = scope.messages.all()
+        if not stored:
+            scope.messages.append(given)
+        elif [own_text(each) for each in stored[: len(given)]] != [own_text(each) for each in given]:
+            msg = (
+                f"session {self.session_id!r} holds {len(stored)} messages that do not begin with chat_history: "
+                "leave it out, or call set() to replace them"
+            )
+            raise InvalidInputError(msg)
+
+    # --- opening -------------------------------------------------------------------------------------------------
+
+    def _scope(self) -> Scope:
+        handle = self._memory
+        if handle is None:
+            handle = self._adopt(wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter))
+        # Asked for each time: if somebody disposed the session, this is its next life.
+        return handle.scope(self.session_id)
+
+    async def _ascope(self) -> AsyncScope:
+        handle = self._memory
+        if handle is None:
+            opened = await wmem.aopen(self._address(), agent_id=self.agent_id, counter=self._counter)
+            handle = self._adopt(opened.sync())
+        return handle.aio().scope(self.session_id)
+
+    def _adopt(self, opened: AgentMemory) -> AgentMemory:
+        """Keep an opened memory, or the one that another thread was first to open."""
+        with self._lock:
+            kept = self._memory = opened if self._memory is None else self._memory
+        if kept is not opened:
+            opened.close()
+        return kept
+
+    def _named(self) -> tuple[str, str, str]:
+        """The session's name in the process; the store's own URL, where it is open."""
+        handle = self._memory
+        return self.url if handle is None else handle.url, self.agent_id, self.session_id
+
+    def _address(self) -> str:
+        if self.url == PRIVATE:
+            msg = "a private 'memory://' cannot be opened a second time: name it, as in 'memory://name'"
+            raise InvalidInputError(msg)
+        return self.url
+
+    def close(self) -> None:
+        """Release the store; the next use opens it again. A memory that was handed in stays open."""
+        with self._lock:
+            handle, self._memory = self._memory, self._memory if not self._owned else None
+        if handle is not None and self._owned:
+            handle.close()
+
+    # --- copies --------------------------------------------------------------------------------------------------
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """What it takes to open the session again, as JSON.
+
+        Raises:
+            SerializationError: The memory is private to this handle.
+        """
+        self._check_reachable()
+        written: dict[str, Any] = super().to_dict(**kwargs)
+        return written
+
+    def _check_reachable(self) -> None:
+        if self.url == PRIVATE:
+            msg = "a private 'memory://' cannot be opened from a copy: name it, as in 'memory://name'"
+            raise SerializationError(msg)
+
+    def __getstate__(self) -> dict[Any, Any]:
+        self._check_reachable()
+        return {"__dict__": dict(self.__dict__)}
+
+    def __setstate__(self, state: Mapping[Any, Any]) -> None:
+        self.__init__(**state["__dict__"])  # type: ignore[misc]  # opens lazily: nothing else is needed
+
+    def __copy__(self) -> Self:
+        """Another memory of the same session, which holds the store open for itself."""
+        # Opened at once: a store in memory lasts as long as somebody holds it.
+        return self._opened(self.__dict__, handle=None if self._owned else self._memory, counter=self._counter)
+
+    def __deepcopy__(self, memo: Any = None) -> Self:
+        return self.__copy__()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SessionMemory):
+            return NotImplemented
+        alike = type(self) is type(other) and self.__dict__ == other.__dict__
+        # What is private has no name that two could share.
+        return alike and (self.url != PRIVATE or self._memory is other._memory)
+
+    __hash__ = None  # type: ignore[assignment]  # as pydantic has it: the fields may change
