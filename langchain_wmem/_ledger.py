@@ -46,9 +46,8 @@ def reach(messages: Sequence[BaseMessage]) -> int:
 
 
 class _Looked(NamedTuple):
-    """How a message was when it was last looked at: the object, what it held, and what that is in wmem's form."""
+    """What a message held when it was last looked at, and what that is in wmem's form."""
 
-    given: weakref.ref[BaseMessage]
     quick: int
     print: int
 
@@ -59,6 +58,7 @@ class Ledger:
     def __init__(self, stored: Iterable[Message]) -> None:
         self._known: dict[str, int] = {}
         self._looked: dict[str, _Looked] = {}
+        self._objects: dict[str, weakref.ref[BaseMessage]] = {}
         self.enter(stored)
 
     def __contains__(self, message_id: str | None) -> bool:
@@ -90,21 +90,21 @@ class Ledger:
         begun = newest_human(messages)
         found: dict[str | int, Message] = {}
         for place, given in enumerate(messages):
-            looked = self._looked.get(given.id or "")
-            if looked is not None and self._known.get(given.id or "") == looked.print:
-                same = looked.given() is given
-                if same and trust_objects and place < begun:
+            message_id = given.id or ""
+            looked = self._looked.get(message_id)
+            if looked is not None and self._known.get(message_id) == looked.print:
+                if trust_objects and place < begun and self._objects[message_id]() is given:
                     continue
                 if looked.quick == _quick_print_of(given):
-                    if not same:
-                        self._looked[given.id or ""] = looked._replace(given=weakref.ref(given))
+                    self._objects[message_id] = weakref.ref(given)
                     continue
             if is_note(given) or (_is_summary(given) and not summaries and given.id not in self):
                 continue
             message = read(given)
             made = _print_of(message)
             if message.id is not None:
-                self._looked[message.id] = _Looked(weakref.ref(given), _quick_print_of(given), made)
+                self._objects[message.id] = weakref.ref(given)
+                self._looked[message.id] = _Looked(_quick_print_of(given), made)
             if message.id is None or self._known.get(message.id) != made:
                 found[message.id or place] = message
         return list(found.values())

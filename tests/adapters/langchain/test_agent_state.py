@@ -129,7 +129,7 @@ async def test_an_edit_whose_storing_failed_is_stored_by_the_next_run(
 
 
 def test_a_long_thread_that_did_not_change_is_compared_in_milliseconds(script: Any, memory: wmem.AgentMemory) -> None:
-    long = [
+    long: list[BaseMessage] = [
         made
         for number in range(1_000)
         for made in (
@@ -143,11 +143,14 @@ def test_a_long_thread_that_did_not_change_is_compared_in_milliseconds(script: A
         )
     ]
     middleware = remembering(memory, session="t")
-    create_agent(script(), middleware=[middleware]).invoke({"messages": [*long, HumanMessage("Last", id="last")]})
+    whole: Any = {"messages": [*long, HumanMessage("Last", id="last")]}
+    create_agent(script(), middleware=[middleware]).invoke(whole)
 
-    def cost(state: list[BaseMessage]) -> float:
+    def cost(messages: list[BaseMessage]) -> float:
+        state: Any = {"messages": messages}
+        unused: Any = None
         started = time.perf_counter()
-        middleware.before_agent({"messages": state}, None)  # type: ignore[arg-type]
+        middleware.before_agent(state, unused)
         return time.perf_counter() - started
 
     # As a checkpointer hands them out: equal, and none the same object.

@@ -668,7 +668,7 @@ class Special(Document):
         Document("A"),
         {"hits": [Document("A")]},
         [Document("A"), "B"],
-        [Special("A")],
+        [Special(page_content="A")],
         Vendor(),
         [Document("A", metadata={"raw": Vendor()})],
         [Document("A", metadata={"tags": {"x"}})],

@@ -126,12 +126,13 @@ async def test_sub_agents_that_one_tool_call_runs_at_once_never_see_each_other(
     memory: wmem.AgentMemory,
 ) -> None:
     inner = script()
-    sub = create_agent(inner, middleware=[remembering(memory)])
+    sub: Any = create_agent(inner, middleware=[remembering(memory)])
 
     @tool
     def research(question: str) -> str:
         """Look three things up."""
-        RunnableLambda(sub.invoke).batch([user(f"{question} {number}") for number in range(3)])
+        ask: Any = sub.invoke
+        RunnableLambda(ask).batch([user(f"{question} {number}") for number in range(3)])
         return "Done."
 
     @tool("research")
