@@ -73,7 +73,19 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
 
 def own_text(message: Message) -> str:
     """The message in LlamaIndex's own JSON: equal texts say the same there, whatever their ids."""
-    return json.dumps(_own_json_of(_write(message)))
+    return json.dumps(_plain_json(message) or _own_json_of(_write(message)))
+
+
+def _plain_json(message: Message) -> dict[str, JsonValue] | None:
+    """The same without LlamaIndex's models for a message of words alone, as nearly all are; None for others."""
+    own = message.native is not None and message.native.framework == _FRAMEWORK
+    if own or message.role == "tool" or message.tool_calls or any(part.kind != "text" for part in message.parts):
+        return None
+    return {
+        "role": message.role,
+        "additional_kwargs": {} if message.name is None else {"name": message.name},
+        "blocks": [{"block_type": "text", "text": part.text or ""} for part in message.parts],
+    }
 
 
 def _checked(given: object) -> ChatMessage:

@@ -35,8 +35,6 @@ class Match:
         self._given = given
         self._texts = texts
         self._places: defaultdict[str, list[int]] = defaultdict(list)
-        for place, message in enumerate(stored):
-            self._places[own_text(message)].append(place)
 
     def shown(self, *, noted: bool) -> Shown | None:
         """The beginning of the given that is best explained as a view of the stored.
@@ -46,6 +44,8 @@ class Match:
         """
         if not noted and all(self._cut(message, len(self._stored)) is None for message in self._given):
             return None
+        for at, message in enumerate(self._stored):
+            self._places[own_text(message)].append(at)
         best, found = 0, None
         for length in range(len(self._given), 0, -1):
             if best >= length + 2:

@@ -35,6 +35,7 @@ from llama_index.llms.openai.utils import from_openai_message, to_openai_message
 from openai.types.chat import ChatCompletionMessage
 
 from llamaindex_wmem import from_llamaindex, to_llamaindex
+from llamaindex_wmem._convert import own_text
 from wmem import InvalidInputError, Message, Native, Part, SerializationError, ToolCall
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
@@ -504,3 +505,23 @@ def test_any_stored_message_can_be_written(message: Message) -> None:
     [written] = to_llamaindex([message])
     assert written.role.value == message.role
     assert through_storage(written) == written
+
+
+# --- what a message is known again by --------------------------------------------------------------------------------
+
+
+@given(
+    role=st.sampled_from(["system", "developer", "user", "assistant", "tool"]),
+    parts=st.lists(st.builds(Part, text=st.none() | st.text(max_size=9), kind=st.sampled_from(["text", "refusal"]))),
+    name=st.none() | st.text(min_size=1, max_size=9),
+    native=st.none() | st.builds(Native, framework=st.just("langchain"), data=st.just({"type": "human"})),
+)
+def test_a_message_is_known_by_the_json_it_is_handed_out_as(
+    role: Any, parts: list[Part], name: str | None, native: Native | None
+) -> None:
+    answered = "c" if role == "tool" else None
+    message = Message(role=role, parts=tuple(parts), name=name, native=native, tool_call_id=answered)
+    [written] = to_llamaindex([message])
+    assert own_text(message) == json.dumps(written.model_dump(mode="json"))
+    [read] = from_llamaindex([written])
+    assert own_text(read) == own_text(message)

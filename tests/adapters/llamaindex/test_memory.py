@@ -342,7 +342,7 @@ async def test_a_tokenizer_that_returns_no_tokens_is_an_error_that_names_it(make
 
 def test_a_memory_made_without_its_identity_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="agent_id"):
-        WmemMemory(url="memory://x", session_id="s")
+        WmemMemory(url="memory://x", session_id="s")  # type: ignore[call-arg]
     with pytest.raises(InvalidInputError, match="unknown store"):
         WmemMemory.from_defaults(session_id="s", url="ftp://x", agent_id="a")
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 
 import wmem
-from llamaindex_wmem import WmemMemory, _views
+from llamaindex_wmem import WmemMemory
 from llamaindex_wmem._convert import from_llamaindex
 from llamaindex_wmem._history import without_notes
 from llamaindex_wmem._views import Views
@@ -323,10 +323,6 @@ def test_only_so_many_views_are_known_and_the_oldest_goes_first(make: Make) -> N
     views.remember(("s",), contexts[-2], stored)
     views.remember(("s",), contexts[-3], stored)
     assert [known(context) for context in contexts[-3:]] == [True, True, False], "one that is shown again counts as new"
-
-
-def test_the_process_keeps_few_enough() -> None:
-    assert _views._MOST * 2_000 < 10_000_000, "bytes, at two thousand a view"
 
 
 SETTER = """
