@@ -337,7 +337,7 @@ class Engine(Generic[P]):
         if not callable(listener):
             msg = f"a listener must be callable, not {type(listener).__name__!r}"
             raise InvalidInputError(msg)
-        if inspect.iscoroutinefunction(listener):
+        if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
             msg = "a listener must be a plain function: it runs in whichever thread brings the news"
             raise InvalidInputError(msg)
         entry = (root, listener)

@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
     policy: str | None
     disposed: bool
     applied: tuple[int, ...]
-    merged: tuple[tuple[Path, tuple[Cursor, bool, bool]], ...]
+    merged: tuple[tuple[tuple[Path, bool, bool], Cursor], ...]
     decisions: tuple[Decision, ...]
     erased: tuple[str, ...]
 
@@ -91,8 +91,8 @@ class State:
         self.applied: set[int] = set()
         self.recent: deque[int] = deque()
         """The ids in `applied`, oldest first."""
-        self.merged: dict[Path, tuple[Cursor, bool, bool]] = {}
-        """By source the point merged last, and whether overwriting and with items."""
+        self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
+        """The point merged last, by source and by how: whether overwriting, and with items."""
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
         self.bytes = 0
@@ -164,13 +164,17 @@ class State:
             # Two writers made the key at once: the later one wins its place, under the id that was first.
             before = self.rows[held]
             row = row._replace(id=held)
+        if before is not None and (before.key is None, before.role is None) != (row.key is None, row.role is None):
+            # Two writers used one id for two kinds of thing: both stay, the later one beside the earlier.
+            row = row._replace(id=f"{row.id}~{row.type}")
+            before = self.rows.get(row.id)
         if before is None:
             self._index(row)
         else:
             self.bytes -= before.size
             if row.created_at != before.created_at:
                 row = row._replace(created_at=before.created_at)
-            if (before.key, before.role is None) != (row.key, row.role is None):
+            if before.key != row.key:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None:
@@ -273,7 +277,7 @@ class State:
         return False
 
     def _merge(self, change: ScopeMerged) -> bool:
-        self.merged[change.source] = (change.cursor, change.overwrite, change.with_items)
+        self.merged[change.source, change.overwrite, change.with_items] = change.cursor
         return False
 
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], bool]]] = {

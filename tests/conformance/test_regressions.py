@@ -123,7 +123,6 @@ def test_a_message_under_the_id_of_an_item_or_entry_is_refused(session: Scope, c
     assert call(session.messages.all) == [kept]
 
 
-@pytest.mark.xfail(reason="an append does not look for an id that another process has stored since", strict=True)
 def test_a_message_under_the_id_of_an_item_that_another_process_added_leaves_the_item(
     opening: Opening, call: Call
 ) -> None:
@@ -146,7 +145,6 @@ def test_an_append_tells_what_is_stored(session: Scope, call: Call, clock: Clock
     assert call(lambda: session.messages.append(several)) == call(session.messages.all)
 
 
-@pytest.mark.xfail(reason="the reply is told from a replica that has not met the other's write", strict=True)
 def test_an_append_tells_what_is_stored_although_another_process_was_first(
     opening: Opening, call: Call, clock: Clock
 ) -> None:
@@ -311,10 +309,7 @@ UNTYPED: Mapping[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     "given",
     [pytest.param(given, id=name) for name, given in BAD_MESSAGES.items()]
-    + [
-        pytest.param(given, id=name, marks=pytest.mark.xfail(reason="a bare TypeError", strict=True))
-        for name, given in UNTYPED.items()
-    ],
+    + [pytest.param(given, id=name) for name, given in UNTYPED.items()],
 )
 def test_a_message_of_the_wrong_shape_gets_the_typed_error(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidInputError):
@@ -443,7 +438,6 @@ async def _awaited_unless_full(made: Awaitable[MemoryItem]) -> MemoryItem | None
         return None
 
 
-@pytest.mark.xfail(reason="a merge looks at the entries' limit alone", strict=True)
 def test_merged_items_do_not_overfill_the_parent(memory: wmem.AgentMemory, call: Call) -> None:
     scope = memory.scope("s", policy=Policy.session(max_items=1))
     call(scope.items.add, "one")
@@ -454,7 +448,6 @@ def test_merged_items_do_not_overfill_the_parent(memory: wmem.AgentMemory, call:
     assert call(scope.items.count) == 1
 
 
-@pytest.mark.xfail(reason="an update of an item does not look at the limit of tokens", strict=True)
 def test_an_updated_item_does_not_overfill_its_scope(memory: wmem.AgentMemory, call: Call) -> None:
     scope = memory.scope("s", policy=Policy.session(max_tokens=10))
     item = call(scope.items.add, "one")

@@ -95,7 +95,7 @@ CHECKPOINTS = st.builds(
     policy=optional(TEXT),
     disposed=st.booleans(),
     applied=st.lists(st.integers(0, 2**63 - 1), max_size=4).map(tuple),
-    merged=st.lists(st.tuples(PATHS, st.tuples(CURSORS, st.booleans(), st.booleans())), max_size=2).map(tuple),
+    merged=st.lists(st.tuples(st.tuples(PATHS, st.booleans(), st.booleans()), CURSORS), max_size=2).map(tuple),
     decisions=st.lists(st.builds(Decision, TEXT, TEXT, WHOLE, INSTANT, PARTS), max_size=2).map(tuple),
     erased=st.lists(TEXT, max_size=3).map(tuple),
 )
@@ -118,7 +118,7 @@ REST = CODEC.write_checkpoint(
         policy="{}",
         disposed=False,
         applied=(1, 2),
-        merged=(((*PATH, "child"), (Cursor(3, 4), True, False)),),
+        merged=((((*PATH, "child"), True, False), Cursor(3, 4)),),
         decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
         erased=("gone",),
     ),

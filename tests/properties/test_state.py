@@ -93,7 +93,7 @@ class Plain:
         self.rows: list[Row] = []
         self.policy: str | None = None
         self.disposed = False
-        self.merged: dict[Path, tuple[Cursor, bool, bool]] = {}
+        self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
         self.decisions: list[Decision] = []
         self.erased: list[str] = []
         self.applied: list[int] = []
@@ -136,7 +136,7 @@ class Plain:
             case ScopeDisposed():
                 self.disposed = True
             case ScopeMerged(source, cursor, _, _, overwrite, with_items):
-                self.merged[source] = (cursor, overwrite, with_items)
+                self.merged[source, overwrite, with_items] = cursor
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):

@@ -161,8 +161,8 @@ class JsonCodec:
                 disposed=told["disposed"],
                 applied=tuple(told["applied"]),
                 merged=tuple(
-                    (_texts(source), (_cursor(cursor), bool(overwrite), bool(items)))
-                    for source, (cursor, overwrite, items) in told["merged"]
+                    ((_texts(source), bool(overwrite), bool(items)), _cursor(cursor))
+                    for (source, overwrite, items), cursor in told["merged"]
                 ),
                 decisions=tuple(Decision(*each) for each in told["decisions"]),
                 erased=tuple(told["erased"]),

@@ -46,10 +46,12 @@ def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
     if isinstance(sound := given.get("audio"), Mapping):
         parts.append({"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _rest(sound)})
     if given.get("annotations"):
-        fields["metadata"] = {**fields.get("metadata", {}), "annotations": given["annotations"]}
+        known = fields.get("metadata", {})
+        if isinstance(known, Mapping):
+            fields["metadata"] = {**known, "annotations": given["annotations"]}
     if given.get("refusal"):
         parts.append({"kind": "refusal", "text": given["refusal"]})
-    calls = list(given.get("tool_calls") or ())
+    calls = list(_listed(given.get("tool_calls") or (), "tool_calls"))
     if legacy := given.get("function_call"):
         calls.append({"function": legacy})
     fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=given.get("name"))
@@ -60,6 +62,13 @@ def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str
     if given.get("created_at") is not None:
         fields["created_at"] = epoch(given["created_at"])
     return fields
+
+
+def _listed(given: object, what: str) -> Sequence[Any]:
+    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
+        return given
+    msg = f"{what} must be a list, not {type(given).__name__!r}"
+    raise InvalidInputError(msg)
 
 
 def _blocks(content: object) -> Sequence[Any]:
@@ -120,7 +129,11 @@ def _read_call(call: object) -> dict[str, Any]:
         raise InvalidInputError(msg)
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments, ensure_ascii=False)
+        try:
+            arguments = json.dumps(arguments, ensure_ascii=False)
+        except (TypeError, ValueError) as exc:
+            msg = f"a tool call's arguments must be JSON: {exc}"
+            raise InvalidInputError(msg) from exc
     return {
         "id": call.get("id") or f"call_{function.get('name')}",
         "name": function.get("name"),
@@ -131,7 +144,11 @@ def _read_call(call: object) -> dict[str, Any]:
 def write_message(message: "Message") -> dict[str, Any]:
     """A `Message` as a dictionary in OpenAI's chat form."""
     written: dict[str, Any] = {"role": message.role}
-    shown = [part for part in message.parts if part.kind not in ("reasoning", "refusal")]
+    # What an assistant said aloud goes back by its id alone.
+    spoken = [part for part in message.parts if part.kind == "audio" and part.file_id and message.role == "assistant"]
+    shown = [part for part in message.parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
+    if spoken:
+        written["audio"] = {"id": spoken[-1].file_id}
     if all(part.kind == "text" for part in shown):
         written["content"] = "\n".join(part.text or "" for part in shown)
         if not shown and message.tool_calls:

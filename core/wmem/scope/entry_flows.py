@@ -13,7 +13,7 @@ from wmem.model.checks import as_tags, checked_key
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, MemoryItem, item_of, rest_of
 from wmem.model.row import Row
-from wmem.model.values import dump_value, load_value, type_name_of
+from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.ttl import expiry
 from wmem.scope.handle import Handle, Read, nearest
@@ -238,11 +238,19 @@ def _put_unless_changed(
                 tags=before.tags,
                 importance=before.importance,
                 expires_at=before.expires_at,
-                rest=draft.rest or before.rest,
+                rest=_rest_after(before, draft),
             )
         return [ItemPut(row)], True
 
     return decide
+
+
+def _rest_after(before: Row, draft: _Draft) -> bytes | None:
+    """What was known of the entry beside its value, with the class of the new one."""
+    kept = load_json(before.rest or b"{}")
+    kept.pop("type_name", None)
+    kept |= load_json(draft.rest or b"{}")
+    return dump_json(kept) if kept else None
 
 
 def _applied(function: Callable[[Any], Any], value: Any) -> Any:

@@ -18,7 +18,7 @@ from wmem.rules.ttl import DefaultTtl, expiry
 from wmem.scope.handle import Handle, Read
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "clear", "counted", "fetch", "listed", "one", "remove", "update"]
+__all__ = ["ItemFields", "add", "check_room", "clear", "counted", "fetch", "listed", "one", "remove", "update"]
 
 
 class ItemFields(TypedDict, total=False):
@@ -171,17 +171,20 @@ def add(
         return item_of(row, importance_of(row, now))
 
     def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
-        _check_room(handle, state, row, now)
+        check_room(handle, state, [row], now)
         return [ItemPut(row)], item_of(row, importance_of(row, now))
 
     return (yield from handle.commit(decide, now))
 
 
-def _check_room(handle: Handle, state: State, row: Row, now: float) -> None:
-    """Raise `CapacityError` when a capped scope cannot hold one item more."""
-    live = state.visible(state.items, now)
-    policy, tokens = handle.policy, sum(each.tokens or 0 for each in live) + (row.tokens or 0)
-    for name, size, limit in (("items", len(live) + 1, policy.max_items), ("tokens", tokens, policy.max_tokens)):
+def check_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> None:
+    """Raise `CapacityError` when a capped scope cannot hold these items beside those it has."""
+    policy = handle.policy
+    if policy.max_items is None and policy.max_tokens is None:
+        return
+    held = {row.id: row for row in (*state.visible(state.items, now), *rows)}
+    tokens = sum(row.tokens or 0 for row in held.values())
+    for name, size, limit in (("items", len(held), policy.max_items), ("tokens", tokens, policy.max_tokens)):
         if limit is not None and size > limit:
             msg = f"scope {handle.path!r} is full: it would hold {size} of {limit} {name}; remove some"
             raise CapacityError(msg)
@@ -249,6 +252,8 @@ def update(
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
+        if content is not None:
+            check_room(handle, state, [row], now)
         return [ItemPut(row)], _item(state, row, now)
 
     return (yield from handle.commit(decide, now))

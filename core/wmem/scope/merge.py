@@ -9,6 +9,7 @@ from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.scope.handle import Handle
+from wmem.scope.item_flows import check_room
 from wmem.state import State
 
 __all__ = ["merged_to_parent"]
@@ -42,7 +43,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
     def decide(target: State) -> tuple[Sequence[Change], int]:
-        if not rows or target.merged.get(handle.path) == (source, overwrite, items):
+        if not rows or target.merged.get((handle.path, overwrite, items)) == source:
             return [], 0
         puts: list[ItemPut] = []
         for row in rows:
@@ -55,6 +56,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         if fresh > room:
             msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
             raise CapacityError(msg)
+        check_room(parent, target, [put.row for put in puts if put.row.key is None], now)
         merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
         return [*puts, merged], len(puts)
 

@@ -146,6 +146,9 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
         changes = _changed(rows, state)
     if changes:
         yield from handle.post(changes, now)
+        if replica.behind:
+            # Another process may have stored one of the ids first, and its instant stays.
+            replica, _ = yield from handle.replica()
     return [replica.state.rows.get(row.id, row) for row in rows]
 
 
