@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask
@@ -22,7 +22,7 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
 
-__all__ = ["Callback", "Decide", "Engine", "Listener", "Pause", "Written"]
+__all__ = ["Callback", "Decide", "Engine", "Listener", "Pause"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -55,13 +55,6 @@ class Callback(Protocol):
     def call(self, function: Callable[[], Any], /) -> Any:
         """The function's result."""
         ...
-
-
-class Written(NamedTuple):
-    """What a committed record left behind."""
-
-    cursor: Cursor
-    birth: Birth
 
 
 class Engine(Generic[P]):
@@ -192,11 +185,11 @@ class Engine(Generic[P]):
 
     def post(
         self, path: Path, birth: Birth, changes: Sequence[Change], *, now: float, record_id: int | None = None
-    ) -> Flow[Written | None]:
+    ) -> Flow[bool]:
         """Append without a condition but that the scope still lives; no conflict, ever.
 
         Returns:
-            None when that life of the scope is over; nothing was changed then.
+            False when that life of the scope is over; nothing of it was changed then.
         """
         record_id = new_record_id() if record_id is None else record_id
         replica = self.replica(path)
@@ -218,16 +211,14 @@ class Engine(Generic[P]):
                 yield from ask(Pause.sleep, BACKOFF_MIN_S)
                 (replica,) = yield from self.caught_up([path])
                 if record_id in replica.state.applied:
-                    return Written(replica.cursor, birth)
+                    return True
                 continue
             break
         if reply.cursor is None:
-            return None
-        yield from self._landed(replica, reply, record_id, full, now)
-        if replica.state.disposed:
-            return None
-        assert reply.birth is not None  # what was appended to exists
-        return Written(reply.cursor, reply.birth)
+            return False
+        if self._land(replica, reply, record_id, full):
+            yield from self._tidy(replica, now, due=True)
+        return not replica.state.disposed
 
     def commit(
         self, path: Path, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
@@ -274,7 +265,7 @@ class Engine(Generic[P]):
                 if time.monotonic() > deadline:
                     raise
             if reply is not None and reply.cursor is not None:
-                yield from self._landed(replica, reply, record_id, full, now)
+                yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
                 return result, reply.birth
             if reply is not None:
                 if touches:
@@ -287,23 +278,29 @@ class Engine(Generic[P]):
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
 
-    def _landed(
-        self, replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change], now: float
-    ) -> Flow[None]:
+    def _land(self, replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
+        """Apply what was appended; True when the journal's tail has grown so far that it should be compacted."""
+        before = replica.state.bytes
         replica.adopt_own(reply, record_id, changes)
         if self._outbox:
             self.deliver()
+        if (grown := replica.state.bytes - before) > 0:
+            self._grow(grown)
         # Another process may have compacted and its snapshot be unknown here: the state tells its size.
-        due = max(COMPACT_MIN_BYTES, replica.snapshot_bytes or replica.state.bytes // 2)
-        if reply.tail_bytes >= due:
-            try:
-                if replica.behind:
-                    (replica,) = yield from self.caught_up([replica.path])
-                yield from self.compact(replica, now)
-            except StoreError as exc:
-                # The write that led here is stored; a later one compacts.
-                _log.warning("scope %r was not compacted: %s", replica.path, exc)
-        self._grow(sum(change.row.size for change in changes if type(change) is ItemPut))
+        return reply.tail_bytes >= COMPACT_MIN_BYTES and reply.tail_bytes >= (
+            replica.snapshot_bytes or replica.state.bytes // 2
+        )
+
+    def _tidy(self, replica: Replica[P], now: float, *, due: bool) -> Flow[None]:
+        if not due:
+            return
+        try:
+            if replica.behind:
+                (replica,) = yield from self.caught_up([replica.path])
+            yield from self.compact(replica, now)
+        except StoreError as exc:
+            # The write that led here is stored; a later one compacts.
+            _log.warning("scope %r was not compacted: %s", replica.path, exc)
 
     def compact(self, replica: Replica[P], now: float, *, limit: int = COMPACT_INLINE_BYTES) -> Flow[bool]:
         """Put a checkpoint in place of the records a replica has applied.

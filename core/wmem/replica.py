@@ -162,7 +162,10 @@ class Replica(Generic[P]):
             if self.cursor != reply.previous:
                 self.behind = True
                 return False
-            self._fold(record_id, changes, reply.cursor, silent=False)
+            if self._listeners:
+                self._fold(record_id, changes, reply.cursor, silent=False)
+            else:
+                self.state.fold(record_id, changes)
             self.cursor = reply.cursor
             self.birth = reply.birth
             self.known = True

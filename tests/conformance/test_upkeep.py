@@ -442,7 +442,7 @@ def test_a_write_that_is_stored_is_acknowledged_although_its_compaction_fails() 
     # Others wrote so much that the next append finds a compaction due, and has to catch up for it.
     journal.append(PATH, 77, (ItemPut(row("other", 100_000)),), None, None)
     journal.broken = True
-    assert run(engine.post(PATH, birth, [ItemPut(row("mine"))], now=NOON), sync_ports(journal)) is not None
+    assert run(engine.post(PATH, birth, [ItemPut(row("mine"))], now=NOON), sync_ports(journal))
 
 
 def test_a_reader_that_a_compaction_overtakes_takes_nothing_for_damage(tmp_path: Directory) -> None:

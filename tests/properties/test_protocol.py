@@ -193,7 +193,7 @@ class Schedule:
         else:
             self.told.meant[name] = birth
             written = yield from engine.post(PATH, birth, changes, now=NOW)
-            if written is None:
+            if not written:
                 self.told.refused.add(name)
                 return
         self.told.stored[name] = birth
@@ -374,6 +374,7 @@ def _played(chance: Chance, seed: int) -> str | None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # four times as fast; what it runs is covered by the tests without one of the rules
 @pytest.mark.parametrize("part", range(PARTS))
 def test_no_schedule_ends_wrong(part: int, chance: Chance, monkeypatch: pytest.MonkeyPatch) -> None:
     if part % 2:
@@ -461,7 +462,7 @@ def test_with_a_replica_that_adopts_its_own_records_anywhere_a_schedule_ends_wro
 def test_with_cursors_that_name_no_history_a_schedule_ends_wrong(
     chain_after: Callable[[int, int], int], chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.journal.memory, "chain_after", chain_after)
+    monkeypatch.setattr(wmem.journal.memory, "quick_chain_after", chain_after)
     assert _first_wrong(chance) is not None
 
 
@@ -623,13 +624,13 @@ def test_a_stored_write_does_not_fail_because_it_cannot_be_compacted(
     assert flow.send(scene.serve(append))[0] in ("Journal.read", "Journal.compact")
     with pytest.raises(StopIteration) as done:
         flow.throw(StoreError("out of reach"))
-    assert done.value.value.birth == scene.birth
+    assert done.value.value is True
 
 
 def test_a_record_for_a_life_that_is_over_is_refused(chance: Chance) -> None:
     scene = Scene(chance)
     scene.journal.delete(PATH, None)
     assert scene.open() != scene.birth
-    assert run(scene.post(), scene.ports) is None
+    assert run(scene.post(), scene.ports) is False
     (replica,) = run(scene.engine.caught_up([PATH]), scene.ports)
     assert "new" not in replica.state.rows

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after, new_salt
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt, quick_chain_after
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 
 __all__ = ["MemoryJournal"]
@@ -15,7 +15,7 @@ P = TypeVar("P")
 class _Log(Generic[P]):
     """One journal; `cursors[n]` is the head after `records[n]`."""
 
-    __slots__ = ("base", "birth", "bytes", "cursors", "records", "snapshot")
+    __slots__ = ("base", "birth", "bytes", "cursors", "records", "sizes", "snapshot")
 
     def __init__(self) -> None:
         self.base = ORIGIN
@@ -23,6 +23,7 @@ class _Log(Generic[P]):
         self.snapshot: P | None = None
         self.records: list[Record[P]] = []
         self.cursors: list[Cursor] = []
+        self.sizes: list[int] = []
         self.bytes = 0
 
     @property
@@ -92,22 +93,21 @@ class MemoryJournal(Generic[P]):
         size = self._size(record)
         with self._lock:
             log = self._logs.get(path)
-            head = ORIGIN if log is None else log.head
-            if isinstance(expected, Cursor) and expected != head:
-                missed = self._tail(path, expected)
-                if len(missed.records) > MISSED_MAX or missed.snapshot is not None:
-                    missed = None  # type: ignore[assignment]  # too much to bring along
+            head = ORIGIN if log is None else log.cursors[-1] if log.cursors else log.base
+            if expected is not None and (log is None or log.birth != expected) and head != expected:
+                missed = self._tail(path, expected) if isinstance(expected, Cursor) else None
+                if missed is not None and (len(missed.records) > MISSED_MAX or missed.snapshot is not None):
+                    missed = None  # too much to bring along
                 return Appended(None, head, missed, 0 if log is None else log.bytes, None if log is None else log.birth)
-            if isinstance(expected, Birth) and (log is None or log.birth != expected):
-                return Appended(None, head, None, 0 if log is None else log.bytes, None if log is None else log.birth)
             if log is None:
                 log = self._logs[path] = _Log()
-                cursor = Cursor(1, chain_after(new_salt(), record_id))
+                cursor = Cursor(1, quick_chain_after(new_salt(), record_id))
                 log.birth = Birth(cursor.chain)
             else:
-                cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
+                cursor = Cursor(head.version + 1, quick_chain_after(head.chain, record_id))
             log.records.append(Record(record_id, record))
             log.cursors.append(cursor)
+            log.sizes.append(size)
             log.bytes += size
             return Appended(cursor, head, None, log.bytes, log.birth)
 
@@ -117,8 +117,8 @@ class MemoryJournal(Generic[P]):
             if log is None or upto.version <= log.base.version or not log.holds(upto):
                 return False
             gone = upto.version - log.base.version
-            log.bytes -= sum(self._size(record.payload) for record in log.records[:gone])
-            del log.records[:gone], log.cursors[:gone]
+            log.bytes -= sum(log.sizes[:gone])
+            del log.records[:gone], log.cursors[:gone], log.sizes[:gone]
             log.base, log.snapshot = upto, snapshot
             return True
 

@@ -26,6 +26,8 @@ def _text(given: object, what: str) -> str:
 
 def checked_key(given: object) -> str:
     """A key of an entry."""
+    if type(given) is str and given.isalnum():
+        return given  # neither blank nor with control characters
     return _text(given, "a key")
 
 

@@ -119,7 +119,6 @@ def _draft(
     kind: ItemKind = "fact",
     ttl_s: float | None = None,
 ) -> _Draft:
-    key = checked_key(key)
     content = dump_value(value, key=key)
     limit = handle.policy.max_entry_bytes
     if len(content) > limit:
@@ -182,7 +181,6 @@ def put(
 ) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
     key = checked_key(key)
-    handle.check()
     if handle.birth is None:
         yield from handle.replica()
     draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)

@@ -111,9 +111,13 @@ class Handle:
 
     def check(self) -> None:
         """Raise `DisposedError` when the scope is known to be gone, `InvalidInputError` when its memory is closed."""
-        self.settings.hold.check()
-        if self.disposed:
-            raise self._gone()
+        if self.settings.hold.closed:
+            self.settings.hold.check()
+        handle: Handle | None = self
+        while handle is not None:
+            if handle._disposed:  # noqa: SLF001  # its own class
+                raise self._gone()
+            handle = handle.parent
 
     def _gone(self) -> DisposedError:
         return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
@@ -234,8 +238,7 @@ class Handle:
         if self.birth is None:
             yield from self.replica()
         if self.birth is not None:
-            written = yield from self.engine.post(self.path, self.birth, changes, now=now)
-            if written is None:
+            if not (yield from self.engine.post(self.path, self.birth, changes, now=now)):
                 self._disposed = True
                 raise self._gone()
             return
