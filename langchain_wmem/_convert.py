@@ -32,7 +32,6 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-import wmem
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KINDS, NOTE_SOURCE, ROLES, plain, read_fields, write_fields
 from wmem import Message, Native
@@ -84,11 +83,11 @@ def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
 
 
 def is_note(message: BaseMessage) -> bool:
-    """Whether a message carries text that wmem recalled, which is never stored again."""
-    if message.additional_kwargs.get("lc_source") == NOTE_SOURCE:
-        return True
-    # What came by way of another framework has lost the mark; a note is never said by an assistant or a tool.
-    return isinstance(message, HumanMessage | SystemMessage) and wmem.is_note(str(message.text))
+    """Whether a message carries text that wmem recalled, which is never stored again.
+
+    By its mark alone: a person who pastes such a text has said it.
+    """
+    return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
 
 
 def _from_langchain(given: BaseMessage) -> Message:

@@ -66,6 +66,9 @@ def _plain_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     for name, value in {**given.__dict__, **(given.__pydantic_extra__ or {})}.items():
         if name == "type":
             continue
+        if name not in dumped:  # a subclass keeps it out of what is dumped
+            left_out.append(repr(name))
+            continue
         if name in _BY_KEY:
             good = {key: each for key, each in value.items() if isinstance(key, str) and _is_plain(dumped[name][key])}
             left_out += [repr(f"{name}.{key}") for key in value if key not in good]

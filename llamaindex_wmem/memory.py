@@ -115,9 +115,13 @@ class WmemMemory(SessionMemory):
         """
         if self._counter is not None:
             return self._counter.tokenizer
-        # A scope that is never written: asking it changes nothing and reads nothing.
-        empty = self._scope().child(uuid4().hex)
-        return lambda text: range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
+
+        def count(text: str) -> range:
+            # A scope that is never written: asking it changes nothing and reads nothing.
+            empty = self._scope().child(uuid4().hex)
+            return range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
+
+        return count
 
     # --- what the model sees -------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
 
-__all__ = ["Callback", "Decide", "Engine", "Listener", "Pause"]
+__all__ = ["RETRY_S", "Callback", "Decide", "Engine", "Listener", "OtherLife", "Pause", "backoff"]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -234,7 +234,7 @@ class Engine(Generic[P]):
             The result, and the scope's life (None: there is no such scope).
 
         Raises:
-            _OtherLife: The scope is not in the life the caller means.
+            OtherLife: The scope is not in the life the caller means.
             ConflictError: Others kept writing first for `RETRY_S` seconds; nothing was changed.
             UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
         """

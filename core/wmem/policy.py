@@ -17,6 +17,9 @@ _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
 class Policy(BaseModel):
     """What a scope allows and how long its items live.
 
+    The numbers of promotion, staleness and eviction are checked and stored with the scope;
+    this version applies none of them yet: a full scope refuses.
+
     Attributes:
         ttl_s: Seconds an item lives by priority; None for ever.
         promote_accesses: Fetches after which an item is promoted, by priority.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Birth, Cursor, Path
@@ -88,6 +88,7 @@ class Pool:
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._executor: ThreadPoolExecutor | None = None
+        self.closed = False
 
     def executor(self) -> ThreadPoolExecutor:
         """The threads."""
@@ -97,6 +98,7 @@ class Pool:
 
     def close(self) -> None:
         """Let what runs finish, and end the threads."""
+        self.closed = True
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
@@ -119,7 +121,15 @@ class PooledJournal(Generic[P]):
         import asyncio
 
         async def hop() -> R:
-            return await asyncio.get_running_loop().run_in_executor(self._pool.executor(), function, *args)
+            loop = asyncio.get_running_loop()
+            try:
+                reply = loop.run_in_executor(self._pool.executor(), function, *args)
+            except RuntimeError as exc:
+                if not self._pool.closed:
+                    raise
+                msg = "the store was closed while this was under way; nothing was changed"
+                raise StoreError(msg) from exc
+            return await reply
 
         return hop()
 

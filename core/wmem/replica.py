@@ -69,10 +69,10 @@ class Replica(Generic[P]):
         "compacting",
         "cursor",
         "damage",
-        "decoded",
         "known",
         "lock",
         "path",
+        "read",
         "recall",
         "snapshot_bytes",
         "state",
@@ -101,7 +101,7 @@ class Replica(Generic[P]):
         self.used = 0
         """The engine's count of uses at the last one."""
         self.touched_at: float | None = None
-        self.decoded: Mapping[str, tuple[Row, Message]] = {}
+        self.read: Mapping[str, tuple[Row, Message]] = {}
         """What the last pack decoded, with the rows it is from."""
         self.recall: object | None = None
         """What recall keeps beside the state; its own module fills it."""

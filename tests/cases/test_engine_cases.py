@@ -538,7 +538,8 @@ def test_B79_a_nested_value_comes_back_the_same_or_is_refused(opening: Opening, 
         call(entries.set, "k", {"nested": [value]})
         revived = call(again.get, "k")["nested"][0]
         assert type(revived) is type(value)
-        assert repr(revived) == repr(value)
+        # By repr, so that a NaN equals itself; a set has no order to compare.
+        assert revived == value if isinstance(value, set) else repr(revived) == repr(value)
     refused: list[Any] = [defaultdict(list, a=[1]), Shout("x"), bytearray(b"x"), object(), len, iter([])]
     for value in refused:
         call(entries.set, "k", "before")

@@ -1,5 +1,6 @@
 """What once was broken and must stay mended, defect by defect."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
@@ -228,13 +229,89 @@ def test_a_note_that_was_sent_is_not_stored_and_what_was_said_is(session: Scope,
     context = call(session.pack, "dog", budget=500, note_role=role)
     (note,) = context.to_openai()
     assert "Biscuit" in note["content"]
-    assert call(session.messages.append, note).text == context.note
-    assert call(session.messages.count) == 0
     told = call(session.messages.append, [note, said("Is <recalled> a tag?"), note, said("And this?")])
     assert [message.text for message in told] == [context.note, "Is <recalled> a tag?", context.note, "And this?"]
     assert call(session.messages.all) == [told[1], told[3]]
     call(session.messages.replace, [note, told[3]])
     assert call(session.messages.all) == [told[3]]
+    marked = context.note_message()
+    assert call(session.messages.append, marked) == marked
+    assert call(session.messages.all) == [told[3]]
+
+
+def test_whoever_pastes_a_note_has_said_it(session: Scope, call: Call) -> None:
+    call(session.entries.set, "dog", "The dog is called Biscuit.")
+    (note,) = call(session.pack, "dog", budget=500).to_openai()
+    kept = call(session.messages.append, note)
+    assert kept.id is not None
+    assert call(session.messages.all) == [kept]
+    assert [message.text for message in call(session.pack, budget=500).messages] == [note["content"]]
+
+
+def test_what_a_parent_says_under_a_key_of_its_child_is_not_recalled(session: Scope, call: Call) -> None:
+    child = session.child("task")
+    call(session.entries.set, "deadline", "Friday")
+    call(child.entries.set, "deadline", "Monday")
+    note = call(child.pack, "deadline", budget=500).note
+    assert "Monday" in note
+    assert "Friday" not in note
+
+
+def test_the_last_of_an_append_stands_whatever_was_stored_under_its_id(session: Scope, call: Call) -> None:
+    call(session.messages.append, {"role": "user", "content": "a", "id": "1"})
+    twice = [{"role": "user", "content": text, "id": "1"} for text in ("b", "a")]
+    call(session.messages.append, twice)
+    assert [message.text for message in call(session.messages.all)] == ["a"]
+
+
+def test_live_system_text_and_live_pins_are_in_every_pack(session: Scope, call: Call) -> None:
+    talk = [{"role": "user", "content": f"{number} " + "word " * 20, "id": f"m{number}"} for number in range(40)]
+    call(session.messages.append, talk)
+    live: list[dict[str, Any]] = [
+        {"role": "system", "content": "Answer in Latin.", "id": "sys"},
+        {**talk[1], "pinned": True},
+        {"role": "user", "content": "and now?", "id": "now"},
+    ]
+    told = [message.text for message in call(session.pack, budget=300, messages=live).messages]
+    assert "Answer in Latin." in told
+    assert talk[1]["content"].strip() in [text.strip() for text in told]
+    assert told[-1] == "and now?"
+
+
+def test_merging_again_keeps_what_the_parent_knows_of_an_items_use(session: Scope, call: Call) -> None:
+    child = session.child("task")
+    item = call(child.items.add, "found")
+    call(child.merge_to_parent, items=True)
+    for _ in range(9):
+        call(session.items.fetch, item.id)
+    call(child.items.add, "another")
+    call(child.merge_to_parent, items=True)
+    assert call(session.items.get, item.id).access_count == 10
+
+
+async def test_two_that_close_at_once_give_one_hold_back(tmp_path: Any) -> None:
+    url = f"disk://{tmp_path}/store"
+    other = await wmem.aopen(url, agent_id="other")
+    memory = await wmem.aopen(url, agent_id="agent")
+    await memory.scope("s").entries.set("k", 1)
+    await asyncio.gather(memory.close(dispose=True), memory.close(dispose=True))
+    await other.scope("s").entries.set("k", 2)
+    assert await other.scope("s").entries.get("k") == 2
+    await other.close()
+
+
+def test_a_counter_is_held_to_its_word() -> None:
+    class Wrong:
+        name = "wrong"
+
+        def __call__(self, text: str, /) -> int:
+            return -len(text)
+
+    with (
+        wmem.open("memory://", agent_id="a", counter=Wrong()) as memory,
+        pytest.raises(InvalidInputError, match="wrong"),
+    ):
+        memory.scope("s").messages.append({"role": "user", "content": "hello"})
 
 
 # -- OpenAI's own dictionaries

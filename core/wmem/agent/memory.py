@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -48,6 +49,7 @@ class _Opened:
         self.settings = settings
         self.colours = Colours(store.sync_ports, store.async_ports)
         self.stops: list[Callable[[], None]] = []
+        self.released = False
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
         """A fresh handle: whoever asks again after a disposal gets the next life."""
@@ -60,14 +62,27 @@ class _Opened:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         self.settings.hold.check()
-        stop = self.store.engine.listen(self.agent_id, listener)
+        end = self.store.engine.listen(self.agent_id, listener)
+
+        def stop() -> None:
+            end()
+            if stop in self.stops:
+                self.stops.remove(stop)
+
         self.stops.append(stop)
         return stop
 
+    def release(self) -> bool:
+        """Whether the caller is the one to give the hold back: the first to ask is."""
+        first, self.released = not self.released, True
+        return first
+
     def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
         self.settings.hold.check()
-        if after is not None and not isinstance(after, Mapping):
-            msg = f"after must be the cursors of an earlier call, not {type(after).__name__!r}"
+        if after is not None and not (
+            isinstance(after, Mapping) and all(isinstance(cursor, Cursor) for cursor in after.values())
+        ):
+            msg = f"after must be the cursors of an earlier call, not {after!r:.80}"
             raise InvalidInputError(msg)
         paths = yield from ask(Journal.paths, (self.agent_id,))
         asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
@@ -83,28 +98,48 @@ class _Opened:
                 events.append(Event(path, tail.head, Resynced()))
             read, damaged = decoded(self.store.engine.codec, path, tail.records)
             damage += damaged
-            events += [Event(path, tail.head, change) for _, changes in read for change in changes]
+            # As in the fold: a record whose request arrived twice counts once.
+            seen: set[int] = set()
+            for record_id, record in read:
+                events += [Event(path, tail.head, change) for change in record if record_id not in seen]
+                seen.add(record_id)
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
 
-    def closing(self) -> Flow[bool]:
-        """Write what is only counted yet and let go; False when it was closed before."""
-        if self.settings.hold.closed:
-            return False
+    def closing(self) -> Flow[None]:
+        """Write what is only counted yet and let go."""
         self.settings.hold.closed = True
-        for stop in self.stops:
+        for stop in tuple(self.stops):
             stop()
         try:
             yield from self.store.engine.settle(self.agent_id, self.settings.clock())
         except StoreError as exc:
             # Counts are metadata: they must not keep a memory open.
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
-        return True
 
 
 def _no_tails() -> Flow[Mapping[Path, Any]]:
     return {}
     yield  # a flow that asks nothing
+
+
+def _given(counter: Counter) -> Counter:
+    return counter
+
+
+class _Checked:
+    """A caller's counter whose answers are looked at: a budget is only as good as they are."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self.name = counter.name
+
+    def __call__(self, text: str, /) -> int:
+        tokens = self._counter(text)
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            msg = f"the counter {self.name!r} must return a whole number of tokens, not {tokens!r:.40}"
+            raise InvalidInputError(msg)
+        return tokens
 
 
 def _settled(
@@ -127,7 +162,7 @@ def _settled(
         raise InvalidInputError(msg)
     settings = Settings(
         clock=clock or time.time,
-        counter=default_counter if counter is None else lambda: counter,
+        counter=default_counter if counter is None else partial(_given, _Checked(counter)),
         policy=policy or Policy.session(),
         hold=Hold(root),
     )
@@ -201,9 +236,14 @@ class AgentMemory(_Face):
         Args:
             dispose: Delete everything this agent has stored first.
         """
-        if dispose and not self._opened.settings.hold.closed:
-            self.working.dispose()
-        if run(self._opened.closing(), self._opened.colours.sync):
+        if not self._opened.release():
+            return
+        try:
+            if dispose:
+                self.working.dispose()
+            run(self._opened.closing(), self._opened.colours.sync)
+        finally:
+            self._opened.settings.hold.closed = True
             self._opened.store.close()
 
     def __enter__(self) -> Self:
@@ -237,14 +277,15 @@ class AsyncAgentMemory(_Face):
 
     async def close(self, *, dispose: bool = False) -> None:
         """See `AgentMemory.close`."""
-        if self._opened.settings.hold.closed:
+        if not self._opened.release():
             return
-        if dispose:
-            await self.working.dispose()
         store = self._opened.store
         try:
+            if dispose:
+                await self.working.dispose()
             await arun(self._opened.closing(), self._opened.colours.aio)
         finally:
+            self._opened.settings.hold.closed = True
             if waits(store.url):
                 import asyncio
 

@@ -122,7 +122,7 @@ class Handle:
     def _gone(self) -> DisposedError:
         return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
 
-    def _meet(self, replica: Replica[Any]) -> State:
+    def met(self, replica: Replica[Any]) -> State:
         """The state this handle may see; binds to the life it meets."""
         if self.birth is None:
             if replica.birth is None or replica.state.disposed:
@@ -133,14 +133,10 @@ class Handle:
             raise self._gone()
         return replica.state
 
-    def met(self, replica: Replica[Any]) -> State:
-        """The state this handle may see, under the replica's lock."""
-        return self._meet(replica)
-
     def _meet_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
         """The states of the scope and its parents that this handle may see, parents met first."""
         above = [] if self.parent is None or len(replicas) == 1 else self.parent._meet_each(replicas[1:])  # noqa: SLF001  # its own class
-        return [self._meet(replicas[0]), *above]
+        return [self.met(replicas[0]), *above]
 
     def _bind(self, birth: Birth, policy: str | None) -> None:
         if policy is not None:

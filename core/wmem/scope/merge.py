@@ -19,7 +19,8 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
     """Copy the local entries, and the plain items if asked for, into the parent.
 
     The parent remembers the point of the source's history it has merged, and how:
-    asking again for the same adds nothing.
+    asking again for the same adds nothing. From a later point everything that the source
+    holds is copied again, also what the parent has removed meanwhile.
 
     Returns:
         How many entries and items were merged.
@@ -47,10 +48,13 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
             return [], 0
         puts: list[ItemPut] = []
         for row in rows:
-            held = target.entries.get(row.key) if row.key is not None else row.id if row.id in target.rows else None
+            held = target.entries.get(row.key) if row.key is not None else row.id if row.id in target.items else None
+            if held is None and row.id in target.rows:
+                msg = f"scope {parent.path!r} has something else under the id {row.id!r}; nothing was merged"
+                raise InvalidInputError(msg)
             if held is not None and not overwrite and target.rows[held].visible(now):
                 continue
-            puts.append(ItemPut(_moved(row, held, handle.path, source)))
+            puts.append(ItemPut(_moved(row, None if held is None else target.rows[held], handle.path, source)))
         fresh = sum(put.row.key is not None and put.row.key not in target.entries for put in puts)
         room = parent.policy.max_entries - len(target.visible(target.entries.values(), now))
         if fresh > room:
@@ -63,9 +67,19 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
     return (yield from parent.commit(decide, now))
 
 
-def _moved(row: Row, held: str | None, path: Path, source: Cursor) -> Row:
-    """The row as the parent keeps it: an entry under an id of its own, an item under the same id."""
-    if row.key is None:
+def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:
+    """The row as the parent keeps it: an entry under an id of its own, an item under the same id.
+
+    What the parent knows of an item's use stays.
+    """
+    if row.key is not None:
+        fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
+        return row._replace(id=fresh if held is None else held.id)
+    if held is None:
         return row
-    fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
-    return row._replace(id=held or fresh)
+    return row._replace(
+        access_count=max(row.access_count, held.access_count),
+        last_accessed_at=max(row.last_accessed_at or 0.0, held.last_accessed_at or 0.0) or None,
+        promoted_to=row.promoted_to or held.promoted_to,
+        promoted_at=row.promoted_at or held.promoted_at,
+    )

@@ -117,8 +117,10 @@ def row_of(message: Message, handle: Handle, now: float) -> Row:
 def _changed(rows: Sequence[Row], state: State) -> list[Change]:
     """What storing these rows changes: a message that is there as it is changes nothing."""
     changes: list[Change] = []
+    latest: dict[str, Row] = {}
     for row in rows:
-        there = state.rows.get(row.id)
+        there = latest.get(row.id) or state.rows.get(row.id)
+        latest[row.id] = row
         if there is not None and there.role is None:
             msg = f"{row.id!r} is the id of an item or entry of this scope; a message needs another"
             raise InvalidInputError(msg)
@@ -204,20 +206,32 @@ def drafted(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Me
     """What was given, as messages, and as rows what of it is to be stored."""
     now = handle.settings.clock()
     said = as_messages(given)
-    return said, [row_of(message, handle, now) for message in said if not _is_recalled(message)], now
+    recalled = _recalled(said)
+    return said, [row_of(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
 
-def _is_recalled(message: Message) -> bool:
-    """Whether a pack made this text from what is stored, marked or known by its form alone."""
-    return message.metadata.get("wmem") == "note" or (len(message.parts) == 1 and is_note(message.text))
+def _recalled(said: Sequence[Message]) -> set[int]:
+    """The places of texts that a pack made from what is stored.
+
+    They carry a mark. Where it was lost they are known by their form, but never the newest
+    that a user says: whoever pastes such a text has said it.
+    """
+    newest = max((at for at, message in enumerate(said) if message.role == "user"), default=-1)
+    return {
+        at
+        for at, message in enumerate(said)
+        if message.metadata.get("wmem") == "note"
+        or (at != newest and len(message.parts) == 1 and message.role in ("user", "system") and is_note(message.text))
+    }
 
 
 def as_stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) -> Message | list[Message]:
     """The messages as a read gives them back: with the ids and instants they were stored under."""
     rows = iter(stored_as)
     stored = []
-    for message in said:
-        if _is_recalled(message):
+    recalled = _recalled(said)
+    for at, message in enumerate(said):
+        if at in recalled:
             stored.append(message)
             continue
         row = next(rows)

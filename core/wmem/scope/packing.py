@@ -1,6 +1,7 @@
 """From what a scope holds to what a pack is asked: candidates, read lazily, and what recall found."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -55,8 +56,9 @@ def packed(
         standing = [own.state.rows[each] for each in own.state.standing]
         total = len(own.state.messages)
     live = _Live(handle, () if messages is None else messages, own, now)
-    decoder = _Decoder(own.decoded)
+    decoder = _Decoder(own.read)
     pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
+    pinned += live.standing({row.id for row in standing})
     pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
     found = recall(replicas, query, now) if query is not None and query.strip() else []
     made = pack(
@@ -84,7 +86,7 @@ def packed(
             prompt_counter=prompt_counter,
         )
     )
-    own.decoded = decoder.used
+    own.read = decoder.used
     if damage := [each for replica in replicas for each in replica.damage]:
         told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
         made = replace(made, warnings=(*made.warnings, told))
@@ -136,7 +138,7 @@ def _candidate(
         tokens=tokens,
         at=row.created_at,
         turn_id=row.turn_id,
-        pinned=row.pinned,
+        pinned=row.pinned if live is None else live.pinned,
         load=load,
     )
 
@@ -184,6 +186,7 @@ class _Live:
         """Messages that are stored, as the framework has them now."""
         self._after: dict[str | None, list[Candidate]] = {}
         """Messages that are not stored, by the stored one they follow, newest first."""
+        self._standing: list[Candidate] = []
         self._turn: dict[str, Candidate] = {}
         """The turn that is under way, oldest first."""
         self.count = 0
@@ -201,10 +204,16 @@ class _Live:
                 row = row_of(message, handle, now)
                 self.count += 1
             candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})}, _load)
+            if message.pinned or message.role in ("system", "developer"):
+                self._standing.append(candidate)
             if at >= begun:
                 self._turn[row.id] = candidate
             elif row.id not in self.overrides:
                 self._after.setdefault(behind, []).insert(0, candidate)
+
+    def standing(self, stored: AbstractSet[str]) -> list[Candidate]:
+        """What every pack holds that the framework alone knows to be pinned or of the system."""
+        return [candidate for candidate in self._standing if candidate.id not in stored]
 
     def among(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """The stored messages, newest first, with the live ones where they belong.

@@ -42,7 +42,8 @@ def recall(replicas: Sequence[Replica[Any]], query: str, now: float) -> list[Fou
     found: list[Found] = []
     for depth, replica in enumerate(replicas):
         for row, score in _search(replica, query):
-            if row.visible(now) and not (depth and row.role is not None):
+            shadowed = row.key is not None and any(near.state.entry(row.key, now) for near in replicas[:depth])
+            if row.visible(now) and not (depth and row.role is not None) and not shadowed:
                 found.append(Found(row, depth > 0, score))
     # Stable: of equal scores the nearer scope's and the earlier one stays first.
     found.sort(key=lambda each: -each.score)

@@ -391,5 +391,6 @@ async def test_B113_a_note_that_lost_its_mark_on_the_way_is_still_no_conversatio
     await run(agent, {"messages": [kind(content=note, id="n"), HumanMessage("Hello", id="m")]})
     assert stored(memory) == ["Hello", "Fine."]
     assert texts(model.prompts[0]) == ["Hello"]
-    WmemChatMessageHistory("t", memory=memory).add_messages([kind(content=note)])
-    assert stored(memory) == ["Hello", "Fine."]
+    # Alone and from a person it is what that person says; behind anything else it is an echo.
+    WmemChatMessageHistory("t", memory=memory).add_messages([kind(content=note), HumanMessage("Thanks", id="h")])
+    assert stored(memory) == ["Hello", "Fine.", "Thanks"]
