@@ -10,7 +10,7 @@ from langchain_core.runnables import ensure_config
 import wmem
 from langchain_wmem._convert import from_langchain, to_langchain
 from langchain_wmem._door import Door, Memory
-from langchain_wmem._ledger import Ledger, kept_whole, reach
+from langchain_wmem._ledger import Ledger, alooked_up, kept_whole, looked_up, reach
 from wmem import Message
 from wmem.errors import InvalidInputError
 
@@ -77,6 +77,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         scope = self._scope()
         given = _listed(messages)
         stored = scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
+        old = [found for each in _beyond(given, stored) if (found := looked_up(scope.messages, each))]
+        stored = [*stored, *old]
         if fresh := _fresh(given, stored):
             scope.messages.append(fresh)
         self._thaw()
@@ -98,6 +100,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         scope = await self._ascope()
         given = _listed(messages)
         stored = await scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
+        old = [found for each in _beyond(given, stored) if (found := await alooked_up(scope.messages, each))]
+        stored = [*stored, *old]
         if fresh := _fresh(given, stored):
             await scope.messages.append(fresh)
         self._thaw()
@@ -134,6 +138,12 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def _in_a_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
+
+
+def _beyond(given: Iterable[BaseMessage], stored: Iterable[Message]) -> list[str]:
+    """The ids that are not among the newest stored: they may be older all the same."""
+    newest = {message.id for message in stored}
+    return [message.id for message in given if message.id and message.id not in newest]
 
 
 def _listed(messages: Iterable[BaseMessage]) -> list[BaseMessage]:

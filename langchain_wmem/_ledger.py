@@ -11,14 +11,26 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from langchain_wmem._convert import is_note
 from wmem import Message
+from wmem.errors import CorruptionError
 
-__all__ = ["Ledger", "Ledgers", "is_said", "kept_whole", "named", "newest_human", "reach", "with_turns"]
+__all__ = [
+    "Ledger",
+    "Ledgers",
+    "alooked_up",
+    "is_said",
+    "kept_whole",
+    "looked_up",
+    "named",
+    "newest_human",
+    "reach",
+    "with_turns",
+]
 
 _SESSIONS = 256
 _LOOK_BACK = 64
@@ -108,6 +120,10 @@ class Ledger:
             if message.id is None or self._known.get(message.id) != made:
                 found[message.id or place] = message
         return list(found.values())
+
+    def unknown(self, fresh: Iterable[Message]) -> list[str]:
+        """The ids among them that were not seen here: they may have been stored long ago all the same."""
+        return [message.id for message in fresh if message.id is not None and message.id not in self]
 
     def edited(self, fresh: Iterable[Message]) -> bool:
         """Whether one of them is stored in another form."""
@@ -212,3 +228,21 @@ def kept_whole(fresh: Iterable[Message], stored: Iterable[Message]) -> list[Mess
         else message
         for message in fresh
     ]
+
+
+def looked_up(stored: Any, message_id: str) -> Message | None:
+    """A message by its id; None too where damage keeps the store from saying that there is none."""
+    try:
+        found: Message | None = stored.get(message_id)
+    except CorruptionError:
+        return None
+    return found
+
+
+async def alooked_up(stored: Any, message_id: str) -> Message | None:
+    """See `looked_up`."""
+    try:
+        found: Message | None = await stored.get(message_id)
+    except CorruptionError:
+        return None
+    return found

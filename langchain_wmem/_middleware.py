@@ -16,8 +16,10 @@ from langchain_wmem._door import Counter, Door, Memory
 from langchain_wmem._ledger import (
     Ledger,
     Ledgers,
+    alooked_up,
     is_said,
     kept_whole,
+    looked_up,
     named,
     newest_human,
     reach,
@@ -191,8 +193,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             ledger = self._ledgers.begin(path, stored.all(limit=reach(messages)))
         if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
             fresh = with_turns(fresh, messages)
-            if ledger.edited(fresh):
-                fresh = kept_whole(fresh, stored.all(limit=reach(messages)))
+            old = [found for each in ledger.unknown(fresh) if (found := looked_up(stored, each))]
+            if old or ledger.edited(fresh):
+                fresh = kept_whole(fresh, [*stored.all(limit=reach(messages)), *old])
             stored.append(fresh)
             ledger.enter(fresh)
 
@@ -204,8 +207,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             ledger = self._ledgers.begin(path, await stored.all(limit=reach(messages)))
         if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
             fresh = with_turns(fresh, messages)
-            if ledger.edited(fresh):
-                fresh = kept_whole(fresh, await stored.all(limit=reach(messages)))
+            old = [found for each in ledger.unknown(fresh) if (found := await alooked_up(stored, each))]
+            if old or ledger.edited(fresh):
+                fresh = kept_whole(fresh, [*await stored.all(limit=reach(messages)), *old])
             await stored.append(fresh)
             ledger.enter(fresh)
 

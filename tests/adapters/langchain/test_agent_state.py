@@ -394,3 +394,18 @@ async def test_B113_a_note_that_lost_its_mark_on_the_way_is_still_no_conversatio
     # Alone and from a person it is what that person says; behind anything else it is an echo.
     WmemChatMessageHistory("t", memory=memory).add_messages([kind(content=note), HumanMessage("Thanks", id="h")])
     assert stored(memory) == ["Hello", "Fine.", "Thanks"]
+
+
+async def test_a_message_from_long_ago_keeps_its_pin_and_metadata_when_the_thread_hands_it_back(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    scope = memory.scope("t")
+    old = wmem.Message.of("user", "I am Ada.", id="old", pinned=True, metadata={"mine": 1})
+    scope.messages.append(old)
+    scope.messages.append([wmem.Message.of("user", f"between {number}") for number in range(150)])
+    agent = create_agent(script(), middleware=[remembering(memory, session="t")])
+    await run(agent, {"messages": [HumanMessage("I am Ada.", id="old"), HumanMessage("Hello", id="m")]})
+    kept = scope.messages.get("old")
+    assert kept is not None
+    assert kept.pinned
+    assert kept.metadata["mine"] == 1
