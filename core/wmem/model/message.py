@@ -19,7 +19,8 @@ PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reason
 
 # An instance of a subclass is checked as what the field says: what it adds would be lost in a store.
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True, revalidate_instances="subclass-instances")
-_ROLES = {
+_PLAIN = {"role", "content"}
+_ROLES: Mapping[str, Role] = {
     "system": "system",
     "developer": "developer",
     "user": "user",
@@ -159,6 +160,11 @@ class Message(BaseModel):
         """
         from wmem.model._openai import read_message  # the reader needs this class
 
+        if given.keys() == _PLAIN and type(given["content"]) is str and isinstance(given["role"], str):
+            # What nearly every message is needs no reader.
+            role = _ROLES.get(given["role"])
+            if role is not None:
+                return cls(role=role, parts=(Part(text=given["content"]),) if given["content"] else ())
         try:
             return cls.model_validate(read_message(given, _ROLES))
         except ValidationError as exc:

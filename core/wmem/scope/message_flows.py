@@ -229,7 +229,7 @@ def as_stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) 
     """The messages as a read gives them back: with the ids and instants they were stored under."""
     rows = iter(stored_as)
     stored = []
-    recalled = _recalled(said)
+    recalled = _recalled(said) if len(stored_as) < len(said) else set()
     for at, message in enumerate(said):
         if at in recalled:
             stored.append(message)
