@@ -108,7 +108,7 @@ def test_a_query_of_common_words_finds_nothing() -> None:
     assert index_of({"it": "what is it"}).search("what is it?", 5) == []
 
 
-def test_adding_costs_little_time_and_memory() -> None:
+def test_adding_costs_little_memory_and_no_more_time_in_a_large_index() -> None:
     draw = random.Random(7)
     words = ["".join(draw.choices("abcdefghijklmnop", k=draw.randint(3, 9))) for _ in range(15_000)]
     weights = [1 / (n + 1) for n in range(len(words))]
@@ -120,8 +120,12 @@ def test_adding_costs_little_time_and_memory() -> None:
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert held < 4_000_000
-    fresh = Index()
-    started = time.process_time()
-    for n, text in enumerate(texts):
-        fresh.add(f"m{n}", text)
-    assert (time.process_time() - started) / len(texts) < 200e-6, "30 microseconds on an idle core"
+
+    def cost(grown: Index) -> float:
+        started = time.process_time()
+        for n, text in enumerate(texts[:200]):
+            grown.add(f"new {n}", text)
+        return time.process_time() - started
+
+    # What is there already makes no difference: the best of a few, for other processes only ever add time.
+    assert min(cost(index) for _ in range(3)) < 5 * min(cost(Index()) for _ in range(3))
