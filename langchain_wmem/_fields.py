@@ -126,7 +126,7 @@ def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[s
     extra: dict[str, Any] = {}
     if message.role == "developer":
         extra["__openai_role__"] = "developer"
-    if message.metadata.get("wmem") == "note":
+    if message.recalled:
         extra["lc_source"] = NOTE_SOURCE
     data["additional_kwargs"] = extra
     if kind == "ai":

@@ -34,7 +34,7 @@ def storable(messages: Iterable[ChatMessage]) -> list[Message]:
 
 def without_notes(messages: Iterable[Message]) -> list[Message]:
     """The messages that are part of the conversation."""
-    return [message for message in messages if message.metadata.get("wmem") != "note"]
+    return [message for message in messages if not message.recalled]
 
 
 def recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:

@@ -120,7 +120,7 @@ class Context:
 
     def note_message(self) -> Message:
         """The note as a message, marked so that no adapter stores it again."""
-        return Message.of(self.note_role, self.note, metadata={"wmem": "note"})
+        return Message.recall(self.note_role, self.note)
 
     def to_openai(self) -> list[dict[str, Any]]:
         """The prompt as dictionaries in OpenAI's chat form."""

@@ -20,6 +20,7 @@ PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reason
 # An instance of a subclass is checked as what the field says: what it adds would be lost in a store.
 _FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True, revalidate_instances="subclass-instances")
 _PLAIN = {"role", "content"}
+_RECALLED: Mapping[str, JsonValue] = {"wmem": "note"}
 _ROLES: Mapping[str, Role] = {
     "system": "system",
     "developer": "developer",
@@ -130,6 +131,16 @@ class Message(BaseModel):
             return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
         except ValidationError as exc:
             raise _unfit(exc) from exc
+
+    @classmethod
+    def recall(cls, role: Role, text: str, **fields: Any) -> Self:
+        """A message that a pack makes from what is stored, marked so that nothing stores it again."""
+        return cls.of(role, text, metadata=_RECALLED, **fields)
+
+    @property
+    def recalled(self) -> bool:
+        """Whether a pack made it from what is stored already."""
+        return self.metadata.get("wmem") == "note"
 
     @property
     def text(self) -> str:

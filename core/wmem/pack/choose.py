@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
-from wmem.pack.larder import Larder, Served, is_blank, is_echo
+from wmem.pack.larder import Larder, Served, is_blank
 from wmem.pack.render import Note, Noted, folded, noted_down, said
 from wmem.pack.request import Candidate, PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
@@ -60,7 +60,7 @@ class Choice:
         if len(unit.members) > 1 or unit.missing:
             return True
         message = self.larder.message(unit.head)
-        if is_echo(message):
+        if message.recalled:
             self.dropped[unit] = "echo"
         elif self.request.profile != "openai" and is_blank(message):
             self.dropped[unit] = "empty"
@@ -227,7 +227,7 @@ class Choice:
     def _quote(self, candidate: Candidate, *, pinned: bool = False) -> Noted | None:
         """The memory as it stands in the note, cut to a quarter of the budget unless pinned; None for an echo."""
         message = self.larder.message(candidate)
-        if is_echo(message):
+        if message.recalled:
             return None
         most = None if pinned else self.request.budget // 4
         return noted_down(candidate, message, self.request.count, rule="pinned" if pinned else "recalled", most=most)

@@ -9,7 +9,7 @@ from wmem.pack.request import Candidate, Orphans
 from wmem.pack.units import Unit
 from wmem.text.tokens import Counter, message_tokens
 
-__all__ = ["Larder", "Served", "is_blank", "is_echo"]
+__all__ = ["Larder", "Served", "is_blank"]
 
 _INTERRUPTED = "[interrupted: no result was recorded]"
 # What is cut first: results, then what the user said, then what the assistant said.
@@ -113,14 +113,9 @@ class Larder:
 
     def _interrupted(self, call: str) -> tuple[Message, int]:
         if call not in self._synthetic:
-            made = Message.of("tool", _INTERRUPTED, tool_call_id=call, metadata={"wmem": "note"})
+            made = Message.recall("tool", _INTERRUPTED, tool_call_id=call)
             self._synthetic[call] = made, message_tokens(made, self.count)
         return self._synthetic[call]
-
-
-def is_echo(message: Message) -> bool:
-    """Whether this is text that a pack made, come back as conversation."""
-    return message.metadata.get("wmem") == "note"
 
 
 def is_blank(message: Message) -> bool:

@@ -9,7 +9,7 @@ from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.account import account
 from wmem.pack.choose import LOOK_BACK, Choice, Kept, choose
-from wmem.pack.larder import Larder, is_echo
+from wmem.pack.larder import Larder
 from wmem.pack.profiles import by_turns, leading_system, valid_for
 from wmem.pack.render import render_note
 from wmem.pack.request import Candidate, PackRequest
@@ -100,7 +100,7 @@ class _Packer:
     def _pinned(self, unit: Unit) -> Kept | None:
         """A pinned unit as it is sent; an exchange without its other half keeps what was said."""
         message = self.larder.message(unit.head)
-        if is_echo(message):
+        if message.recalled:
             return None
         if not unit.missing or self.request.orphans == "synthesize":
             return Kept(unit, "pinned", self.larder.whole(unit))
@@ -116,7 +116,7 @@ class _Packer:
         ordered = self._ordered(choice)
         said = [message for kept in ordered for message in kept.served.messages]
         messages = valid_for(request.profile, said, opened=bool(noted) and request.note_role == "user")
-        opening = [message for message in messages if len(messages) > len(said) and is_echo(message)]
+        opening = [message for message in messages if len(messages) > len(said) and message.recalled]
         sizes = {
             **self.fixed,
             "note": choice.note.total(noted),

@@ -45,7 +45,7 @@ def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) ->
     rest = [message for message in messages if message.role not in _SYSTEM]
     if rest and rest[0].role != "user" and not opened:
         # Marked as a note: no adapter stores it.
-        front.append(Message.of("user", _OPENING, metadata={"wmem": "note"}))
+        front.append(Message.recall("user", _OPENING))
     return [*front, *rest]
 
 

@@ -20,7 +20,6 @@ __all__ = [
     "day_of",
     "folded",
     "is_note",
-    "note_message",
     "noted_down",
     "quoted",
     "render_note",
@@ -55,7 +54,7 @@ class Note:
     def __init__(self, role: NoteRole, count: Counter) -> None:
         self.role: NoteRole = role
         self.count = count
-        self._frame = message_tokens(note_message(render_note(()), role), count)
+        self._frame = message_tokens(Message.recall(role, render_note(())), count)
         self._days: dict[str, int] = {}
 
     def price(self, noted: Noted, among: Sequence[Noted]) -> int:
@@ -75,7 +74,7 @@ class Note:
         """What the note of these memories costs as it is rendered."""
         if not noted:
             return 0
-        return message_tokens(note_message(render_note(noted), self.role), self.count)
+        return message_tokens(Message.recall(self.role, render_note(noted)), self.count)
 
 
 def render_note(noted: Iterable[Noted]) -> str:
@@ -95,11 +94,6 @@ def is_note(text: str) -> bool:
     lines = text.split("\n")
     framed = lines[:2] == _OPENING.split("\n") and lines[-1] == _CLOSING
     return framed and all(line.startswith(("## ", "> ")) for line in lines[2:-1])
-
-
-def note_message(text: str, role: NoteRole) -> Message:
-    """The note as a message, marked so that nothing stores it again."""
-    return Message.of(role, text, metadata={"wmem": "note"})
 
 
 def noted_down(candidate: Candidate, message: Message, count: Counter, *, rule: str, most: int | None) -> Noted:

@@ -220,7 +220,7 @@ def _recalled(said: Sequence[Message]) -> set[int]:
     return {
         at
         for at, message in enumerate(said)
-        if message.metadata.get("wmem") == "note"
+        if message.recalled
         or (at != newest and len(message.parts) == 1 and message.role in ("user", "system") and is_note(message.text))
     }
 

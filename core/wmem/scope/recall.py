@@ -16,10 +16,9 @@ LIMIT = 200  # candidates of one scope; a budget that holds more of them was no 
 
 
 class Found(NamedTuple):
-    """A row that matches, from which scope it comes, and its score."""
+    """A row that matches, and its score."""
 
     row: Row
-    inherited: bool
     score: float
 
 
@@ -44,7 +43,7 @@ def recall(replicas: Sequence[Replica[Any]], query: str, now: float) -> list[Fou
         for row, score in _search(replica, query):
             shadowed = row.key is not None and any(near.state.entry(row.key, now) for near in replicas[:depth])
             if row.visible(now) and not (depth and row.role is not None) and not shadowed:
-                found.append(Found(row, depth > 0, score))
+                found.append(Found(row, score))
     # Stable: of equal scores the nearer scope's and the earlier one stays first.
     found.sort(key=lambda each: -each.score)
     return found
