@@ -33,6 +33,7 @@ RETRY_S = 5.0  # for how long a write meets others before it raises ConflictErro
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
+KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which comes every 300 s
 REPLICA_BYTES = 256 * 1024 * 1024
 _EMPTY_MAX = 32  # new replicas until those of scopes that do not exist are let go
 _BUSY = 16  # uses of an engine within which a replica is surely somebody's
@@ -254,7 +255,8 @@ class Engine(Generic[P]):
                 if not changes:
                     return result, met
                 touches = replica.take_touches() if met is not None else ()
-            full = (*(opening if met is None else ()), *changes, *touches)
+            # At the origin it begins, or begins again: a store may let a scope lapse whose every item had expired.
+            full = (*(opening if expected == ORIGIN else ()), *changes, *touches)
             payload = self.codec.write_record(full, path, record_id)
             tries, sent = tries + 1, (result,)
             reply: Appended[P] | None = None
@@ -387,11 +389,11 @@ def backoff(tries: int) -> float:
 
 
 def keep_of(changes: Iterable[Change], now: float) -> float | None:
-    """For how many seconds from now a record must be kept: its longest-living item decides."""
+    """For how many seconds from now a record must be kept: as long as its items live, and while they can be revived."""
     longest = 0.0
     for change in changes:
         if type(change) is ItemPut:
             if change.row.expires_at is None:
                 return None
             longest = max(longest, change.row.expires_at - now)
-    return longest
+    return longest + KEEP_GRACE_S

@@ -5,7 +5,7 @@ Nothing here imports asyncio before a coroutine runs.
 
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
@@ -48,14 +48,28 @@ class _AsyncCallback:
         return await made if inspect.isawaitable(made) else made
 
 
+class _NothingToPurge:
+    """For a store in which nothing outlives its deletion."""
+
+    def purge(self, _path: Path, /) -> Sequence[str]:
+        return ()
+
+
+class _AsyncNothingToPurge:
+    async def purge(self, _path: Path, /) -> Sequence[str]:
+        return ()
+
+
 def sync_ports(journal: Journal[Any]) -> Ports:
     """The ports by name, for threads."""
-    return bind(Journal=journal, Pause=_Pause(), Callback=_Callback())
+    purge = journal if hasattr(journal, "purge") else _NothingToPurge()
+    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback())
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
     """The ports by name, for coroutines."""
-    return bind(Journal=journal, Pause=_AsyncPause(), Callback=_AsyncCallback())
+    purge = journal if hasattr(journal, "purge") else _AsyncNothingToPurge()
+    return bind(Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback())
 
 
 class InPlaceJournal(Generic[P]):
@@ -149,3 +163,7 @@ class PooledJournal(Generic[P]):
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return list(await self._hop(self._journal.paths, prefix))
+
+    async def purge(self, path: Path, /) -> Sequence[str]:
+        purge = getattr(self._journal, "purge", None)
+        return () if purge is None else await self._hop(purge, path)

@@ -172,11 +172,11 @@ class Replica(Generic[P]):
             return True
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
-        updates = self.state.fold(record_id, changes)
-        if updates is None or silent or not self._listeners:
+        befores = self.state.fold(record_id, changes)
+        if befores is None or silent or not self._listeners:
             return
-        for change, updated in zip(changes, updates, strict=True):
-            self._outbox.append(Event(self.path, head, change, updated))
+        for change, before in zip(changes, befores, strict=True):
+            self._outbox.append(Event(self.path, head, change, before))
 
     def _resynced(self, head: Cursor) -> None:
         if self._listeners:

@@ -22,6 +22,7 @@ from wmem.model.change import (
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    StepAdvanced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -53,6 +54,7 @@ class Checkpoint(NamedTuple):
     merged: tuple[tuple[tuple[Path, bool, bool], Cursor], ...]
     decisions: tuple[Decision, ...]
     erased: tuple[str, ...]
+    step: int = 0
 
 
 class State:
@@ -74,6 +76,7 @@ class State:
         "recent",
         "rows",
         "standing",
+        "step",
         "unwritten",
     )
 
@@ -95,6 +98,8 @@ class State:
         """The point merged last, by source and by how: whether overwriting, and with items."""
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
+        self.step = 0
+        """How many turns its agent has taken."""
         self.bytes = 0
         self.unwritten: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
@@ -118,7 +123,7 @@ class State:
             "unwritten",
         ):
             setattr(twin, name, getattr(self, name).copy())
-        twin.policy, twin.disposed, twin.bytes = self.policy, self.disposed, self.bytes
+        twin.policy, twin.disposed, twin.bytes, twin.step = self.policy, self.disposed, self.bytes, self.step
         twin.decisions = self.decisions.copy()
         return twin
 
@@ -142,11 +147,11 @@ class State:
 
     # -- folding
 
-    def fold(self, record_id: int, changes: Iterable[Change]) -> list[bool] | None:
+    def fold(self, record_id: int, changes: Iterable[Change]) -> list[Row | None] | None:
         """Apply one record; None when it was applied before.
 
         Returns:
-            For each change, whether it took the place of an item that was there.
+            For each change, what was under the id of its item until then.
         """
         if record_id in self.applied:
             return None
@@ -154,12 +159,12 @@ class State:
         self.recent.append(record_id)
         if len(self.recent) > APPLIED_MAX:
             self.applied.discard(self.recent.popleft())
-        updates = []
+        befores: list[Row | None] = []
         for change in changes:
-            updates.append(self._FOLDS[type(change)](self, change))  # noqa: PERF401  # up to 3.11 that is a call more
-        return updates
+            befores.append(self._FOLDS[type(change)](self, change))  # noqa: PERF401  # up to 3.11 that is a call more
+        return befores
 
-    def _put(self, change: ItemPut) -> bool:
+    def _put(self, change: ItemPut) -> Row | None:
         row = change.row
         before = self.rows.get(row.id)
         if row.key is not None and (held := self.entries.get(row.key)) is not None and held != row.id:
@@ -188,7 +193,7 @@ class State:
         self.bytes += row.size
         if self.changed is not None:
             self.changed[row.id] = None
-        return before is not None
+        return before
 
     def _index(self, row: Row) -> None:
         if row.key is not None:
@@ -225,66 +230,63 @@ class State:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
 
-    def _remove(self, change: ItemRemoved | ItemExpired) -> bool:
+    def _remove(self, change: ItemRemoved | ItemExpired) -> Row | None:
         return self._drop(change.id)
 
-    def _drop(self, gone: str) -> bool:
+    def _drop(self, gone: str) -> Row | None:
         row = self.rows.pop(gone, None)
         if row is None:
-            return False
+            return None
         self._unindex(row)
         self.bytes -= row.size
         if self.changed is not None:
             self.changed[gone] = None
-        return True
+        return row
 
-    def _touch(self, change: ItemTouched) -> bool:
+    def _touch(self, change: ItemTouched) -> Row | None:
         row = self.rows.get(change.id)
         if row is None:
-            return False
+            return None
         last = change.at if row.last_accessed_at is None else max(row.last_accessed_at, change.at)
         self.rows[change.id] = row._replace(access_count=row.access_count + change.times, last_accessed_at=last)
-        return True
+        return row
 
-    def _promote(self, change: ItemPromoted) -> bool:
+    def _promote(self, change: ItemPromoted) -> Row | None:
         row = self.rows.get(change.id)
         if row is None:
-            return False
+            return None
         self.rows[change.id] = row._replace(promoted_to=change.to, promoted_at=change.at)
-        return True
+        return row
 
-    def _evict(self, change: ItemEvicted) -> bool:
+    def _evict(self, change: ItemEvicted) -> Row | None:
         self.decisions.append(Decision(change.id, change.rule, change.tokens, change.at, change.parts))
         del self.decisions[:-DECISIONS_MAX]
         return self._drop(change.id)
 
-    def _erase(self, change: Erased) -> bool:
+    def _erase(self, change: Erased) -> None:
         for each in change.ids:
             self._drop(each)
             self.erased[each] = None
-        return False
 
-    def _open(self, change: ScopeOpened | PolicyChanged) -> bool:
-        known = self.policy is not None
+    def _open(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy
-        return known
 
-    def _dispose(self, _: ScopeDisposed) -> bool:
+    def _dispose(self, _: ScopeDisposed) -> None:
         self.disposed = True
-        return False
 
-    def _clear(self, change: Cleared) -> bool:
+    def _clear(self, change: Cleared) -> None:
         for name in ("entries", "items", "messages") if change.facet == "all" else (change.facet,):
             facet: dict[str, Any] = getattr(self, name)
             for each in list(facet.values() if name == "entries" else facet):
                 self._drop(each)
-        return False
 
-    def _merge(self, change: ScopeMerged) -> bool:
+    def _merge(self, change: ScopeMerged) -> None:
         self.merged[change.source, change.overwrite, change.with_items] = change.cursor
-        return False
 
-    _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], bool]]] = {
+    def _advance(self, change: StepAdvanced) -> None:
+        self.step = max(self.step, change.step)
+
+    _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], Row | None]]] = {
         ItemPut: _put,
         ItemRemoved: _remove,
         ItemTouched: _touch,
@@ -297,6 +299,7 @@ class State:
         Cleared: _clear,
         PolicyChanged: _open,
         ScopeMerged: _merge,
+        StepAdvanced: _advance,
     }
 
     # -- at rest
@@ -311,6 +314,7 @@ class State:
             merged=tuple(self.merged.items()),
             decisions=tuple(self.decisions),
             erased=tuple(self.erased),
+            step=self.step,
         )
 
     @classmethod
@@ -328,4 +332,5 @@ class State:
             state.merged = dict(kept.merged)
             state.decisions = list(kept.decisions)
             state.erased = dict.fromkeys(kept.erased)
+            state.step = kept.step
         return state

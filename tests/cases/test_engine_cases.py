@@ -666,7 +666,7 @@ async def test_B86_a_write_whose_task_is_cancelled_is_whole_or_absent(url: str) 
 
 async def test_B102_the_loop_keeps_ticking_while_a_backend_is_slow(tmp_path: Path) -> None:
     async with await wmem.aopen(f"disk://{tmp_path}/store", agent_id="a") as memory:
-        journal: Any = memory._opened.store._backend.journal
+        journal: Any = memory._opened.store._backend.sync_journal()
         append = journal.append
 
         def slow(*args: Any) -> Any:

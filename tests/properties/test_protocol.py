@@ -398,7 +398,7 @@ def _first_wrong(chance: Chance) -> str | None:
 def test_without_record_ids_in_the_fold_a_schedule_ends_wrong(chance: Chance, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = State.fold
 
-    def trusting(state: State, record_id: int, changes: Iterable[Change]) -> list[bool] | None:
+    def trusting(state: State, record_id: int, changes: Iterable[Change]) -> list[Row | None] | None:
         if record_id in state.applied:
             state.applied.remove(record_id)
             state.recent.remove(record_id)
@@ -424,7 +424,7 @@ def test_without_record_ids_in_the_commit_a_schedule_ends_wrong(
         begin(state)
         state.applied = _Unasked()
 
-    def knowing(state: State, record_id: int, changes: Iterable[Change]) -> list[bool] | None:
+    def knowing(state: State, record_id: int, changes: Iterable[Change]) -> list[Row | None] | None:
         return None if record_id in set(state.applied) else fold(state, record_id, changes)
 
     monkeypatch.setattr(State, "__init__", unasked)

@@ -25,6 +25,7 @@ from wmem.model.change import (
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    StepAdvanced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -82,6 +83,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         st.just(1),
         INSTANTS,
     ),
+    st.builds(StepAdvanced, st.integers(0, 30), INSTANTS),
 )
 RECORDS = st.lists(st.tuples(st.integers(1, 40), st.lists(CHANGES, min_size=1, max_size=4)), max_size=40)
 
@@ -96,6 +98,7 @@ class Plain:
         self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
         self.decisions: list[Decision] = []
         self.erased: list[str] = []
+        self.step = 0
         self.applied: list[int] = []
 
     def record(self, record_id: int, changes: list[Change]) -> None:
@@ -137,6 +140,8 @@ class Plain:
                 self.disposed = True
             case ScopeMerged(source, cursor, _, _, overwrite, with_items):
                 self.merged[source, overwrite, with_items] = cursor
+            case StepAdvanced(step, _):
+                self.step = max(step, self.step)
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):
@@ -178,6 +183,7 @@ def told(state: State) -> dict[str, Any]:
         "merged": state.merged,
         "decisions": state.decisions,
         "erased": list(state.erased),
+        "step": state.step,
         "applied": state.applied,
         "recent": list(state.recent),
         "bytes": state.bytes,
@@ -202,6 +208,7 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "merged": plain.merged,
         "decisions": plain.decisions,
         "erased": plain.erased,
+        "step": plain.step,
         "applied": set(plain.applied),
         "recent": plain.applied,
         "bytes": sum(row.size for row in plain.rows),
@@ -274,11 +281,12 @@ def test_the_last_thousand_decisions_are_kept() -> None:
 
 
 @given(put=PUTS, before=RECORDS)
-def test_a_put_says_whether_it_took_a_place(put: ItemPut, before: list[tuple[int, list[Change]]]) -> None:
+def test_a_put_says_what_it_took_the_place_of(put: ItemPut, before: list[tuple[int, list[Change]]]) -> None:
     state = folded(before)
-    there = put.row.id in state.rows or put.row.key in state.entries
+    held = state.entries.get(put.row.key or "", put.row.id)
+    there = state.rows.get(held)
     assert state.fold(1_000, [put]) == [there]
-    assert state.fold(1_001, [put]) == [True]
+    assert [each.content for each in state.fold(1_001, [put]) or [] if each is not None] == [put.row.content]
 
 
 # -- two processes over one store

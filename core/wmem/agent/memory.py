@@ -47,7 +47,7 @@ class _Opened:
         self.store = store
         self.agent_id = agent_id
         self.settings = settings
-        self.colours = Colours(store.sync_ports, store.async_ports)
+        self.colours = Colours(lambda: store.sync_ports, store.async_ports)
         self.stops: list[Callable[[], None]] = []
         self.released = False
 
@@ -286,13 +286,7 @@ class AsyncAgentMemory(_Face):
             await arun(self._opened.closing(), self._opened.colours.aio)
         finally:
             self._opened.settings.hold.closed = True
-            if waits(store.url):
-                import asyncio
-
-                # The last hold waits for its threads and for the file, cancelled or not.
-                await asyncio.shield(asyncio.to_thread(store.close))
-            else:
-                store.close()
+            await store.aclose()
 
     async def __aenter__(self) -> Self:
         return self

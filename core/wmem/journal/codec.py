@@ -23,7 +23,7 @@ __all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1 knew no steps
 _MAGIC = b"wmem"
 _CHECK_SIZE = 8
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
@@ -167,6 +167,7 @@ class JsonCodec:
                 ),
                 decisions=tuple(Decision(*each) for each in told["decisions"]),
                 erased=tuple(told["erased"]),
+                step=int(told.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             raise _damaged(path, f"a checkpoint reads as no state: {exc}") from exc

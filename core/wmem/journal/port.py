@@ -9,7 +9,7 @@ rolled back or restored is never taken for the one a reader knows.
 import hashlib
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from wmem.model.history import Birth, Cursor, Path
@@ -20,6 +20,7 @@ __all__ = [
     "Appended",
     "AsyncJournal",
     "Journal",
+    "Purge",
     "Record",
     "Tail",
     "chain_after",
@@ -118,6 +119,22 @@ class Journal(Protocol[P]):
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         """The existing paths at or below `prefix`, whole segments, from a register."""
+        ...
+
+
+class Purge(Protocol):
+    """What a journal offers beside the port when deleted bytes outlive their deletion in its store."""
+
+    def purge(self, path: Path, /) -> Sequence[str]:
+        """Make what was compacted away or deleted unreadable, as far as the store lets a client.
+
+        Args:
+            path: The scope whose content it was; the whole store may be purged.
+
+        Returns:
+            One sentence for each thing that still keeps such bytes, and what the operator
+            must do about it; empty when nothing does.
+        """
         ...
 
 

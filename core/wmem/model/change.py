@@ -28,6 +28,7 @@ __all__ = [
     "ScopeDisposed",
     "ScopeMerged",
     "ScopeOpened",
+    "StepAdvanced",
 ]
 
 
@@ -125,6 +126,13 @@ class ScopeMerged(NamedTuple):
     with_items: bool
 
 
+class StepAdvanced(NamedTuple):
+    """The scope stands at `step` from now on: steps are turns of its agent."""
+
+    step: int
+    at: float
+
+
 Change: TypeAlias = (
     ItemPut
     | ItemRemoved
@@ -138,6 +146,7 @@ Change: TypeAlias = (
     | Cleared
     | PolicyChanged
     | ScopeMerged
+    | StepAdvanced
 )
 
 CHANGES: tuple[type[Change], ...] = (
@@ -153,6 +162,7 @@ CHANGES: tuple[type[Change], ...] = (
     Cleared,
     PolicyChanged,
     ScopeMerged,
+    StepAdvanced,
 )
 
 
@@ -167,10 +177,16 @@ class Event(NamedTuple):
         path: The scope.
         cursor: A cursor from which the change is no longer news.
         change: What happened; `Resynced` when a part of the history was jumped over.
-        updated: Whether a put took the place of an item that was there.
+        before: What was under the item's id until then; None for news of something new,
+            and for a change that concerns no single item.
     """
 
     path: Path
     cursor: Cursor
     change: Change | Resynced
-    updated: bool = False
+    before: Row | None = None
+
+    @property
+    def updated(self) -> bool:
+        """Whether a put took the place of an item that was there."""
+        return self.before is not None and isinstance(self.change, ItemPut)

@@ -100,6 +100,7 @@ class MemoryItem(BaseModel):
 
 
 _IN_ROW = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
+_GIVEN_COLUMNS = frozenset({"type", "tags", "importance", "pinned", "turn_id", "step_index"})
 _OUTSIDE_ROW = frozenset(MemoryItem.model_fields) - _IN_ROW - {"content", "message", "importance"}
 
 
@@ -111,7 +112,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
     """
     if not fields:
         return None, {}
-    if unknown := sorted(fields.keys() - _OUTSIDE_ROW - {"type", "tags", "importance", "pinned", "turn_id"}):
+    if unknown := sorted(fields.keys() - _OUTSIDE_ROW - _GIVEN_COLUMNS):
         msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -130,9 +131,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
         what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
         msg = f"{where}: {what[:1].lower()}{what[1:]}"
         raise InvalidInputError(msg) from exc
-    columns: dict[str, Any] = {
-        name: getattr(checked, name) for name in ("type", "tags", "importance", "pinned", "turn_id") if name in given
-    }
+    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_GIVEN_COLUMNS) if name in given}
     return (dump_json(told) if told else None), columns
 
 

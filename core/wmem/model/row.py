@@ -26,6 +26,7 @@ class Row(NamedTuple):
     priority: str = "medium"
     tags: tuple[str, ...] = ()
     importance: float | None = None
+    step_index: int | None = None
     length: int = 0
     tokens: int | None = None
     counter: str | None = None

@@ -27,14 +27,22 @@ R = TypeVar("R")
 
 
 class Colours:
-    """The ports of one memory in both colours; the async ones are made when first needed."""
+    """The ports of one memory in both colours, each made when first needed."""
 
-    __slots__ = ("_async", "_make_async", "sync")
+    __slots__ = ("_async", "_make_async", "_make_sync", "_sync")
 
-    def __init__(self, sync: Ports, make_async: Callable[[], Ports]) -> None:
-        self.sync = sync
+    def __init__(self, make_sync: Callable[[], Ports], make_async: Callable[[], Ports]) -> None:
+        self._make_sync = make_sync
         self._make_async = make_async
+        self._sync: Ports | None = None
         self._async: Ports | None = None
+
+    @property
+    def sync(self) -> Ports:
+        """The ports for threads."""
+        if self._sync is None:
+            self._sync = self._make_sync()
+        return self._sync
 
     @property
     def aio(self) -> Ports:

@@ -1,0 +1,168 @@
+"""What each URL connects to: a journal in both colours, the codec it takes, and how it is let go.
+
+A backend is made without waiting for its store where it can be; its driver is imported
+when it is made. To add one: a class here, and a line in `BACKENDS`.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Protocol
+from urllib.parse import quote, unquote
+
+from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.journal.codec import IdentityCodec
+from wmem.journal.memory import MemoryJournal
+from wmem.model.history import Cursor, Path
+from wmem.ports import InPlaceJournal, Pool, PooledJournal
+
+__all__ = ["BACKENDS", "PRIVATE", "Backend"]
+
+PRIVATE = "memory://"
+_THREADS = 4  # of one engine, for a journal of files under coroutines
+
+
+class Backend(Protocol):
+    """A connected backend.
+
+    Attributes:
+        waits: Whether opening and closing wait for files or a server.
+        plain: Whether payloads are kept as objects of this process and no codec is wanted.
+        head: Where a journal stands, for a store that answers without waiting.
+    """
+
+    waits: ClassVar[bool]
+    plain: ClassVar[bool]
+
+    @property
+    def head(self) -> Callable[[Path], Cursor] | None: ...
+    def sync_journal(self) -> Any:
+        """The journal for threads."""
+        ...
+
+    def async_journal(self) -> Any:
+        """The journal for coroutines of any loop."""
+        ...
+
+    def close(self) -> None:
+        """Let everything go, from a thread."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let everything go, from the loop that used it."""
+        ...
+
+    def forked(self) -> None:
+        """Start over in a child process."""
+        ...
+
+
+class MemoryBackend:
+    """`memory://` is private; `memory://name` is shared in the process and lives as long as it."""
+
+    waits: ClassVar[bool] = False
+    plain: ClassVar[bool] = True
+    named: ClassVar[dict[str, MemoryJournal[object]]] = {}
+
+    def __init__(self, name: str, client: object | None) -> None:
+        _no_client(name, client)
+        fresh: MemoryJournal[object] = MemoryJournal(IdentityCodec().size)
+        self._journal = fresh if name == PRIVATE else self.named.setdefault(name, fresh)
+
+    @property
+    def head(self) -> Callable[[Path], Cursor]:
+        return self._journal.head
+
+    def sync_journal(self) -> Any:
+        return self._journal
+
+    def async_journal(self) -> Any:
+        return InPlaceJournal(self._journal)
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+    def forked(self) -> None:
+        self._journal.forked()
+
+
+class _FileBackend:
+    """A journal of files, under coroutines through a small pool."""
+
+    waits: ClassVar[bool] = True
+    plain: ClassVar[bool] = False
+    head = None
+
+    def __init__(self, journal: Any) -> None:
+        self._journal = journal
+        self._pool = Pool(_THREADS)
+
+    def sync_journal(self) -> Any:
+        return self._journal
+
+    def async_journal(self) -> Any:
+        return PooledJournal(self._journal, self._pool)
+
+    def close(self) -> None:
+        self._pool.close()
+        self._journal.close()
+
+    async def aclose(self) -> None:
+        import asyncio
+
+        # The last hold waits for its threads and for the file, cancelled or not.
+        await asyncio.shield(asyncio.to_thread(self.close))
+
+    def forked(self) -> None:
+        self._pool.forked()
+
+
+def _disk(name: str, client: object | None) -> Backend:
+    """`disk:///dir`, by diskcache."""
+    _no_client(name, client)
+    try:
+        from wmem.journal.disk import DiskJournal
+    except ImportError as exc:
+        msg = "disk:// needs the extra 'disk': pip install 'wmem[disk]'"
+        raise MissingExtraError(msg) from exc
+    return _FileBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
+
+
+def _no_client(name: str, client: object | None) -> None:
+    if client is not None:
+        msg = f"{name!r} takes no client"
+        raise InvalidInputError(msg)
+
+
+def _memory_name(url: str) -> str:
+    name = url.removeprefix(PRIVATE)
+    if name and not name.strip("/ "):
+        msg = f"{url!r} names no store; write 'memory://name', or 'memory://' for a private one"
+        raise InvalidInputError(msg)
+    return PRIVATE + name.rstrip("/")
+
+
+def _place(url: str, scheme: str, what: str) -> str:
+    """The URL of a file or directory by its real path, quoted again so that the name opens the same one."""
+    told = url.removeprefix(f"{scheme}://")
+    place = unquote(told)
+    if "?" in told or "#" in told:
+        msg = f"{url!r} holds '?' or '#'; in the name of a {what} write them as %3F and %23"
+        raise InvalidInputError(msg)
+    if not place.strip("/ ") or "\0" in place:
+        msg = f"{url!r} names no {what}; write '{scheme}:///path/to/{what}'"
+        raise InvalidInputError(msg)
+    return f"{scheme}://{quote(os.path.realpath(place))}"
+
+
+def _disk_name(url: str) -> str:
+    return _place(url, "disk", "directory")
+
+
+BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {
+    "memory": (_memory_name, MemoryBackend),
+    "disk": (_disk_name, _disk),
+}
+"""By scheme: how a URL is written so that equal stores have equal names, and what connects."""
