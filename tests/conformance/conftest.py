@@ -1,7 +1,8 @@
 """Every backend in both colours: what a test says of one memory holds for all of them.
 
-A backend joins with one line in `BACKENDS`. A test is written against the sync face;
-`call` runs the same-named method of whichever face it was given.
+A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more
+than its URL. A test is written against the sync face; `call` runs the same-named method of
+whichever face it was given.
 """
 
 import asyncio
@@ -23,10 +24,14 @@ R = TypeVar("R")
 
 NOON = 1_764_288_000.0
 
-BACKENDS: Mapping[str, Callable[[Path], str]] = {
+BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
     "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
     "disk": lambda place: f"disk://{place}/store",
 }
+"""By backend: what writes the URL of an empty store from a fresh directory, or the name of a fixture that gives it."""
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {}
+"""By backend: what `wmem.open` is given beside the URL."""
 
 
 class Clock:
@@ -93,8 +98,9 @@ async def _awaited(made: Any) -> Any:
 class Opening:
     """Opens memories of one store in one colour, and closes what is still open at the end."""
 
-    def __init__(self, url: str, call: Call, colour: str, clock: Clock) -> None:
+    def __init__(self, url: str, options: Mapping[str, Any], call: Call, colour: str, clock: Clock) -> None:
         self.url = url
+        self._options = options
         self._call = call
         self._open: Any = wmem.open if colour == "sync" else wmem.aopen
         self._clock = clock
@@ -102,7 +108,7 @@ class Opening:
 
     def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
         """An agent's memory on the engine that this process has for the store."""
-        given = {"clock": self._clock, "counter": EstimateCounter(), **options}
+        given = {"clock": self._clock, "counter": EstimateCounter(), **self._options, **options}
         memory: wmem.AgentMemory = self._call(self._open, self.url, agent_id=agent_id, **given)
         self._opened.append(memory)
         return memory
@@ -129,9 +135,22 @@ def colour(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(params=BACKENDS)
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """An empty store of each backend."""
-    return BACKENDS[request.param](tmp_path)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each backend by name."""
+    return str(request.param)
+
+
+@pytest.fixture
+def url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store of the backend."""
+    made = BACKENDS[backend]
+    return str(request.getfixturevalue(made)) if isinstance(made, str) else made(tmp_path)
+
+
+@pytest.fixture
+def options(backend: str) -> Mapping[str, Any]:
+    """What the store is opened with beside its URL."""
+    return OPTIONS.get(backend, {})
 
 
 @pytest.fixture
@@ -151,9 +170,9 @@ def call(colour: str) -> Iterator[Call]:
 
 
 @pytest.fixture
-def opening(url: str, call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
+def opening(url: str, options: Mapping[str, Any], call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
     """Opens memories of the test's store."""
-    made = Opening(url, call, colour, clock)
+    made = Opening(url, options, call, colour, clock)
     yield made
     made.close()
 
