@@ -25,6 +25,7 @@ class Policy(BaseModel):
         promote_accesses: Fetches after which an item is promoted, by priority.
         promote_importance: Importance from which it is promoted, 0 to 1.
         promote_age_s: With `promote_age_accesses`, promotes what is older and used.
+        auto_promote: Whether a fetch promotes what a rule names.
         max_content_bytes: Of one item's text, in UTF-8.
         max_entry_bytes: Of one entry's JSON, in UTF-8.
         max_entries: Entries of a scope; a full one raises `CapacityError`.
@@ -45,6 +46,7 @@ class Policy(BaseModel):
     promote_importance: float = Field(0.8, ge=0, le=1)
     promote_age_s: float = Field(6 * _HOUR, ge=0)
     promote_age_accesses: int = Field(5, ge=1)
+    auto_promote: bool = True
     max_content_bytes: int = Field(100 * _KIB, ge=1)
     max_entry_bytes: int = Field(_MIB, ge=1)
     max_entries: int = Field(10_000, ge=1)
@@ -89,12 +91,12 @@ class Policy(BaseModel):
     @classmethod
     def entries(cls, **numbers: object) -> Self:
         """Scoped key-value: entries for ever, 10,000 of them, 1 MiB each."""
-        return cls(**{"name": "entries", "ttl_s": dict.fromkeys(PRIORITIES), **numbers})
+        return cls(**{"name": "entries", "ttl_s": dict.fromkeys(PRIORITIES), "auto_promote": False, **numbers})
 
     @classmethod
     def buffer(cls, **numbers: object) -> Self:
         """Hot buffer: 1,000 items for 3,600 s."""
-        return cls(**{"name": "buffer", "ttl_s": dict.fromkeys(PRIORITIES, 3_600.0), "max_items": 1_000, **numbers})
+        return cls(**{"name": "buffer", "ttl_s": dict.fromkeys(PRIORITIES, 3_600.0), "max_items": 1_000, "auto_promote": False, **numbers})
 
     @classmethod
     def queue(cls, **numbers: object) -> Self:
@@ -107,6 +109,7 @@ class Policy(BaseModel):
                 "max_tokens": 4_000,
                 "step_ttl": 20,
                 "wall_ttl_s": _HOUR,
+                "auto_promote": False,
                 **numbers,
             }
         )
