@@ -26,7 +26,9 @@ if TYPE_CHECKING:
         StoreError,
         UnknownOutcomeError,
         WmemError,
+        WrongKeyError,
     )
+    from wmem.journal.keyring import KeyRing
     from wmem.model.context import Context
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
@@ -48,6 +50,7 @@ __all__ = [
     "ExpiredError",
     "FeatureNotEnabledError",
     "InvalidInputError",
+    "KeyRing",
     "MemoryItem",
     "Message",
     "MissingExtraError",
@@ -62,6 +65,7 @@ __all__ = [
     "ToolCall",
     "UnknownOutcomeError",
     "WmemError",
+    "WrongKeyError",
     "aopen",
     "is_note",
     "open",
@@ -69,6 +73,7 @@ __all__ = [
 
 _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
+    "wmem.journal.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),

@@ -17,6 +17,7 @@ the builtin it amounts to, so ``except ValueError`` keeps working::
     └── StoreError                        the store failed: the write may be repeated
         ├── ConflictError                 others kept writing first
         ├── UnknownOutcomeError           the reply was lost: applied or not
+        ├── WrongKeyError                 encrypted under a key that is not at hand: open with it
         └── CorruptionError               what is stored cannot be read
 """
 
@@ -36,6 +37,7 @@ __all__ = [
     "StoreError",
     "UnknownOutcomeError",
     "WmemError",
+    "WrongKeyError",
 ]
 
 
@@ -96,6 +98,10 @@ class ConflictError(StoreError):
 
 class UnknownOutcomeError(StoreError):
     """The reply was lost: all of the write is stored, or nothing is."""
+
+
+class WrongKeyError(StoreError):
+    """What is stored is encrypted under a key that was not given, or is not encrypted and ought to be."""
 
 
 class CorruptionError(StoreError):

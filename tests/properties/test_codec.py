@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from wmem.errors import CorruptionError, StoreError, WmemError
 from wmem.journal import codec as codec_module
-from wmem.journal.codec import FORMAT_VERSION, IdentityCodec, JsonCodec, _framed, _seal
+from wmem.journal.codec import FORMAT_VERSION, IdentityCodec, JsonCodec, _framed
+from wmem.journal.frame import framed, seal
 from wmem.model.change import (
     CHANGES,
     Change,
@@ -25,6 +26,7 @@ from wmem.model.change import (
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
+    StepAdvanced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -61,6 +63,7 @@ ROWS = st.builds(
     priority=st.sampled_from(("low", "medium", "high", "critical")),
     tags=st.lists(TEXT, max_size=3).map(tuple),
     importance=optional(st.floats(0, 1)),
+    step_index=optional(WHOLE),
     length=WHOLE,
     tokens=optional(WHOLE),
     counter=optional(TEXT),
@@ -88,6 +91,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     Cleared: st.builds(Cleared, TEXT, WHOLE, INSTANT),
     PolicyChanged: st.builds(PolicyChanged, TEXT, INSTANT),
     ScopeMerged: st.builds(ScopeMerged, PATHS, CURSORS, WHOLE, INSTANT, st.booleans(), st.booleans()),
+    StepAdvanced: st.builds(StepAdvanced, WHOLE, INSTANT),
 }
 CHECKPOINTS = st.builds(
     Checkpoint,
@@ -98,6 +102,7 @@ CHECKPOINTS = st.builds(
     merged=st.lists(st.tuples(st.tuples(PATHS, st.booleans(), st.booleans()), CURSORS), max_size=2).map(tuple),
     decisions=st.lists(st.builds(Decision, TEXT, TEXT, WHOLE, INSTANT, PARTS), max_size=2).map(tuple),
     erased=st.lists(TEXT, max_size=3).map(tuple),
+    step=WHOLE,
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -121,6 +126,7 @@ REST = CODEC.write_checkpoint(
         merged=((((*PATH, "child"), True, False), Cursor(3, 4)),),
         decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
         erased=("gone",),
+        step=4,
     ),
     PATH,
     UPTO,
@@ -195,7 +201,7 @@ def test_nothing_that_was_cut_or_grew_is_ever_read(payload: bytes, reads: Any, p
     refuses(payload + b"\n", reads, place)
 
 
-@given(foreign=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"wmem 1 " + rest))
+@given(foreign=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"wmem 2 " + rest))
 def test_foreign_bytes_are_never_read(foreign: bytes) -> None:
     refuses(foreign, CODEC.read_record, RECORD_ID)
 
@@ -211,10 +217,10 @@ def test_a_record_and_a_checkpoint_are_refused_as_each_other() -> None:
     refuses(REST, CODEC.read_record, UPTO.chain)
 
 
-def test_no_two_places_with_like_segments_share_a_seal() -> None:
+def test_no_two_places_with_like_segments_share_aseal() -> None:
     places = [("a", "b"), ("a/b",), ("ab",), ("a", "", "b"), ('a","b',), ("a", "b", "1"), ("b", "a"), ("A", "b")]
-    assert len({_seal(place, 1) for place in places}) == len(places)
-    assert _seal(("a", "1"), 2) != _seal(("a",), 12)
+    assert len({seal(place, 1) for place in places}) == len(places)
+    assert seal(("a", "1"), 2) != seal(("a",), 12)
 
 
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10, 999])
@@ -236,19 +242,19 @@ def test_an_intact_payload_of_a_newer_version_says_to_upgrade(version: int, monk
 
 @given(told=JSON, body=st.binary(max_size=10))
 def test_an_intact_payload_that_says_nothing_sensible_gets_the_typed_error(told: Any, body: bytes) -> None:
-    payload = _framed(told, [body], _seal(PATH, RECORD_ID))
+    payload = _framed(told, [body], seal(PATH, RECORD_ID))
     try:
         CODEC.read_record(payload, PATH, RECORD_ID)
     except WmemError as refused:
         assert isinstance(refused, CorruptionError)  # noqa: PT017  # what it is, if it is refused
-    kept = _framed(told, [body], _seal(PATH, UPTO.chain))
+    kept = _framed(told, [body], seal(PATH, UPTO.chain))
     with pytest.raises(CorruptionError):
         CODEC.read_checkpoint(kept, PATH, UPTO)
 
 
 @pytest.mark.parametrize("told", [["text"], [5], [None], {"rows": [5]}])
 def test_an_intact_record_of_another_shape_is_damaged(told: Any) -> None:
-    refuses(_framed(told, [], _seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+    refuses(_framed(told, [], seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
 
 
 @pytest.mark.parametrize(
@@ -264,12 +270,34 @@ def test_an_intact_record_of_another_shape_is_damaged(told: Any) -> None:
     ],
 )
 def test_an_intact_record_of_no_known_change_is_damaged(told: Any) -> None:
-    refuses(_framed(told, [], _seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+    refuses(_framed(told, [], seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"wmem ", b"wmem x ", b"wmem 2 3 ", b"wmem -1 ", b"wmem 2", b"wmem %s " % (b"9" * 5000)]
+)
+def test_an_intact_payload_with_a_foreign_head_is_damaged(head: bytes) -> None:
+    refuses(framed(head, b"[]\n", seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+
+
+def test_a_checkpoint_of_the_format_that_knew_no_steps_stands_at_none() -> None:
+    told = json.loads(REST.split(b"\n")[1])
+    del told["step"]
+    body = json.dumps(told).encode() + b"\n" + REST.split(b"\n", 2)[2]
+    older = framed(b"wmem 1 ", body, seal(PATH, UPTO.chain))
+    assert CODEC.read_checkpoint(older, PATH, UPTO) == CODEC.read_checkpoint(REST, PATH, UPTO)._replace(step=0)
+
+
+def test_only_a_payload_of_the_present_format_is_current() -> None:
+    assert CODEC.current(RECORD)
+    assert CODEC.current(REST)
+    assert not any(CODEC.current(each) for each in (b"wmem 1 00000000\n[]", b"", b"wmem 20 ", b"wmem-aes 1 "))
+    assert IdentityCodec().current(SAMPLE)
 
 
 def test_a_payload_can_be_read_with_a_pager() -> None:
     head, told, *_ = RECORD.split(b"\n")
-    assert head.startswith(b"wmem 1 ")
+    assert head.startswith(b"wmem 2 ")
     assert [each["change"] for each in json.loads(told)] == ["ScopeOpened", "ItemPut", "ItemTouched", "ScopeMerged"]
     assert b'{"role":"user"}' in RECORD
     assert CODEC.size(RECORD) == len(RECORD)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 from wmem.engine import Listener
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Flow, arun, ask, run
+from wmem.journal.keyring import KeyRing, encrypting
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import checked_path
@@ -145,9 +146,12 @@ class _Checked:
 def _settled(
     url: str,
     agent_id: str,
+    *,
     policy: Policy | None,
     counter: Counter | None,
     clock: Callable[[], float] | None,
+    key: KeyRing | bytes | str | None,
+    client: object | None,
 ) -> _Opened:
     (root,) = checked_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
@@ -160,13 +164,19 @@ def _settled(
     if counter is not None and not isinstance(getattr(counter, "name", None), str):
         msg = "a counter needs a name: counts are stored under it"
         raise InvalidInputError(msg)
+    keys = KeyRing(key) if isinstance(key, bytes | str) else key
+    if keys is not None and not isinstance(keys, KeyRing):
+        msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
+        raise InvalidInputError(msg)
+    # What never leaves this process is not encrypted.
+    codec = None if keys is None or not waits(url) else encrypting(keys)
     settings = Settings(
         clock=clock or time.time,
         counter=default_counter if counter is None else partial(_given, _Checked(counter)),
         policy=policy or Policy.session(),
         hold=Hold(root),
     )
-    memory = _Opened(opened(url), root, settings)
+    memory = _Opened(opened(url, codec=codec, client=client), root, settings)
     _log.info("Working memory initialized for agent %s", root)
     return memory
 
@@ -304,6 +314,8 @@ def open(
     policy: Policy | None = None,
     counter: Counter | None = None,
     clock: Callable[[], float] | None = None,
+    key: KeyRing | bytes | str | None = None,
+    client: object | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -315,13 +327,18 @@ def open(
         counter: Counts tokens; by default tiktoken's o200k where it is at hand offline,
             else an estimate.
         clock: UTC epoch seconds.
+        key: Encrypts what is stored (extra ``crypto``): one key, or a `KeyRing` while keys
+            are changed. Paths, sizes, counts and times stay in clear. Whoever opens the
+            store must give it: without it `WrongKeyError` comes of the first read.
+        client: A driver's client that is used in place of an own one, and never closed.
 
     Raises:
-        InvalidInputError: An unknown URL, or an id that is blank or holds control characters.
-        MissingExtraError: The backend's driver is not installed.
+        InvalidInputError: An unknown URL, an id that is blank or holds control characters,
+            or a key that is none.
+        MissingExtraError: The backend's driver, or `cryptography` for a key, is not installed.
         StoreError: The store cannot be opened.
     """
-    return AgentMemory(_settled(url, agent_id, policy, counter, clock))
+    return AgentMemory(_settled(url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client))
 
 
 async def aopen(
@@ -331,10 +348,18 @@ async def aopen(
     policy: Policy | None = None,
     counter: Counter | None = None,
     clock: Callable[[], float] | None = None,
+    key: KeyRing | bytes | str | None = None,
+    client: object | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     if not waits(url):
-        return AsyncAgentMemory(_settled(url, agent_id, policy, counter, clock))
+        return AsyncAgentMemory(
+            _settled(url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client)
+        )
     import asyncio
 
-    return AsyncAgentMemory(await asyncio.to_thread(_settled, url, agent_id, policy, counter, clock))
+    return AsyncAgentMemory(
+        await asyncio.to_thread(
+            _settled, url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client
+        )
+    )

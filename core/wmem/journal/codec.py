@@ -1,17 +1,14 @@
 """Records and checkpoints as a journal keeps them: as they are, or as framed JSON.
 
-A framed payload is one line of format, version and checksum, one line of JSON, and
-the items' own JSON behind it, untouched. The checksum covers path and place too: a
-record that was moved is as foreign as one that was damaged.
+Behind the frame stands one line of JSON, and the items' own JSON behind it, untouched.
 """
 
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from types import UnionType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from wmem.errors import CorruptionError, StoreError
+from wmem.errors import WrongKeyError
+from wmem.journal.frame import DIGITS, damaged, framed, newer, seal, unframed
 from wmem.model.change import CHANGES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -24,8 +21,6 @@ __all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
 P = TypeVar("P")
 
 FORMAT_VERSION = 2  # 1 knew no steps
-_MAGIC = b"wmem"
-_CHECK_SIZE = 8
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
 _ROW_FIELDS = frozenset(Row._fields)
 
@@ -82,6 +77,7 @@ class Codec(Protocol[P]):
 
         Raises:
             CorruptionError: The payload is damaged or belongs elsewhere.
+            WrongKeyError: It is encrypted, and this codec has not its key; or it is not, and ought to be.
             StoreError: It was written by a newer version.
         """
         ...
@@ -96,6 +92,10 @@ class Codec(Protocol[P]):
 
     def size(self, payload: P, /) -> int:
         """How many bytes a payload takes."""
+        ...
+
+    def current(self, payload: P, /) -> bool:
+        """Whether a payload, if it is whole, is in the form in which this codec writes."""
         ...
 
 
@@ -126,6 +126,9 @@ class IdentityCodec:
             total += 420 + len(change.row.content) if type(change) is ItemPut else 64
         return total
 
+    def current(self, _payload: object, /) -> bool:
+        return True
+
 
 class JsonCodec:
     """Framed JSON, readable with a pager."""
@@ -133,23 +136,23 @@ class JsonCodec:
     def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
         blobs: list[bytes] = []
         told = [_told(change, blobs) for change in changes]
-        return _framed(told, blobs, _seal(path, record_id))
+        return _framed(told, blobs, seal(path, record_id))
 
     def read_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
-        told, body = _unframed(payload, _seal(path, record_id), path)
+        told, body = _unframed(payload, seal(path, record_id), path)
         try:
             return tuple(_changes(told, body))
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise _damaged(path, f"a record reads as no change: {exc}") from exc
+            raise damaged(path, f"a record reads as no change: {exc}") from exc
 
     def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
         blobs: list[bytes] = []
         told = kept._asdict()
         told["rows"] = [_told_row(row, blobs) for row in kept.rows]
-        return _framed(told, blobs, _seal(path, upto.chain))
+        return _framed(told, blobs, seal(path, upto.chain))
 
     def read_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
-        told, body = _unframed(payload, _seal(path, base.chain), path)
+        told, body = _unframed(payload, seal(path, base.chain), path)
         try:
             place = 0
             rows = []
@@ -170,44 +173,33 @@ class JsonCodec:
                 step=int(told.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise _damaged(path, f"a checkpoint reads as no state: {exc}") from exc
+            raise damaged(path, f"a checkpoint reads as no state: {exc}") from exc
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
 
-
-def _seal(path: Path, place: int) -> int:
-    return zlib.crc32(b"%d]" % place, _path_seal(path))
-
-
-@lru_cache(4096)
-def _path_seal(path: Path) -> int:
-    """The seal of ``[*path, place]`` as JSON, up to the place."""
-    return zlib.crc32(dump_json([*path, 0])[: -len("0]")])
+    def current(self, payload: bytes, /) -> bool:
+        return payload.startswith(b"wmem %d " % FORMAT_VERSION)
 
 
-def _framed(told: object, blobs: Iterable[bytes], seal: int) -> bytes:
-    body = b"".join((dump_json(told), b"\n", *blobs))
-    head = b"%s %d " % (_MAGIC, FORMAT_VERSION)
-    return b"%s%08x\n%s" % (head, zlib.crc32(body, zlib.crc32(head, seal)), body)
+def _framed(told: object, blobs: Iterable[bytes], sealed: int) -> bytes:
+    return framed(b"wmem %d " % FORMAT_VERSION, b"".join((dump_json(told), b"\n", *blobs)), sealed)
 
 
-def _unframed(payload: bytes, seal: int, path: Path) -> tuple[Any, bytes]:
-    # The first line is the same in every version, so that a newer one is known from damage.
-    line, _, body = payload.partition(b"\n")
-    head, check = line[:-_CHECK_SIZE], line[-_CHECK_SIZE:]
-    if not head.startswith(_MAGIC + b" ") or check != b"%08x" % zlib.crc32(body, zlib.crc32(head, seal)):
-        raise _damaged(path, "a payload that is foreign, or whose checksum does not match")
-    version = int(head.split(b" ")[1])
-    if version > FORMAT_VERSION:
-        msg = f"{path!r} was written in format {version}; this version of wmem reads up to {FORMAT_VERSION}: upgrade it"
-        raise StoreError(msg)
-    told, _, rest = body.partition(b"\n")
-    return load_json(told), rest
-
-
-def _damaged(path: Path, what: str) -> CorruptionError:
-    return CorruptionError(f"scope {path!r} holds {what}; it was left where it is")
+def _unframed(payload: bytes, sealed: int, path: Path) -> tuple[Any, bytes]:
+    head, body = unframed(payload, sealed, path)
+    match head.split(b" "):
+        case [b"wmem", version, b""] if version.isdigit() and len(version) < DIGITS:
+            if int(version) > FORMAT_VERSION:
+                raise newer(path, int(version), FORMAT_VERSION)
+            told, _, rest = body.partition(b"\n")
+            return load_json(told), rest
+        case [b"wmem-aes", _, key_id, b""]:
+            # Not damage, which a reader skips: nothing of this scope can be read without the key.
+            msg = f"scope {path!r} is encrypted under the key {key_id.decode('ascii', 'replace')!r}: open it with key="
+            raise WrongKeyError(msg)
+        case _:
+            raise damaged(path, "a payload that is foreign")
 
 
 def _told(change: Change, blobs: list[bytes]) -> dict[str, Any]:

@@ -1,0 +1,124 @@
+"""Payloads under AES-256-GCM: what the JSON codec writes, encrypted and bound to its place.
+
+A payload is a line with the id of its key, a random nonce, and the ciphertext with its
+tag. The tag covers the line, the path and the place: the record's id, or the
+checkpoint's cursor. Each scope has a key of its own, made from the ring's: the bound of
+2^32 random nonces under one key is one for each scope.
+"""
+
+import hashlib
+import hmac
+import os
+from collections.abc import Sequence
+from functools import lru_cache
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from wmem.errors import WrongKeyError
+from wmem.journal.codec import JsonCodec
+from wmem.journal.frame import DIGITS, damaged, framed, newer, path_json, seal, unframed
+from wmem.journal.keyring import KeyRing
+from wmem.model.change import Change
+from wmem.model.history import Cursor, Path
+from wmem.state import Checkpoint
+
+__all__ = ["AesCodec"]
+
+_VERSION = 1
+_NONCE_SIZE = 12
+_TAG_SIZE = 16
+_CIPHERS = 1_024  # scopes whose ciphers are kept ready
+_PLAIN = JsonCodec()
+
+
+class AesCodec:
+    """Encrypts with a ring's active key and reads what any of its keys has encrypted.
+
+    Two are equal when their rings are.
+    """
+
+    __slots__ = ("_cipher", "_head", "_keys")
+
+    def __init__(self, keys: KeyRing) -> None:
+        self._keys = keys
+        self._head = b"wmem-aes %d %s " % (_VERSION, keys.active.encode())
+        self._cipher = lru_cache(_CIPHERS)(_cipher)  # not of the module: keys go with their ring
+
+    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+        plain = _PLAIN.write_record(changes, path, record_id)
+        return self._encrypted(plain, path, b"record %d" % record_id, seal(path, record_id))
+
+    def read_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
+        plain = self._decrypted(payload, path, b"record %d" % record_id, seal(path, record_id))
+        return _PLAIN.read_record(plain, path, record_id)
+
+    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+        plain = _PLAIN.write_checkpoint(kept, path, upto)
+        return self._encrypted(plain, path, b"checkpoint %d.%d" % upto, seal(path, upto.chain))
+
+    def read_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
+        plain = self._decrypted(payload, path, b"checkpoint %d.%d" % base, seal(path, base.chain))
+        return _PLAIN.read_checkpoint(plain, path, base)
+
+    def size(self, payload: bytes, /) -> int:
+        return len(payload)
+
+    def current(self, payload: bytes, /) -> bool:
+        return payload.startswith(self._head)
+
+    def _encrypted(self, plain: bytes, path: Path, place: bytes, sealed: int) -> bytes:
+        key = self._keys.key(self._keys.active)
+        assert key is not None  # a ring holds its active key
+        nonce = os.urandom(_NONCE_SIZE)
+        cipher = self._cipher(key, path)
+        return framed(self._head, nonce + cipher.encrypt(nonce, plain, _bound(self._head, place, path)), sealed)
+
+    def _decrypted(self, payload: bytes, path: Path, place: bytes, sealed: int) -> bytes:
+        head, body = unframed(payload, sealed, path)
+        match head.split(b" "):
+            case [b"wmem-aes", version, key_id, b""] if version.isdigit() and len(version) < DIGITS:
+                if int(version) > _VERSION:
+                    raise newer(path, int(version), _VERSION)
+                key = self._key(key_id, path)
+            case [b"wmem", _, b""]:
+                if self._keys.plaintext:
+                    return payload
+                msg = (
+                    f"scope {path!r} was stored without a key; to read it too, open it with KeyRing(…, plaintext=True)"
+                )
+                raise WrongKeyError(msg)
+            case _:
+                raise damaged(path, "a payload that is foreign")
+        if len(body) < _NONCE_SIZE + _TAG_SIZE:
+            raise damaged(path, f"an encrypted payload of {len(body)} bytes")
+        try:
+            return self._cipher(key, path).decrypt(
+                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _bound(head, place, path)
+            )
+        except InvalidTag as exc:
+            raise damaged(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
+
+    def _key(self, id: bytes, path: Path) -> bytes:
+        told = id.decode("ascii", "replace")
+        key = self._keys.key(told)
+        if key is None:
+            known = ", ".join(self._keys.ids)
+            msg = f"scope {path!r} is encrypted under the key {told!r}, which is not in the ring: it holds {known}"
+            raise WrongKeyError(msg)
+        return key
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AesCodec) and self._keys == other._keys
+
+    def __hash__(self) -> int:
+        return hash(self._keys)
+
+
+def _cipher(key: bytes, path: Path) -> AESGCM:
+    return AESGCM(hmac.digest(key, b"wmem scope key %s" % path_json(path), hashlib.sha256))
+
+
+def _bound(head: bytes, place: bytes, path: Path) -> bytes:
+    """What the tag covers beside the content; no two payloads share it."""
+    return b"%s%s %s" % (head, place, path_json(path))
