@@ -1,13 +1,13 @@
 """Every number a scope follows, as one frozen value with a name; each source document is a preset."""
 
-from collections.abc import Mapping
-from typing import Self
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["PRIORITIES", "Policy"]
+__all__ = ["PRIORITIES", "Capacity", "Policy"]
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
@@ -17,24 +17,37 @@ _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
 class Policy(BaseModel):
     """What a scope allows and how long its items live.
 
-    The numbers of promotion, staleness and eviction are checked and stored with the scope;
-    this version applies none of them yet: a full scope refuses.
+    Every number is checked here and stored with the scope. None switches a limit off.
 
     Attributes:
-        ttl_s: Seconds an item lives by priority; None for ever.
+        ttl_s: Seconds an item lives by priority, or one number for all; None for ever.
         promote_accesses: Fetches after which an item is promoted, by priority.
         promote_importance: Importance from which it is promoted, 0 to 1.
         promote_age_s: With `promote_age_accesses`, promotes what is older and used.
         auto_promote: Whether a fetch promotes what a rule names.
+        search_order: What a search is ordered by when it does not say.
         max_content_bytes: Of one item's text, in UTF-8.
         max_entry_bytes: Of one entry's JSON, in UTF-8.
         max_entries: Entries of a scope; a full one raises `CapacityError`.
         max_child_scopes: Live scopes directly below a session.
-        max_items: Items of a scope, None for no limit; a full one raises `CapacityError`.
-        max_tokens: Their tokens together, None for no limit.
+        max_items: Items of a scope; what happens to a full one is up to `eviction`.
+        max_tokens: Their tokens together.
+        eviction: What leaves a full scope: its oldest items; or, guarded, the ones that are
+            stale or matter least, see `wmem.rules.eviction`. None: it raises `CapacityError`.
+        step_ttl: Steps after which an item is stale: still visible, evicted early.
+        wall_ttl_s: Seconds after which it is.
+        guard_low: Items of an importance below this leave first.
+        guard_high: Items of this importance or above leave only when nothing else can.
+        recent_steps: Items of so many last steps leave after those of earlier ones.
+        flush_threshold: Items with which an add calls `on_flush`.
+        on_flush: Called with all items, once for each time that an add brings their number
+            to `flush_threshold`, by the process that did, outside all locks; with the async
+            face it may be a coroutine function. What it raises is logged, and changes nothing.
+            It belongs to the process: it is neither stored nor compared.
+        cleanup_every_s: Seconds between two runs of background cleanup.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
 
     name: str = "session"
     ttl_s: Mapping[str, float | None] = Field(
@@ -47,17 +60,21 @@ class Policy(BaseModel):
     promote_age_s: float = Field(6 * _HOUR, ge=0)
     promote_age_accesses: int = Field(5, ge=1)
     auto_promote: bool = True
+    search_order: Literal["relevance", "recency", "importance", "recall"] = "relevance"
     max_content_bytes: int = Field(100 * _KIB, ge=1)
     max_entry_bytes: int = Field(_MIB, ge=1)
     max_entries: int = Field(10_000, ge=1)
     max_child_scopes: int = Field(100, ge=1)
     max_items: int | None = Field(None, ge=1)
     max_tokens: int | None = Field(None, ge=1)
+    eviction: Literal["guarded", "oldest"] | None = None
     step_ttl: int | None = Field(None, ge=1)
     wall_ttl_s: float | None = Field(None, gt=0)
     guard_low: float = Field(0.3, ge=0, le=1)
     guard_high: float = Field(0.7, ge=0, le=1)
     recent_steps: int = Field(5, ge=0)
+    flush_threshold: int | None = Field(None, ge=1)
+    on_flush: Callable[..., Any] | None = Field(None, exclude=True, repr=False)
     cleanup_every_s: float = Field(300.0, gt=0)
 
     def __init__(self, **numbers: object) -> None:
@@ -68,6 +85,20 @@ class Policy(BaseModel):
             where = ".".join(str(each) for each in first["loc"]) or "policy"
             msg = f"policy: {where!r} {first['msg'][:1].lower()}{first['msg'][1:]}, got {first['input']!r:.80}"
             raise InvalidInputError(msg) from exc
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_for_a_number(cls, given: object, about: ValidationInfo) -> object:
+        table = given.values() if isinstance(given, Mapping) else (given,)
+        if about.field_name != "auto_promote" and any(isinstance(each, bool) for each in table):
+            msg = "expected a number"
+            raise ValueError(msg)
+        return given
+
+    @field_validator("ttl_s", mode="before")
+    @classmethod
+    def _one_for_all(cls, given: object) -> object:
+        return given if isinstance(given, Mapping) else dict.fromkeys(PRIORITIES, given)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -81,7 +112,29 @@ class Policy(BaseModel):
         if self.guard_low > self.guard_high:
             msg = "guard_low must not be above guard_high"
             raise ValueError(msg)
+        if self.flush_threshold is not None and self.flush_threshold > (self.max_items or self.flush_threshold):
+            msg = "flush_threshold must not be above max_items: it would never be reached"
+            raise ValueError(msg)
+        if self.flush_threshold is None and self.on_flush is not None:
+            msg = "on_flush needs a flush_threshold: it would never be called"
+            raise ValueError(msg)
         return self
+
+    def __eq__(self, other: object) -> bool:
+        return self.model_dump() == other.model_dump() if isinstance(other, Policy) else NotImplemented
+
+    __hash__ = BaseModel.__hash__
+
+    @property
+    def capped(self) -> bool:
+        """Whether the items of a scope have a limit."""
+        return self.max_items is not None or self.max_tokens is not None
+
+    def calling(self, other: "Policy | None") -> "Policy":
+        """This policy with the `on_flush` of an equal one, which does not go through a store."""
+        if other is None or other.on_flush is None or other != self:
+            return self
+        return self.model_copy(update={"on_flush": other.on_flush})
 
     @classmethod
     def session(cls, **numbers: object) -> Self:
@@ -95,8 +148,13 @@ class Policy(BaseModel):
 
     @classmethod
     def buffer(cls, **numbers: object) -> Self:
-        """Hot buffer: 1,000 items for 3,600 s."""
-        return cls(**{"name": "buffer", "ttl_s": dict.fromkeys(PRIORITIES, 3_600.0), "max_items": 1_000, "auto_promote": False, **numbers})
+        """Hot buffer: 1,000 items for 3,600 s, of which the oldest leave; no promotion.
+
+        Args:
+            numbers: `flush_threshold` and `on_flush` hand its items on before they leave.
+        """
+        preset = {"name": "buffer", "ttl_s": 3_600.0, "max_items": 1_000, "eviction": "oldest", "auto_promote": False}
+        return cls(**{**preset, **numbers})
 
     @classmethod
     def queue(cls, **numbers: object) -> Self:
@@ -107,9 +165,33 @@ class Policy(BaseModel):
                 "ttl_s": dict.fromkeys(PRIORITIES),
                 "max_items": 64,
                 "max_tokens": 4_000,
+                "eviction": "guarded",
                 "step_ttl": 20,
                 "wall_ttl_s": _HOUR,
                 "auto_promote": False,
+                "search_order": "importance",
                 **numbers,
             }
         )
+
+
+class Capacity(NamedTuple):
+    """How full a scope is with items.
+
+    Attributes:
+        items: How many can be seen.
+        tokens: What they take together.
+        max_items: The limit, None for none.
+        max_tokens: The limit, None for none.
+        free_items: How many more fit before one that can be seen has to leave; None without a limit.
+        free_tokens: The same in tokens.
+        policy: What the scope follows.
+    """
+
+    items: int
+    tokens: int
+    max_items: int | None
+    max_tokens: int | None
+    free_items: int | None
+    free_tokens: int | None
+    policy: Policy

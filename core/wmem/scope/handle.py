@@ -151,13 +151,12 @@ class Handle:
             msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
             raise CorruptionError(msg) from exc
         if self._asked is not None and self._asked != stored:
-            differ = [name for name in type(stored).model_fields if getattr(stored, name) != getattr(self._asked, name)]
-            told = ", ".join(
-                f"{name} {getattr(stored, name)!r} not {getattr(self._asked, name)!r}" for name in differ[:3]
-            )
+            asked, kept = self._asked.model_dump(), stored.model_dump()
+            differ = [name for name in kept if kept[name] != asked[name]]
+            told = ", ".join(f"{name} {kept[name]!r} not {asked[name]!r}" for name in differ[:3])
             msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
             raise InvalidInputError(msg)
-        return stored
+        return stored.calling(self._asked or self.settings.policy)
 
     # -- reading
 
@@ -252,7 +251,7 @@ class Handle:
                 raise OtherLife(self.path)
             if self.birth is None and state.policy is not None:
                 # Another writer was first, perhaps with other numbers: say so before anything is written.
-                self._agreed(state.policy)
+                self._policy = self._agreed(state.policy)
             return decide(state)
 
         try:
