@@ -4,7 +4,6 @@ Each flow catches up, decides, appends and applies; nothing waits between append
 and apply. A refused or lost append is repeated under the same record id.
 """
 
-import inspect
 import logging
 import random
 import threading
@@ -13,11 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
-from wmem.errors import ConflictError, InvalidInputError, StoreError, UnknownOutcomeError
+from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
 from wmem.model.change import Change, Event, ItemPut
+from wmem.model.checks import checked_listener
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
@@ -130,6 +130,20 @@ class Engine(Generic[P]):
         for path, replica in list(self._replicas.items()):
             if path[0] == root and replica.state.unwritten and replica.birth is not None:
                 yield from self.post(path, replica.birth, (), now=now)
+
+    def known(self, path: Path) -> Replica[P] | None:
+        """This process's copy of a scope, if it has met it; asking makes none."""
+        replica = self._replicas.get(path)
+        return replica if replica is not None and replica.known else None
+
+    def counts(self, root: str) -> tuple[int, int]:
+        """How many entries, and scopes below its own, an agent has as far as this process knows."""
+        live = [
+            replica
+            for path, replica in list(self._replicas.items())
+            if path[0] == root and replica.birth is not None and not replica.state.disposed
+        ]
+        return sum(len(each.state.entries) for each in live), sum(len(each.path) > 1 for each in live)
 
     def ended(self, path: Path) -> bool:
         """Whether a scope is known here to be disposed, although its deletion has not come."""
@@ -333,12 +347,7 @@ class Engine(Generic[P]):
 
     def listen(self, root: str, listener: Listener) -> Callable[[], None]:
         """Hand every change below `root` to a listener from now on; returns how to stop."""
-        if not callable(listener):
-            msg = f"a listener must be callable, not {type(listener).__name__!r}"
-            raise InvalidInputError(msg)
-        if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
-            msg = "a listener must be a plain function: it runs in whichever thread brings the news"
-            raise InvalidInputError(msg)
+        checked_listener(listener)
         entry = (root, listener)
         self._listeners.append(entry)
 

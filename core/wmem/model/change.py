@@ -39,9 +39,10 @@ class ItemPut(NamedTuple):
 
 
 class ItemRemoved(NamedTuple):
-    """An item is gone."""
+    """An item is gone, since `at`; None in a record that does not tell when."""
 
     id: str
+    at: float | None = None
 
 
 class ItemTouched(NamedTuple):

@@ -1,5 +1,6 @@
 """What a name, a key or a path may be."""
 
+import inspect
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
-__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_path"]
+__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_listener", "checked_path"]
 
 RESERVED = "~"
 
@@ -61,3 +62,13 @@ def checked_limit(limit: object) -> int:
         msg = f"limit must be a whole number from 0, got {limit!r:.80}"
         raise InvalidInputError(msg)
     return limit
+
+
+def checked_listener(listener: object) -> None:
+    """Refuse what cannot be told news from any thread."""
+    if not callable(listener):
+        msg = f"a listener must be callable, not {type(listener).__name__!r}"
+        raise InvalidInputError(msg)
+    if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
+        msg = "a listener must be a plain function: it runs in whichever thread brings the news"
+        raise InvalidInputError(msg)
