@@ -1,0 +1,210 @@
+"""What happens to entries and scopes, as events of their own with everything a listener needs.
+
+The engine tells of changes; `told` makes the one event of a change that concerns entries::
+
+    memory.subscribe(wmem.observe.entry_events(listener))
+
+Source: scoped key-value document, "MediatR Events".
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from wmem.model import change as changes
+from wmem.model.checks import checked_listener
+from wmem.model.history import Path
+from wmem.model.row import Row
+from wmem.model.values import load_json, type_name_of
+
+__all__ = [
+    "EntriesCleared",
+    "EntryEvent",
+    "EntryRemoved",
+    "EntrySet",
+    "ScopeCreated",
+    "ScopeDisposed",
+    "entry_events",
+    "told",
+]
+
+_RESERVED = "~"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntrySet:
+    """A value was stored under a key, by a write or by a merge.
+
+    Attributes:
+        type_name: The class of the value: bare for builtins, with its module otherwise.
+        at: When it was set, UTC epoch seconds; a merge keeps the child's instant.
+        scope_name: None in the agent's own scope.
+        scope_id: The path as one text; None in the agent's own scope.
+        is_update: Whether another value was under the key.
+    """
+
+    agent_id: str
+    key: str
+    type_name: str
+    at: float
+    scope_name: str | None = None
+    scope_id: str | None = None
+    is_update: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryRemoved:
+    """A key is gone.
+
+    Attributes:
+        at: When it was removed, UTC epoch seconds; for what had expired, when it did. None when
+            the record does not tell.
+        scope_name: None in the agent's own scope.
+        scope_id: The path as one text; None in the agent's own scope.
+        reason: Whether somebody removed it, its time was over, or it made room.
+    """
+
+    agent_id: str
+    key: str
+    at: float | None
+    scope_name: str | None = None
+    scope_id: str | None = None
+    reason: Literal["removed", "expired", "evicted"] = "removed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeCreated:
+    """A scope below the agent's own has begun, with its first write.
+
+    Attributes:
+        parent_scope_id: The parent's path as one text; None when it is the agent's own scope.
+        at: UTC epoch seconds.
+    """
+
+    agent_id: str
+    scope_name: str
+    scope_id: str
+    parent_scope_id: str | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeDisposed:
+    """A scope is gone with all below it, of which there is no event of their own.
+
+    Attributes:
+        scope_name: None for the agent's own scope.
+        scope_id: The path as one text; None for the agent's own scope.
+        entries_cleared: How many of its own entries could be seen.
+        at: UTC epoch seconds.
+    """
+
+    agent_id: str
+    scope_name: str | None
+    scope_id: str | None
+    entries_cleared: int
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntriesCleared:
+    """A scope was emptied of its entries; none of them has an event of its own.
+
+    Attributes:
+        entries_cleared: How many could be seen; when the whole scope was emptied, its items
+            and messages count too.
+        at: UTC epoch seconds.
+        scope_name: None in the agent's own scope.
+        scope_id: The path as one text; None in the agent's own scope.
+    """
+
+    agent_id: str
+    entries_cleared: int
+    at: float
+    scope_name: str | None = None
+    scope_id: str | None = None
+
+
+EntryEvent: TypeAlias = EntrySet | EntryRemoved | ScopeCreated | ScopeDisposed | EntriesCleared
+
+
+def told(event: changes.Event) -> EntryEvent | None:
+    """The event of entries and scopes in an event of the engine; None when it concerns neither.
+
+    Nothing is told of items and messages, of the scopes that wmem keeps for itself, of
+    fetches and promotions, and of what a reader jumped over (`Resynced`): who must know of
+    those subscribes to the engine's events.
+    """
+    path, change, before = event.path, event.change, event.before
+    if any(segment.startswith(_RESERVED) for segment in path):
+        return None
+    agent_id, name, scope_id = path[0], _name(path), _id(path)
+    match change:
+        case changes.ItemPut(Row(key=str(key)) as row):
+            return EntrySet(
+                agent_id=agent_id,
+                key=key,
+                type_name=_type_name(row),
+                at=row.updated_at,
+                scope_name=name,
+                scope_id=scope_id,
+                is_update=before is not None and before.visible(row.updated_at),
+            )
+        case changes.ItemRemoved() | changes.ItemExpired() | changes.ItemEvicted():
+            return _removed(path, change, before)
+        case changes.ScopeOpened(at=at) if name is not None and scope_id is not None:
+            return ScopeCreated(
+                agent_id=agent_id, scope_name=name, scope_id=scope_id, parent_scope_id=_id(path[:-1]), at=at
+            )
+        case changes.ScopeDisposed(entries, at):
+            return ScopeDisposed(agent_id=agent_id, scope_name=name, scope_id=scope_id, entries_cleared=entries, at=at)
+        case changes.Cleared("entries" | "all", count, at):
+            return EntriesCleared(agent_id=agent_id, entries_cleared=count, at=at, scope_name=name, scope_id=scope_id)
+        case _:
+            return None
+
+
+def _removed(
+    path: Path, change: changes.ItemRemoved | changes.ItemExpired | changes.ItemEvicted, before: Row | None
+) -> EntryRemoved | None:
+    if before is None or before.key is None:
+        return None
+    at = before.expires_at if isinstance(change, changes.ItemExpired) else change.at
+    reason: Literal["removed", "expired", "evicted"] = "removed"
+    if isinstance(change, changes.ItemEvicted):
+        reason = "evicted"
+    elif isinstance(change, changes.ItemExpired) or (at is not None and before.expired(at)):
+        # Whoever removed it could not see it any more.
+        at, reason = before.expires_at, "expired"
+    return EntryRemoved(
+        agent_id=path[0], key=before.key, at=at, scope_name=_name(path), scope_id=_id(path), reason=reason
+    )
+
+
+def entry_events(listener: Callable[[EntryEvent], None]) -> Callable[[changes.Event], None]:
+    """A listener for `memory.subscribe` that hands on what `told` makes, and nothing else.
+
+    Raises:
+        InvalidInputError: The listener is no plain function.
+    """
+    checked_listener(listener)
+
+    def listen(event: changes.Event) -> None:
+        if (made := told(event)) is not None:
+            listener(made)
+
+    return listen
+
+
+def _name(path: Path) -> str | None:
+    return path[-1] if len(path) > 1 else None
+
+
+def _id(path: Path) -> str | None:
+    return "/".join(path) if len(path) > 1 else None
+
+
+def _type_name(row: Row) -> str:
+    """The class of an entry's value: stored unless its JSON tells it."""
+    stored = None if row.rest is None else load_json(row.rest).get("type_name")
+    return str(stored) if stored is not None else type_name_of(load_json(row.content))
