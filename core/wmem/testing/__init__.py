@@ -1,0 +1,18 @@
+"""Suites that say whether a backend keeps wmem's promises, for anyone who writes one.
+
+A suite is a class for pytest: a subclass names the store, and every promise is a test.
+Nothing in wmem imports this package; it needs the extra ``testing``.
+"""
+
+import pkgutil
+
+import pytest
+
+# Before the suites are imported: a failed promise then shows both sides of its assertion.
+pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
+
+from wmem.testing.calls import Call  # noqa: E402  # after the registration above
+from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
+from wmem.testing.suite import FacetSuite  # noqa: E402
+
+__all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening"]

@@ -1,0 +1,81 @@
+"""Memories of one store for a test: opened in its colour, on its clock, and closed at its end."""
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import wmem
+from wmem.store import _registry
+from wmem.text.tokens import EstimateCounter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wmem.testing.calls import Call
+
+__all__ = ["NOON", "Clock", "Opening"]
+
+NOON = 1_764_288_000.0
+
+
+class Clock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_(self, seconds: float) -> None:
+        """Let time pass."""
+        self.now += seconds
+
+
+class Opening:
+    """Opens memories of one store in one colour, and closes what is still open at the end.
+
+    Args:
+        options: What `wmem.open` is given beside the URL, the clock and a counter.
+    """
+
+    def __init__(self, url: str, options: Mapping[str, Any], call: "Call", colour: str, clock: Clock) -> None:
+        self.url = url
+        self._options = options
+        self._call = call
+        self._open: Any = wmem.open if colour == "sync" else wmem.aopen
+        self._clock = clock
+        self._opened: list[wmem.AgentMemory] = []
+
+    def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
+        """An agent's memory on the engine that this process has for the store; in the async colour its twin."""
+        given = {"clock": self._clock, "counter": EstimateCounter(), **self._options, **options}
+        memory: wmem.AgentMemory = self._call(self._open, self.url, agent_id=agent_id, **given)
+        self._opened.append(memory)
+        return memory
+
+    def elsewhere(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
+        """The same store as another process has it: through an engine and replicas of its own."""
+        with _apart():
+            return self(agent_id, **options)
+
+    def plain(self, scope: wmem.Scope) -> wmem.Scope:
+        """The face of a scope that needs no loop, for functions that the scope itself calls."""
+        return scope if isinstance(scope, wmem.Scope) else scope.sync()
+
+    def close(self) -> None:
+        """Close every memory that is still open, the newest first."""
+        for memory in reversed(self._opened):
+            self._call(memory.close)
+
+
+@contextmanager
+def _apart() -> "Iterator[None]":
+    """As in a process that has no store open yet."""
+    here = dict(_registry.stores)
+    _registry.stores.clear()
+    try:
+        yield
+    finally:
+        _registry.stores.clear()
+        _registry.stores.update(here)

@@ -1,0 +1,72 @@
+"""What every suite over a memory shares: a store, a clock, a colour, and memories opened on it."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem.testing.calls import Call
+from wmem.testing.opening import Clock, Opening
+
+__all__ = ["FacetSuite"]
+
+
+class FacetSuite:
+    """The fixtures of a suite; a subclass overrides `url`, and `options` if the store takes more than its URL.
+
+    Every test runs in both colours. It is written against the sync face; `call` runs the
+    same-named method of whichever face the test was given.
+    """
+
+    @pytest.fixture(params=("sync", "async"))
+    def colour(self, request: pytest.FixtureRequest) -> str:
+        """Threads or coroutines."""
+        return str(request.param)
+
+    @pytest.fixture
+    def url(self) -> str:
+        """An empty store."""
+        pytest.fail("a suite needs a store: override the fixture `url`", pytrace=False)
+
+    @pytest.fixture
+    def options(self) -> Mapping[str, Any]:
+        """What `wmem.open` is given beside the URL."""
+        return {}
+
+    @pytest.fixture
+    def clock(self) -> Clock:
+        """The clock of every memory that the test opens."""
+        return Clock()
+
+    @pytest.fixture
+    def call(self, colour: str) -> Iterator[Call]:
+        """Runs methods in the colour of the test."""
+        if colour == "sync":
+            yield Call(None)
+            return
+        with asyncio.Runner() as loop:
+            yield Call(loop)
+
+    @pytest.fixture
+    def opening(self, url: str, options: Mapping[str, Any], call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
+        """Opens memories of the store."""
+        made = Opening(url, options, call, colour, clock)
+        yield made
+        made.close()
+
+    @pytest.fixture
+    def plain(self, opening: Opening) -> Callable[[wmem.Scope], wmem.Scope]:
+        """The face of a scope that needs no loop."""
+        return opening.plain
+
+    @pytest.fixture
+    def memory(self, opening: Opening) -> wmem.AgentMemory:
+        """One agent's memory; in the async colour its twin."""
+        return opening()
+
+    @pytest.fixture
+    def session(self, memory: wmem.AgentMemory) -> wmem.Scope:
+        """A session in which nothing is stored yet."""
+        return memory.scope("session")
