@@ -1,0 +1,69 @@
+"""What nobody scored matters by what it says: words that few others use, for the tokens it takes.
+
+A rule is a pure function; the documents that its words are rare among are the rows given.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.text.index import terms_of
+
+__all__ = ["importances", "informativeness"]
+
+_CACHED_BYTES = 4_096
+"""Terms of longer contents are read anew: they would make the cache large."""
+
+
+def informativeness(rows: Iterable[Row]) -> dict[str, float]:
+    """By id, how rare the words of each item are among all of them, per token.
+
+    Each word counts with its inverse document frequency, as often as it is said.
+    """
+    rows = list(rows)
+    terms = {row.id: _terms(row.content) for row in rows}
+    held_by: Counter[str] = Counter()
+    for each in terms.values():
+        held_by.update(set(each))
+    rarity = {term: math.log(1 + (len(terms) - count + 0.5) / (count + 0.5)) for term, count in held_by.items()}
+    # Added exactly rounded: a sum must not depend on the order of the words.
+    return {
+        row.id: math.fsum(map(rarity.__getitem__, terms[row.id])) / (row.tokens or len(terms[row.id]) or 1)
+        for row in rows
+    }
+
+
+def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
+    """By id, how much each item deserves to stay: what it was given, else its place among those without.
+
+    Args:
+        rows: All items that are compared.
+        guard: The importance from which an item is protected; only a given one reaches it.
+
+    Returns:
+        Scores in [0, 1]; of the items without one, the least informative has 0 and equal ones are equal.
+    """
+    rows = list(rows)
+    unscored = [row for row in rows if row.importance is None]
+    scores = {row.id: row.importance for row in rows if row.importance is not None}
+    if unscored:
+        told = informativeness(rows)
+        places = {value: place for place, value in reversed([*enumerate(sorted(told[row.id] for row in unscored))])}
+        below = math.nextafter(guard, 0.0)
+        for row in unscored:
+            scores[row.id] = min(places[told[row.id]] / len(unscored), below)
+    return scores
+
+
+def _terms(content: bytes) -> tuple[str, ...]:
+    return _short_terms(content) if len(content) <= _CACHED_BYTES else _read_terms(content)
+
+
+def _read_terms(content: bytes) -> tuple[str, ...]:
+    return tuple(terms_of(load_json(content)))
+
+
+_short_terms = lru_cache(1_024)(_read_terms)

@@ -1,0 +1,44 @@
+"""Handing the items of a buffer on when they are enough."""
+
+import inspect
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from wmem.engine import Callback
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow, ask
+from wmem.model.item import item_of
+from wmem.model.row import Row
+from wmem.policy import Policy
+from wmem.rules.importance import importance
+from wmem.scope.handle import Handle
+
+__all__ = ["check_plain", "crossed", "flushed"]
+
+_log = logging.getLogger("wmem.scope.queue")
+
+
+def crossed(policy: Policy, before: int, after: int) -> bool:
+    """Whether an add brought the items to the threshold: they were fewer before it."""
+    return policy.flush_threshold is not None and before < policy.flush_threshold <= after
+
+
+def flushed(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
+    """Call `on_flush` with the items, outside all locks; what it raises is logged and breaks nothing."""
+    on_flush = handle.policy.on_flush
+    if on_flush is None:
+        return
+    items = [item_of(row, importance(row, now)) for row in rows]
+    try:
+        yield from ask(Callback.call, partial(on_flush, items))
+    except Exception:  # noqa: BLE001  # a user's function: the item that led here is stored, whatever it raises
+        _log.exception("on_flush failed for %d items of scope %s; they stay", len(items), "/".join(handle.path))
+
+
+def check_plain(policy: Policy) -> None:
+    """Raise `InvalidInputError` for an `on_flush` that only coroutines can call."""
+    given = policy.on_flush
+    if given is not None and (inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(type(given).__call__)):
+        msg = "on_flush is a coroutine function and needs the async face: use wmem.aopen"
+        raise InvalidInputError(msg)
