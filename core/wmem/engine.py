@@ -35,6 +35,7 @@ COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
 KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which comes every 300 s
 REPLICA_BYTES = 256 * 1024 * 1024
+_TOLD_MAX = 1_024
 _EMPTY_MAX = 32  # new replicas until those of scopes that do not exist are let go
 _BUSY = 16  # uses of an engine within which a replica is surely somebody's
 
@@ -82,6 +83,7 @@ class Engine(Generic[P]):
         self._draining = threading.Lock()
         self._grown = 0
         """Bytes written since replicas were last looked at."""
+        self._told: dict[object, None] = {}
 
     def forked(self) -> None:
         """Start over in a child process: locks and replicas belong to the parent."""
@@ -124,6 +126,15 @@ class Engine(Generic[P]):
             self._grown = 0
             with self._lock:
                 self._shed()
+
+    def first_time(self, what: object) -> bool:
+        """Whether this is told for the first time, as far as the last 1,024 such things go."""
+        if what in self._told:
+            return False
+        self._told[what] = None
+        if len(self._told) > _TOLD_MAX:
+            self._told.pop(next(iter(self._told)), None)
+        return True
 
     def settle(self, root: str, now: float) -> Flow[None]:
         """Write the fetches of an agent's items that are not yet in the journal."""

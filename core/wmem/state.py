@@ -25,6 +25,7 @@ from wmem.model.change import (
     StepAdvanced,
 )
 from wmem.model.history import Cursor, Path
+from wmem.model.ids import origin_of
 from wmem.model.row import Row
 
 __all__ = ["APPLIED_MAX", "DECISIONS_MAX", "Checkpoint", "Decision", "State"]
@@ -68,13 +69,16 @@ class State:
         "disposed",
         "entries",
         "erased",
+        "haystack",
         "items",
         "merged",
         "messages",
+        "origins",
         "pinned_items",
         "policy",
         "recent",
         "rows",
+        "sought",
         "standing",
         "step",
         "unwritten",
@@ -89,6 +93,8 @@ class State:
         """Messages that every pack holds: pinned and system ones."""
         self.pinned_items: dict[str, None] = {}
         """Plain items that every pack holds."""
+        self.origins: dict[str, str] = {}
+        """What was promoted to here: the id it had in its session, to the id it has here."""
         self.policy: str | None = None
         self.disposed = False
         self.applied: set[int] = set()
@@ -105,6 +111,10 @@ class State:
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
         self.changed: dict[str, None] | None = None
         """Ids put or removed since recall last looked; None while nothing recalls from here."""
+        self.sought: dict[str, None] | None = None
+        """The same of search."""
+        self.haystack: object | None = None
+        """What search keeps beside the state; its own module fills it."""
 
     def copy(self) -> "State":
         """Another state that shares the rows, which never change."""
@@ -116,6 +126,7 @@ class State:
             "messages",
             "standing",
             "pinned_items",
+            "origins",
             "applied",
             "recent",
             "merged",
@@ -193,6 +204,8 @@ class State:
         self.bytes += row.size
         if self.changed is not None:
             self.changed[row.id] = None
+        if self.sought is not None:
+            self.sought[row.id] = None
         return before
 
     def _index(self, row: Row) -> None:
@@ -204,6 +217,8 @@ class State:
         else:
             self.items[row.id] = None
             self._stand(row)
+            if (origin := origin_of(row.id)) is not None:
+                self.origins[origin] = row.id
 
     def _stand(self, row: Row) -> None:
         held = self.pinned_items if row.role is None else self.standing
@@ -229,6 +244,8 @@ class State:
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
+            if (origin := origin_of(row.id)) is not None and self.origins.get(origin) == row.id:
+                del self.origins[origin]
 
     def _remove(self, change: ItemRemoved | ItemExpired) -> Row | None:
         return self._drop(change.id)
@@ -241,6 +258,8 @@ class State:
         self.bytes -= row.size
         if self.changed is not None:
             self.changed[gone] = None
+        if self.sought is not None:
+            self.sought[gone] = None
         return row
 
     def _touch(self, change: ItemTouched) -> Row | None:

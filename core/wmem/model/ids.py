@@ -1,10 +1,12 @@
 """Ids: ULIDs, 26 characters that sort by the millisecond they were made in."""
 
 import os
+from datetime import UTC, datetime
 from functools import lru_cache
 
-__all__ = ["new_ulid"]
+__all__ = ["new_ulid", "origin_of", "promoted_id"]
 
+_PROMOTED = "memory_promoted_"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
@@ -20,6 +22,19 @@ def new_ulid(now: float) -> str:
 def _letters(milliseconds: int) -> str:
     pairs = _PAIRS
     return "".join([pairs[milliseconds >> shift & 1_023] for shift in (40, 30, 20, 10, 0)])
+
+
+def promoted_id(source: str, now: float) -> str:
+    """The id that the item `source` has in long-term memory: what it was made from, and when (UTC)."""
+    return f"{_PROMOTED}{source}_{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
+
+
+def origin_of(promoted: str) -> str | None:
+    """The id that an id of long-term memory was made from; None for any other id."""
+    if not promoted.startswith(_PROMOTED):
+        return None
+    source, _, _ = promoted.removeprefix(_PROMOTED).rpartition("_")
+    return source or None
 
 
 def _eight(number: int) -> str:

@@ -11,7 +11,17 @@ from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json, load_value, type_name_of
 
-__all__ = ["ItemKind", "MemoryItem", "Priority", "Relation", "Source", "item_of", "message_of", "rest_of"]
+__all__ = [
+    "ItemKind",
+    "MemoryItem",
+    "Priority",
+    "Relation",
+    "Source",
+    "checked_confidence",
+    "item_of",
+    "message_of",
+    "rest_of",
+]
 
 Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
 ItemKind: TypeAlias = Literal["fact", "event", "insight", "preference", "correction", "conversation"]
@@ -121,7 +131,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
             msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
             raise InvalidInputError(msg)
     if isinstance(confidence := given.get("confidence"), str):
-        given["confidence"] = _confidence(confidence)
+        given["confidence"] = checked_confidence(confidence)
     try:
         checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
         told = checked.model_dump(mode="json", include=set(_OUTSIDE_ROW & given.keys()), exclude_defaults=True)
@@ -135,12 +145,16 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
     return (dump_json(told) if told else None), columns
 
 
-def _confidence(given: str) -> float:
-    known = _CONFIDENCE.get(given.strip().lower())
-    if known is not None:
+def checked_confidence(given: object) -> float:
+    """A confidence in [0, 1] of a number, a numeric text, or low, medium or high.
+
+    Raises:
+        InvalidInputError: None of these.
+    """
+    if isinstance(given, str) and (known := _CONFIDENCE.get(given.strip().lower())) is not None:
         return known
     try:
-        read = float(given)
+        read = float(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else math.nan
     except ValueError:
         read = math.nan
     if not 0 <= read <= 1:

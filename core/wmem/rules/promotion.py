@@ -1,12 +1,39 @@
-"""When fetches of an item must be written, so that promotion is decided on what the store knows."""
+"""When an item has earned long-term memory, and when its fetches must be written so that this is decided well."""
 
 from wmem.model.row import Row
 from wmem.policy import Policy
+from wmem.rules.importance import importance
 
-__all__ = ["touches_due"]
+__all__ = ["due", "touches_due"]
 
 _MOST = 32
 _LONGEST_S = 1.0
+
+
+def due(row: Row, unwritten: int, now: float, policy: Policy) -> str | None:
+    """Which rule says that an item should be promoted now; None while none does.
+
+    Args:
+        unwritten: Fetches that are not yet in the row.
+        now: UTC epoch seconds.
+
+    Returns:
+        ``accesses``, ``importance``, ``critical`` or ``age``; None also for what is promoted already.
+
+    Source: session tools document, "Promotion Rules".
+    """
+    if row.promoted_to is not None or row.key is not None or row.role is not None or not row.visible(now):
+        return None
+    accesses = row.access_count + unwritten
+    if accesses >= policy.promote_accesses[row.priority]:
+        return "accesses"
+    if row.priority == "critical" and accesses >= 1:
+        return "critical"
+    if importance(row, now, unwritten) >= policy.promote_importance:
+        return "importance"
+    if accesses >= policy.promote_age_accesses and now - row.created_at > policy.promote_age_s:
+        return "age"
+    return None
 
 
 def touches_due(row: Row, unwritten: int, since: float | None, now: float, policy: Policy) -> bool:

@@ -1,9 +1,12 @@
 """How long an item lives."""
 
 from wmem.errors import InvalidInputError
+from wmem.model.row import Row
 from wmem.policy import Policy
 
-__all__ = ["DEFAULT_TTL", "DefaultTtl", "expiry"]
+__all__ = ["DEFAULT_TTL", "DefaultTtl", "bounded", "expiry", "extended", "lasting"]
+
+_AHEAD_S = 86_400.0  # clocks of machines that share a store differ by less than this
 
 
 class DefaultTtl:
@@ -27,10 +30,44 @@ def expiry(
     Raises:
         InvalidInputError: `ttl_s` is neither None nor above 0.
     """
+    chosen = lasting(policy, priority, ttl_s)
+    return None if chosen is None or pinned else now + chosen
+
+
+def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> float | None:
+    """For how many seconds an item lives; None for ever.
+
+    Raises:
+        InvalidInputError: `ttl_s` is neither None nor above 0.
+    """
     chosen = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
     if chosen is None:
         return None
     if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen < float("inf"):
         msg = f"ttl_s must be above 0 seconds, or None for ever; got {chosen!r}"
         raise InvalidInputError(msg)
-    return None if pinned else now + chosen
+    return chosen
+
+
+def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
+    """The instant until which an item lives when so many seconds are added; None for ever.
+
+    What has expired begins again from now, and what never expires stays so.
+
+    Source: session tools document, `extend_ttl`; an expired item is revived.
+    """
+    if ttl_s is None or row.expires_at is None:
+        return None
+    return max(row.expires_at, now) + ttl_s
+
+
+def bounded(row: Row, now: float) -> float | None:
+    """The expiry of an item that was stored under a clock that ran ahead.
+
+    Nothing is stored in the future: an item that says so was stored under a wrong clock,
+    and its time is counted from now. Any other keeps the expiry it has.
+    """
+    written = max(row.created_at, row.updated_at)
+    if row.expires_at is None or written <= now + _AHEAD_S:
+        return row.expires_at
+    return now + max(0.0, row.expires_at - written)

@@ -1,0 +1,100 @@
+"""How long an item stays: ending it, giving it more time, taking back a deletion; and what it points to."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from wmem.errors import InvalidInputError, NotFoundError
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut
+from wmem.model.checks import checked_id
+from wmem.model.item import MemoryItem, rest_of
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
+from wmem.rules.ttl import DefaultTtl, extended, lasting
+from wmem.scope.handle import Handle
+from wmem.scope.item_flows import found
+from wmem.scope.item_reads import as_item
+from wmem.scope.room import made_room
+from wmem.state import State
+
+__all__ = ["expire", "extend_ttl", "relate", "undelete"]
+
+
+def _changed(
+    handle: Handle, wanted: str, change: Callable[[State, Row, float], Row], *, growing: bool = False
+) -> Flow[MemoryItem]:
+    """Put what `change` makes of an item, whether it can be seen or not, in its place."""
+    wanted = checked_id(wanted)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
+        row = state.rows.get(wanted)
+        if row is None or wanted not in state.items:
+            handle.check_intact(alone=True)
+            msg = f"no item {wanted!r} in scope {handle.path!r}"
+            raise NotFoundError(msg)
+        made = change(state, row, now)
+        if made is row:
+            return [], as_item(state, row, now)
+        made = made._replace(updated_at=now)
+        room = made_room(handle, state, [made], now) if growing and not row.visible(now) else []
+        return [*room, ItemPut(made)], as_item(state, made, now)
+
+    return (yield from handle.commit(decide, now))
+
+
+def expire(handle: Handle, wanted: str) -> Flow[MemoryItem]:
+    """End an item's time; see `Items.expire`."""
+
+    def change(state: State, row: Row, now: float) -> Row:
+        if row.deleted_at is not None:
+            found(handle, state, wanted, now)
+        return row if row.expired(now) else row._replace(expires_at=now)
+
+    return _changed(handle, wanted, change)
+
+
+def extend_ttl(handle: Handle, wanted: str, ttl_s: float | DefaultTtl | None) -> Flow[MemoryItem]:
+    """Give an item more time, also one whose time is over; see `Items.extend_ttl`."""
+
+    def change(state: State, row: Row, now: float) -> Row:
+        if row.deleted_at is not None:
+            found(handle, state, wanted, now)
+        until = extended(row, lasting(handle.policy, row.priority, ttl_s), now)
+        return row if until == row.expires_at else row._replace(expires_at=until)
+
+    return _changed(handle, wanted, change, growing=True)
+
+
+def undelete(handle: Handle, wanted: str) -> Flow[MemoryItem]:
+    """Take a soft deletion back; see `Items.undelete`."""
+
+    def change(state: State, row: Row, now: float) -> Row:
+        if row.deleted_at is None:
+            return found(handle, state, wanted, now)
+        return found(handle, state, wanted, now, deleted=True)._replace(deleted_at=None)
+
+    return _changed(handle, wanted, change, growing=True)
+
+
+def relate(
+    handle: Handle, wanted: str, relation: str, target_id: str, metadata: Mapping[str, Any] | None
+) -> Flow[MemoryItem]:
+    """Let an item point to another element; see `Items.relate`."""
+    for name, given in (("type", relation), ("target_id", target_id)):
+        if not isinstance(given, str) or not given.strip():
+            msg = f"a relation's {name} must be text that is not blank, got {given!r:.80}"
+            raise InvalidInputError(msg)
+    told = {"type": relation, "target_id": target_id, "metadata": metadata or {}}
+    checked, _ = rest_of({"relations": [told]}, now=0.0)
+    (made,) = load_json(checked or b"{}")["relations"]
+
+    def change(state: State, row: Row, now: float) -> Row:
+        found(handle, state, wanted, now)
+        rest = load_json(row.rest or b"{}")
+        known = rest.get("relations", [])
+        if made in known:
+            return row
+        return row._replace(rest=dump_json({**rest, "relations": [*known, made]}))
+
+    return _changed(handle, wanted, change)

@@ -1,0 +1,151 @@
+"""Bringing items to long-term memory: there first, then marked here, once however often it is tried."""
+
+import dataclasses
+import logging
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from wmem.errors import AlreadyPromotedError, InvalidInputError, WmemError
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPromoted, ItemPut
+from wmem.model.checks import checked_id
+from wmem.model.ids import promoted_id
+from wmem.model.item import MemoryItem
+from wmem.model.outcomes import Bulk, Promoted
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
+from wmem.policy import Policy
+from wmem.rules.gating import route
+from wmem.rules.importance import importance as importance_of
+from wmem.scope.handle import Handle
+from wmem.scope.item_flows import found, touch
+from wmem.scope.item_reads import as_item, one
+from wmem.state import State
+
+__all__ = ["IfPromoted", "fetch", "long_term", "promote", "promote_many"]
+
+IfPromoted: TypeAlias = Literal["return", "error"]
+
+_log = logging.getLogger("wmem.scope")
+_POLICY = Policy.entries(name="long-term")  # kept until somebody removes it
+
+
+def long_term(handle: Handle, name: str) -> Handle:
+    """The handle of one of the agent's long-term memories."""
+    settings = dataclasses.replace(handle.settings, policy=_POLICY)
+    return Handle(handle.engine, settings, (handle.path[0], name), policy=None, parent=None)
+
+
+def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str | None = None) -> Flow[MemoryItem]:
+    """Copy an item to long-term memory; see `Items.promote`.
+
+    Args:
+        rule: The rule that asked for it; None when a caller did.
+    """
+    wanted = checked_id(wanted)
+    if if_promoted not in ("return", "error"):
+        msg = f"if_promoted must be 'return' or 'error', got {if_promoted!r:.80}"
+        raise InvalidInputError(msg)
+    now = handle.settings.clock()
+    replica, state = yield from handle.replica()
+    with replica.lock:
+        row = found(handle, state, wanted, now)
+        unwritten, _ = state.unwritten.get(wanted, (0, 0.0))
+    if row.promoted_to is not None and if_promoted == "error":
+        msg = f"item {wanted!r} is in long-term memory as {row.promoted_to!r} already"
+        raise AlreadyPromotedError(msg)
+    rest = load_json(row.rest or b"{}")
+    target = long_term(handle, route(row, rest.get("kind", "fact")))
+    made = _made(handle, row, rest, now, unwritten=unwritten, rule=rule)
+
+    def decide(there: State) -> tuple[Sequence[Change], MemoryItem]:
+        # By what it was made from: an earlier try, of this process or another, may have come this far.
+        held = there.origins.get(wanted)
+        if held is not None:
+            return [], as_item(there, there.rows[held], now)
+        return [ItemPut(made)], as_item(there, made, now)
+
+    # Long-term first, then the mark: a crash in between leaves it pending, and the next try finds it there.
+    kept = yield from target.commit(decide, now)
+
+    def mark(own: State) -> tuple[Sequence[Change], None]:
+        held = own.rows.get(wanted)
+        if held is None or held.promoted_to == kept.id:
+            return [], None
+        return [ItemPromoted(wanted, kept.id, now)], None
+
+    yield from handle.commit(mark, now)
+    if row.promoted_to is None:
+        _log.info("promoted item %s of scope %s as %s (%s)", wanted, "/".join(handle.path), kept.id, rule or "manual")
+    return kept
+
+
+def _made(
+    handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None
+) -> Row:
+    """The row that long-term memory keeps: everything known of the item, and how it came there."""
+    told = {
+        "promoted_from_working": "true",
+        "working_memory_id": row.id,
+        "working_memory_session": "/".join(handle.path[1:]) or handle.path[0],
+        "promotion_reason": "manual" if rule is None else "auto",
+        "access_count_at_promotion": str(row.access_count + unwritten),
+        "importance_at_promotion": f"{importance_of(row, now, unwritten):.2f}",
+    }
+    if rule is not None:
+        told["promotion_rule"] = rule
+    known = rest.get("metadata")
+    lineage = rest.get("lineage_ids")
+    kept = {
+        **rest,
+        "metadata": {**(known if isinstance(known, dict) else {}), **told},
+        "lineage_ids": [*(lineage if isinstance(lineage, list) else []), row.id],
+    }
+    return row._replace(
+        id=promoted_id(row.id, now),
+        updated_at=now,
+        expires_at=None,
+        access_count=row.access_count + unwritten,
+        promoted_to=None,
+        promoted_at=None,
+        rest=dump_json(kept),
+    )
+
+
+def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
+    """Promote several, each by itself; see `Items.promote_many`."""
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        msg = f"ids must be a list of ids, got {wanted!r:.80}"
+        raise InvalidInputError(msg)
+    handle.check()
+    results = []
+    for each in wanted:
+        try:
+            kept = yield from promote(handle, each, if_promoted="return")
+        except WmemError as exc:
+            results.append(Promoted(each, success=False, error=str(exc)))
+        else:
+            results.append(Promoted(each, success=True, long_term_id=kept.id))
+    success = sum(result.success for result in results)
+    return Bulk(success, len(results) - success, tuple(results))
+
+
+def fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
+    """Read an item, count it, and promote it when a rule names it; see `Items.fetch`."""
+    fetched, rule, write = yield from touch(handle, wanted)
+    if rule is not None and (yield from _promoted_unasked(handle, wanted, rule)):
+        return (yield from handle.read(one(wanted), alone=True)) or fetched
+    if write:
+        yield from handle.post((), handle.settings.clock())
+    return fetched
+
+
+def _promoted_unasked(handle: Handle, wanted: str, rule: str) -> Flow[bool]:
+    """Promote what a rule names on the way of a fetch; a failure is logged once and leaves it pending."""
+    try:
+        yield from promote(handle, wanted, if_promoted="return", rule=rule)
+    except WmemError as exc:
+        if handle.engine.first_time(("promotion", handle.path, wanted)):
+            _log.warning("item %s of scope %s stays pending: %s", wanted, "/".join(handle.path), exc)
+        return False
+    return True
