@@ -1,24 +1,27 @@
-"""What can be done with session memories: reads as pure functions over a state, writes as flows."""
+"""Writing session memories: flows, each a decision on the state as it is."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, cast
 
-from wmem.errors import CapacityError, ExpiredError, InvalidInputError, NotFoundError
+from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_id
+from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, MemoryItem, Relation, Source, item_of, rest_of
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.promotion import touches_due
+from wmem.rules.promotion import due, touches_due
 from wmem.rules.ttl import DefaultTtl, expiry
-from wmem.scope.handle import Handle, Read
+from wmem.scope.handle import Handle
+from wmem.scope.item_reads import as_item
+from wmem.scope.room import depends, log_evictions, made_room, stored
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "check_room", "clear", "counted", "fetch", "listed", "one", "remove", "update"]
+__all__ = ["ItemFields", "add", "clear", "found", "remove", "touch", "update"]
 
 
 class ItemFields(TypedDict, total=False):
@@ -53,61 +56,6 @@ class ItemFields(TypedDict, total=False):
     retention: str | None
 
 
-# -- reads
-
-
-def _shown(row: Row, now: float, *, include_expired: bool, include_promoted: bool) -> bool:
-    if row.deleted_at is not None or (row.promoted_to is not None and not include_promoted):
-        return False
-    return include_expired or not row.expired(now)
-
-
-def listed(
-    *, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None
-) -> Read[list[MemoryItem]]:
-    """The items that are shown, in the order they were added, or the newest so many, newest first."""
-
-    def read(states: Sequence[State], now: float) -> list[MemoryItem]:
-        rows = states[0].rows
-        found: list[Row] = []
-        for each in states[0].items if newest is None else reversed(states[0].items):
-            if newest is not None and len(found) >= newest:
-                break
-            row = rows[each]
-            if _shown(row, now, include_expired=include_expired, include_promoted=include_promoted):
-                found.append(row)
-        return [_item(states[0], row, now) for row in found]
-
-    return read
-
-
-def one(wanted: str) -> Read[MemoryItem | None]:
-    """The item under an id, if it is shown."""
-
-    def read(states: Sequence[State], now: float) -> MemoryItem | None:
-        row = states[0].rows.get(wanted)
-        if row is None or row.key is not None or row.role is not None or not row.visible(now):
-            return None
-        return _item(states[0], row, now)
-
-    return read
-
-
-def _item(state: State, row: Row, now: float) -> MemoryItem:
-    """The item as of now, with the fetches that are not yet in the journal."""
-    unwritten, at = state.unwritten.get(row.id, (0, None))
-    return item_of(row, importance_of(row, now, unwritten), unwritten=unwritten, at=at)
-
-
-def counted(states: Sequence[State], now: float) -> int:
-    """How many items are shown."""
-    rows = states[0].rows
-    return sum(_shown(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items)
-
-
-# -- writes
-
-
 def _row(
     handle: Handle,
     content: object,
@@ -119,9 +67,7 @@ def _row(
 ) -> Row:
     text = _checked_content(handle, content)
     _checked_priority(priority)
-    given = dict(fields)
-    if "tags" in given:
-        given["tags"] = as_tags(cast("Iterable[str]", given["tags"]))
+    given = _given(fields)
     rest, columns = rest_of(given, now=now)
     counter = handle.settings.counter()
     return Row(
@@ -138,6 +84,16 @@ def _row(
         rest=rest,
         **columns,
     )
+
+
+def _given(fields: ItemFields) -> dict[str, object]:
+    """What a caller gave, with what follows from it."""
+    given = dict(fields)
+    if "tags" in given:
+        given["tags"] = as_tags(cast("Iterable[str]", given["tags"]))
+    if isinstance(agent_id := given.get("agent_id"), str) and given.get("agent_fingerprint") is None:
+        given["agent_fingerprint"] = agent_fingerprint(agent_id)
+    return given
 
 
 def _checked_content(handle: Handle, content: object) -> str:
@@ -166,33 +122,23 @@ def add(
         yield from handle.replica()
     now = handle.settings.clock()
     row = _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
-    if handle.policy.max_items is None and handle.policy.max_tokens is None:
+    if handle.birth is not None and not depends(handle.policy):
         yield from handle.post([ItemPut(row)], now)
-        return item_of(row, importance_of(row, now))
-
-    def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
-        check_room(handle, state, [row], now)
-        return [ItemPut(row)], item_of(row, importance_of(row, now))
-
-    return (yield from handle.commit(decide, now))
+    else:
+        made = yield from stored(handle, row, now)
+        row = made.row
+    return item_of(row, importance_of(row, now))
 
 
-def check_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> None:
-    """Raise `CapacityError` when a capped scope cannot hold these items beside those it has."""
-    policy = handle.policy
-    if policy.max_items is None and policy.max_tokens is None:
-        return
-    held = {row.id: row for row in (*state.visible(state.items, now), *rows)}
-    tokens = sum(row.tokens or 0 for row in held.values())
-    for name, size, limit in (("items", len(held), policy.max_items), ("tokens", tokens, policy.max_tokens)):
-        if limit is not None and size > limit:
-            msg = f"scope {handle.path!r} is full: it would hold {size} of {limit} {name}; remove some"
-            raise CapacityError(msg)
+def found(handle: Handle, state: State, wanted: str, now: float, *, deleted: bool = False) -> Row:
+    """The row of an item that can be seen, or, with `deleted`, could be if it were not softly deleted.
 
-
-def _found(handle: Handle, state: State, wanted: str, now: float) -> Row:
+    Raises:
+        NotFoundError: There is no such item.
+        ExpiredError: Its time is over.
+    """
     row = state.rows.get(wanted)
-    if row is None or row.key is not None or row.role is not None or row.deleted_at is not None:
+    if row is None or wanted not in state.items or (row.deleted_at is not None and not deleted):
         handle.check_intact(alone=True)
         msg = f"no item {wanted!r} in scope {handle.path!r}"
         raise NotFoundError(msg)
@@ -202,19 +148,23 @@ def _found(handle: Handle, state: State, wanted: str, now: float) -> Row:
     return row
 
 
-def fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
-    """Read an item and count it; see `Items.fetch`."""
+def touch(handle: Handle, wanted: str) -> Flow[tuple[MemoryItem, str | None, bool]]:
+    """Read an item and count it.
+
+    Returns:
+        The item, the rule of promotion that names it now, if one does, and whether what
+        is counted should be written now.
+    """
     wanted = checked_id(wanted)
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
-        row = _found(handle, state, wanted, now)
+        row = found(handle, state, wanted, now)
         unwritten = replica.touch(wanted, now)
-        due = touches_due(row, unwritten, replica.touched_at, now, handle.policy)
-        fetched = _item(state, row, now)
-    if due:
-        yield from handle.post((), now)
-    return fetched
+        write = touches_due(row, unwritten, replica.touched_at, now, handle.policy)
+        rule = due(row, unwritten, now, handle.policy) if handle.policy.auto_promote else None
+        fetched = as_item(state, row, now)
+    return fetched, rule, write
 
 
 def update(
@@ -229,9 +179,7 @@ def update(
     """Change what is given; see `Items.update`."""
     wanted = checked_id(wanted)
     now = handle.settings.clock()
-    given = dict(fields)
-    if "tags" in given:
-        given["tags"] = as_tags(cast("Iterable[str]", given["tags"]))
+    given = _given(fields)
     rest, columns = rest_of(given, now=now)
     columns["updated_at"] = now
     if "importance" in given:
@@ -244,19 +192,20 @@ def update(
         text = _checked_content(handle, content)
         columns |= {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
-    def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
-        row = _found(handle, state, wanted, now)._replace(**columns)
+    def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
+        row = found(handle, state, wanted, now)._replace(**columns)
         if rest is not None:
             row = row._replace(rest=dump_json({**load_json(row.rest or b"{}"), **load_json(rest)}))
         if not isinstance(ttl_s, DefaultTtl):
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
-        if content is not None:
-            check_room(handle, state, [row], now)
-        return [ItemPut(row)], _item(state, row, now)
+        room = [] if content is None else made_room(handle, state, [row], now)
+        return [*room, ItemPut(row)], (as_item(state, row, now), room)
 
-    return (yield from handle.commit(decide, now))
+    updated, room = yield from handle.commit(decide, now)
+    log_evictions(handle, room)
+    return updated
 
 
 def remove(handle: Handle, wanted: str) -> Flow[bool]:

@@ -9,7 +9,7 @@ from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.scope.handle import Handle
-from wmem.scope.item_flows import check_room
+from wmem.scope.room import log_evictions, made_room
 from wmem.state import State
 
 __all__ = ["merged_to_parent"]
@@ -43,9 +43,9 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         state, source = handle.met(replica), replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
-    def decide(target: State) -> tuple[Sequence[Change], int]:
+    def decide(target: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
         if not rows or target.merged.get((handle.path, overwrite, items)) == source:
-            return [], 0
+            return [], (0, ())
         puts: list[ItemPut] = []
         for row in rows:
             held = target.entries.get(row.key) if row.key is not None else row.id if row.id in target.items else None
@@ -60,11 +60,13 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         if fresh > room:
             msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
             raise CapacityError(msg)
-        check_room(parent, target, [put.row for put in puts if put.row.key is None], now)
+        room_made = made_room(parent, target, [put.row for put in puts if put.row.key is None], now)
         merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
-        return [*puts, merged], len(puts)
+        return [*room_made, *puts, merged], (len(puts), room_made)
 
-    return (yield from parent.commit(decide, now))
+    count, evicted = yield from parent.commit(decide, now)
+    log_evictions(parent, evicted)
+    return count
 
 
 def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:

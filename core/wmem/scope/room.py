@@ -8,12 +8,13 @@ from wmem.errors import CapacityError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
 from wmem.model.row import Row
+from wmem.policy import Policy
 from wmem.rules.eviction import Room, Victim, leaving, victims
 from wmem.scope.flush import crossed, flushed
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = ["Stored", "changes_of", "evicted_to", "log_evictions", "made_room", "size_of", "stored"]
+__all__ = ["Stored", "changes_of", "depends", "evicted_to", "log_evictions", "made_room", "size_of", "stored"]
 
 _log = logging.getLogger("wmem.scope.queue")
 _LARGE = 256  # items above which room is made for the next writes too
@@ -32,6 +33,15 @@ class Stored(NamedTuple):
     row: Row
     seen: tuple[Row, ...]
     gone: tuple[Victim, ...]
+
+
+def depends(policy: Policy) -> bool:
+    """Whether what an add stores, or calls, depends on what is there."""
+    return policy.capped or policy.flush_threshold is not None or _counts_steps(policy)
+
+
+def _counts_steps(policy: Policy) -> bool:
+    return policy.step_ttl is not None or policy.eviction == "guarded"
 
 
 def size_of(rows: Iterable[Row]) -> Room:
@@ -77,7 +87,7 @@ def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
             )
 
 
-def stored(handle: Handle, row: Row, now: float, *, stepped: bool) -> Flow[Stored]:
+def stored(handle: Handle, row: Row, now: float, *, stepped: bool = False) -> Flow[Stored]:
     """Store an item, together with what leaves for it, and hand the items on if they are enough now.
 
     Args:
@@ -86,7 +96,7 @@ def stored(handle: Handle, row: Row, now: float, *, stepped: bool) -> Flow[Store
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Stored, Sequence[Change], int]]:
         policy = handle.policy
-        counts = stepped or policy.step_ttl is not None or policy.eviction == "guarded"
+        counts = stepped or _counts_steps(policy)
         put = row._replace(step_index=state.step) if counts and row.step_index is None else row
         gone = _leaving_for(handle, state, [put], now)
         before = state.visible(state.items, now)
