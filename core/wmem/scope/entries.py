@@ -3,6 +3,8 @@
 The reads run sync, async or on a frozen view; what they do is in `entry_flows`.
 """
 
+import logging
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
@@ -16,6 +18,8 @@ from wmem.scope import entry_flows as flows
 from wmem.scope.handle import Handle, Read, Unknown
 
 __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
+
+_log = logging.getLogger("wmem.scope")
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -130,14 +134,23 @@ class ViewedEntries(EntryReads):
 class Entries(EntryReads):
     """Values by key in one scope: reads fall back to the parents, writes stay here."""
 
-    __slots__ = ("_drive", "_handle")
+    __slots__ = ("_drive", "_handle", "_measured")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
         super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
         self._handle = handle
         self._drive = drive
+        self._measured = handle.settings.metrics is not None
 
     def _row(self, key: str) -> Row | None:
+        if self._measured or _log.isEnabledFor(logging.DEBUG):
+            began = time.perf_counter()
+            row = self._quick_row(key)
+            flows.looked_up(self._handle, key, row, began)
+            return row
+        return self._quick_row(key)
+
+    def _quick_row(self, key: str) -> Row | None:
         row = self._handle.entry(checked_key(key))
         if isinstance(row, Unknown):
             row = self._drive(self._handle.lookup(key))
@@ -230,8 +243,14 @@ class AsyncLocalEntries:
 
     async def _reads(self, read: Read[R]) -> EntryReads:
         """The reads over a result that is there already."""
-        result = await self._run(read)
+        return self._over(await self._run(read))
+
+    def _over(self, result: object) -> EntryReads:
         return EntryReads(lambda _: result, self._absent)
+
+    async def _of(self, key: str) -> EntryReads:
+        """The reads of one key."""
+        return await self._reads(flows.row_at(checked_key(key)))
 
     @overload
     async def get(self, key: str, default: object = None) -> Any: ...
@@ -239,7 +258,7 @@ class AsyncLocalEntries:
     async def get(self, key: str, default: T | None = None, *, as_type: type[T]) -> T: ...
     async def get(self, key: str, default: Any = None, *, as_type: Any = None) -> Any:
         """See `EntryReads.get`."""
-        return (await self._reads(flows.row_at(checked_key(key)))).get(key, default, as_type=as_type)
+        return (await self._of(key)).get(key, default, as_type=as_type)
 
     async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """See `EntryReads.get_many`."""
@@ -248,11 +267,11 @@ class AsyncLocalEntries:
 
     async def entry(self, key: str) -> MemoryItem | None:
         """See `EntryReads.entry`."""
-        return (await self._reads(flows.row_at(checked_key(key)))).entry(key)
+        return (await self._of(key)).entry(key)
 
     async def contains(self, key: str) -> bool:
         """See `EntryReads.contains`."""
-        return (await self._reads(flows.row_at(checked_key(key)))).contains(key)
+        return (await self._of(key)).contains(key)
 
     async def keys(self) -> list[str]:
         """See `EntryReads.keys`."""
@@ -270,12 +289,22 @@ class AsyncLocalEntries:
 class AsyncEntries(AsyncLocalEntries):
     """See `Entries`."""
 
-    __slots__ = ("_drive", "_handle")
+    __slots__ = ("_drive", "_handle", "_measured")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
         super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
         self._handle = handle
         self._drive = drive
+        self._measured = handle.settings.metrics is not None
+
+    async def _of(self, key: str) -> EntryReads:
+        began = time.perf_counter()
+        row = self._handle.entry(checked_key(key))
+        if isinstance(row, Unknown):
+            row = await self._drive(self._handle.lookup(key))
+        if self._measured or _log.isEnabledFor(logging.DEBUG):
+            flows.looked_up(self._handle, key, row, began)
+        return self._over(row)
 
     @property
     def local(self) -> AsyncLocalEntries:

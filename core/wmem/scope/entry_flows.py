@@ -1,13 +1,15 @@
 """What can be done with values by key: reads as pure functions over states, writes as flows."""
 
 import inspect
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
-from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError
+from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_key
 from wmem.model.ids import new_ulid
@@ -16,6 +18,7 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.ttl import expiry
+from wmem.scope.census import MANY_SCOPES, NEARLY_FULL
 from wmem.scope.handle import Handle, Read, nearest
 from wmem.state import State
 
@@ -26,6 +29,7 @@ __all__ = [
     "clear",
     "get_or_set",
     "items",
+    "looked_up",
     "merged",
     "put",
     "remove",
@@ -35,7 +39,8 @@ __all__ = [
 ]
 
 
-_NEARLY_FULL = 0.95  # of a scope's entries: from here on each new key is counted afresh
+_log = logging.getLogger("wmem.scope")
+_WRITTEN = "Working memory %s for key %s by agent %s"
 _NATURAL = (str, int, float, bool, list, dict, type(None))
 
 
@@ -90,6 +95,16 @@ def checked_keys(keys: Iterable[str]) -> list[str]:
     return [checked_key(key) for key in keys]
 
 
+def looked_up(handle: Handle, key: str, row: Row | None, began: float) -> None:
+    """Tell log and metrics of the look-up of a key that began at an instant of `time.perf_counter`."""
+    if (metrics := handle.settings.metrics) is not None:
+        metrics.get_ms.record((time.perf_counter() - began) * 1_000)
+        own = handle.engine.known(handle.path)
+        if handle.parent is not None and (own is None or own.state.entry(key, handle.settings.clock()) is None):
+            metrics.fallbacks.add(1)
+    _log.debug("Working memory scope %s (%s) lookup for key %s: %s", handle.path[-1], handle.id, key, row is not None)
+
+
 def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
     return default if row is None else load_value(row.content, as_type, key=key)
 
@@ -119,7 +134,12 @@ def _draft(
     kind: ItemKind = "fact",
     ttl_s: float | None = None,
 ) -> _Draft:
-    content = dump_value(value, key=key)
+    try:
+        content = dump_value(value, key=key)
+    except SerializationError as exc:
+        # The document wants it in the log too; its message names classes, never content.
+        _log.error("Failed to serialize value for key %s: %s", key, exc)  # no trace: the caller gets it
+        raise
     limit = handle.policy.max_entry_bytes
     if len(content) > limit:
         msg = f"the value of {key!r} takes {len(content)} bytes as JSON, more than the {limit} an entry may take"
@@ -181,17 +201,64 @@ def put(
 ) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
     key = checked_key(key)
+    metrics = handle.settings.metrics
+    began = 0.0 if metrics is None else time.perf_counter()
     if handle.birth is None:
         yield from handle.replica()
     draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
     now = handle.settings.clock()
     # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
     replica = handle.engine.replica(handle.path)
-    if key not in replica.state.entries and (
-        replica.behind or len(replica.state.entries) >= _NEARLY_FULL * handle.policy.max_entries
-    ):
-        yield from handle.replica()
+    held = key in replica.state.entries
+    if not held:
+        if replica.behind or len(replica.state.entries) >= NEARLY_FULL * handle.policy.max_entries:
+            yield from handle.replica()
+        yield from _room(handle, key, now)
     yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
+    _stored(handle, key, held=held)
+    if metrics is not None:
+        metrics.set_ms.record((time.perf_counter() - began) * 1_000)
+
+
+def _stored(handle: Handle, key: str, *, held: bool) -> None:
+    _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
+
+
+def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
+    """Count the agent's entries in all its scopes before one gets one more.
+
+    Raises:
+        CapacityError: The agent has as many as it may.
+    """
+    census = handle.settings.census
+    listed = yield from ask(Journal.paths, handle.path[:1])
+    paths = [path for path in listed if not any(segment.startswith("~") for segment in path)]
+    if len(paths) > MANY_SCOPES and census.total <= NEARLY_FULL * limit:
+        census.counted(None)
+        return
+    live = []
+    if paths:
+        replicas = yield from handle.engine.caught_up(paths)
+        live = [replica for replica in replicas if not replica.state.disposed]
+    total = sum(len(replica.state.entries) for replica in live)
+    counts = {}
+    for replica in live:
+        with replica.lock:
+            # What has expired takes nobody's room; as long as there is enough it need not be told apart.
+            entries = replica.state.entries
+            counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
+    census.counted(counts)
+    if (total := sum(counts.values())) >= limit:
+        msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in its {len(live)} scopes; remove some"
+        raise CapacityError(msg)
+
+
+def _room(handle: Handle, key: str, now: float) -> Flow[None]:
+    """Make sure that the agent may have one entry more if a key is new here."""
+    entries = handle.engine.replica(handle.path).state.entries
+    limit = handle.root.policy.max_entries
+    if key not in entries and handle.settings.census.due(handle.path, len(entries), limit):
+        yield from _count(handle, limit, now)
 
 
 def update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
@@ -213,7 +280,9 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
         value = _applied(function, _revived(before, default, as_type, key))
         draft = _draft(handle, key, value)
         decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
+        yield from _room(handle, key, now)
         if (yield from handle.commit(decide, now)):
+            _stored(handle, key, held=local is not None)
             return value
         tries += 1
         if time.monotonic() > deadline:
@@ -280,8 +349,12 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
             return [], there
         return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
 
+    yield from _room(handle, key, now)
     there = yield from handle.commit(decide, now)
-    return value if there is None else load_value(there.content, as_type, key=key)
+    if there is not None:
+        return load_value(there.content, as_type, key=key)
+    _stored(handle, key, held=False)
+    return value
 
 
 def remove(handle: Handle, key: str) -> Flow[bool]:
@@ -294,9 +367,12 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
         if held is None:
             return [], False
         # An expired entry goes too, although nobody could see it.
-        return [ItemRemoved(held)], state.entry(key, now) is not None
+        return [ItemRemoved(held, now)], state.entry(key, now) is not None
 
-    return (yield from handle.commit(decide, now))
+    removed = yield from handle.commit(decide, now)
+    if removed:
+        _log.debug(_WRITTEN, "removed", key, handle.path[0])
+    return removed
 
 
 def clear(handle: Handle) -> Flow[int]:
@@ -307,7 +383,9 @@ def clear(handle: Handle) -> Flow[int]:
         count = len(state.visible(state.entries.values(), now))
         return ([Cleared("entries", count, now)], count) if state.entries else ([], 0)
 
-    return (yield from handle.commit(decide, now))
+    count = yield from handle.commit(decide, now)
+    _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
+    return count
 
 
 def _checked_callable(name: str, given: object) -> None:

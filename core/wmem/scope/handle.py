@@ -6,7 +6,7 @@ never follows into the next: whoever disposed a scope may rely on that.
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
 from wmem.engine import Decide, Engine, OtherLife
@@ -16,8 +16,10 @@ from wmem.journal.port import Journal
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
 from wmem.model.history import Birth, Path
 from wmem.model.row import Row
+from wmem.observe.metrics import Metrics
 from wmem.policy import Policy
 from wmem.replica import Replica
+from wmem.scope.census import Census
 from wmem.state import State
 from wmem.text.tokens import Counter
 
@@ -41,18 +43,22 @@ class Settings:
         counter: Counts tokens; made on first use.
         policy: For scopes that are created without one.
         hold: Whether the memory is still open.
+        metrics: Where to measure; None measures nothing.
+        census: What is known of the agent's number of entries.
     """
 
     clock: Callable[[], float]
     counter: Callable[[], Counter]
     policy: Policy
     hold: "Hold"
+    metrics: Metrics | None = None
+    census: Census = field(default_factory=Census)
 
 
 class Hold:
     """A memory's hold on its store; a scope of a closed memory serves no more."""
 
-    __slots__ = ("agent_id", "closed")
+    __slots__ = ("__weakref__", "agent_id", "closed")
 
     def __init__(self, agent_id: str) -> None:
         self.agent_id = agent_id
@@ -95,6 +101,19 @@ class Handle:
     def policy(self) -> Policy:
         """The policy the scope follows, as far as this handle knows."""
         return self._policy or self._asked or self.settings.policy
+
+    @property
+    def id(self) -> str:
+        """The whole path as one text, for people."""
+        return "/".join(self.path)
+
+    @property
+    def root(self) -> "Handle":
+        """The agent's own scope."""
+        handle = self
+        while handle.parent is not None:
+            handle = handle.parent
+        return handle
 
     @property
     def disposed(self) -> bool:
@@ -245,8 +264,12 @@ class Handle:
         if self.birth is None:
             yield from self._room(replica)
         opening = ScopeOpened(self.policy.model_dump_json(exclude_defaults=True), now)
+        fresh = self.birth is None and (replica.birth is None or replica.state.disposed)
+        tries = 0
 
         def checked(state: State) -> tuple[Sequence[Change], R]:
+            nonlocal tries
+            tries += 1
             if state.disposed:
                 raise OtherLife(self.path)
             if self.birth is None and state.policy is not None:
@@ -261,8 +284,13 @@ class Handle:
         except OtherLife:
             self._disposed = True
             raise self._gone() from None
+        finally:
+            if tries > 1 and self.settings.metrics is not None:
+                self.settings.metrics.conflicts.add(tries - 1)
         if self.birth is None and birth is not None:
             self._bind(birth, self.engine.replica(self.path).state.policy)
+            if fresh and self.parent is not None:
+                _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])
         return result
 
     def _room(self, replica: Replica[Any]) -> Flow[None]:
@@ -285,12 +313,24 @@ class Handle:
     # -- the scope itself
 
     def children(self) -> Flow[list[str]]:
-        """The names of the scopes directly below, those of wmem itself left out."""
+        """The names of the scopes directly below, those of wmem itself and those that were emptied left out."""
         self.check()
-        paths = yield from ask(Journal.paths, self.path)
         depth = len(self.path)
-        names = {path[depth] for path in paths if len(path) > depth and not path[depth].startswith("~")}
+        listed = yield from ask(Journal.paths, self.path)
+        # wmem's own segments come first below a scope, or last.
+        paths = [path for path in listed if len(path) > depth and path[depth][0] != "~" != path[-1][0]]
+        # What was empty when this process last looked may have been filled by another.
+        if emptied := [path for path in paths if self._empty(path)]:
+            yield from self.engine.caught_up(emptied)
+            gone = {path for path in emptied if self._empty(path)}
+            paths = [path for path in paths if path not in gone]
+        names = {path[depth] for path in paths}
         return sorted(name for name in names if not self.engine.ended((*self.path, name)))
+
+    def _empty(self, path: Path) -> bool:
+        """Whether nothing is in a scope, as far as this process knows."""
+        replica = self.engine.known(path)
+        return replica is not None and not replica.state.rows
 
     def dispose(self) -> Flow[int]:
         """End this life of the scope and delete it with all descendants.
@@ -299,7 +339,7 @@ class Handle:
             How many entries were cleared; 0 with a warning when it was gone already.
         """
         if self.disposed:
-            _log.warning("Working memory scope %s already disposed, operation ignored", "/".join(self.path))
+            _log.warning("Working memory scope %s already disposed, operation ignored", self.id)
             return 0
         now = self.settings.clock()
         count = 0
@@ -319,7 +359,7 @@ class Handle:
         yield from ask(Journal.delete, self.path, self.birth)
         self._disposed = True
         self.engine.forget(self.path)
-        _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.path, count)
+        _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 
 

@@ -1,0 +1,109 @@
+"""What wmem measures, by OpenTelemetry, in processes that have set up where metrics go.
+
+`found` decides when a memory is opened. Without opentelemetry's metrics in the process, or
+with only what its API brings along, there is nothing to export to: None, and nothing is
+ever measured. Set the meter provider first, then open.
+
+Source: scoped key-value document, "Metrics".
+"""
+
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
+
+__all__ = ["Counts", "Metrics", "found"]
+
+Counts: TypeAlias = Callable[[str], tuple[int, int]]
+"""How many entries and scopes an agent has, as far as an engine knows."""
+
+_API = "opentelemetry.metrics"
+
+
+class Metrics:
+    """The instruments of one meter provider.
+
+    Attributes:
+        get_ms: Milliseconds a look-up of one key took, decoding left out.
+        set_ms: Milliseconds a `set` took, until it was stored.
+        fallbacks: Look-ups that went on to the parents.
+        pack_tokens: Tokens of a pack.
+        dropped: Items and messages that a pack left out.
+        promoted: Items copied to long-term memory.
+        evicted: Items that made room.
+        conflicts: Tries of a write beyond its first, because another writer came first.
+    """
+
+    def __init__(self, provider: "MeterProvider") -> None:
+        meter = provider.get_meter("wmem")
+        working = "agents.memory.working"
+        self.get_ms = meter.create_histogram(f"{working}.get_latency_ms", "ms", "Get operation latency")
+        self.set_ms = meter.create_histogram(f"{working}.set_latency_ms", "ms", "Set operation latency")
+        self.fallbacks = meter.create_counter(f"{working}.scope_fallback_total", "1", "Parent fallback operations")
+        self.pack_tokens = meter.create_histogram("wmem.pack.tokens", "{token}", "Tokens of a pack")
+        self.dropped = meter.create_counter("wmem.pack.dropped", "1", "Items and messages that a pack left out")
+        self.promoted = meter.create_counter("wmem.promoted", "1", "Items copied to long-term memory")
+        self.evicted = meter.create_counter("wmem.evicted", "1", "Items that made room")
+        self.conflicts = meter.create_counter("wmem.conflicts", "1", "Tries of a write beyond its first")
+        self._watched: weakref.WeakKeyDictionary[object, tuple[str, Counts]] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        meter.create_observable_gauge(f"{working}.entries", [self._entries], "1", "Current entry count")
+        meter.create_observable_gauge(f"{working}.scopes", [self._scopes], "1", "Active scope count")
+
+    def watch(self, hold: object, agent_id: str, counts: Counts) -> None:
+        """Report an agent's counts for as long as `hold` lives, or until `forget`."""
+        with self._lock:
+            self._watched[hold] = (agent_id, counts)
+
+    def forget(self, hold: object) -> None:
+        """Report no more for it."""
+        with self._lock:
+            self._watched.pop(hold, None)
+
+    def _observed(self, which: int) -> "Iterable[Observation]":
+        api = sys.modules[_API]
+        with self._lock:
+            # Several memories of one agent on one engine know the same.
+            watched = set(self._watched.values())
+        by_agent: dict[str, int] = {}
+        for agent_id, counts in watched:
+            by_agent[agent_id] = by_agent.get(agent_id, 0) + counts(agent_id)[which]
+        return [api.Observation(count, {"agent_id": agent_id}) for agent_id, count in sorted(by_agent.items())]
+
+    def _entries(self, _: "CallbackOptions") -> "Iterable[Observation]":
+        return self._observed(0)
+
+    def _scopes(self, _: "CallbackOptions") -> "Iterable[Observation]":
+        return self._observed(1)
+
+
+class _Made:
+    """The instruments by provider: a second set under the same names would report nothing."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.by_provider: weakref.WeakKeyDictionary[object, Metrics] = weakref.WeakKeyDictionary()
+
+
+_made = _Made()
+
+
+def found() -> Metrics | None:
+    """The instruments of the process's meter provider; None when it has set up none.
+
+    Nothing is imported here: whoever sets a provider has imported opentelemetry.
+    """
+    api = sys.modules.get(_API)
+    if api is None:
+        return None
+    provider = api.get_meter_provider()
+    if type(provider).__module__.startswith(_API):
+        return None  # the API's own: it measures nothing
+    with _made.lock:
+        if provider not in _made.by_provider:
+            _made.by_provider[provider] = Metrics(provider)
+        return _made.by_provider[provider]
