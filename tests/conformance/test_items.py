@@ -6,7 +6,7 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import NOON, Call, Clock, Opening
-from wmem import ExpiredError, InvalidInputError, NotFoundError, Policy, Scope
+from wmem import ExpiredError, InvalidInputError, NotFoundError, Scope
 
 HOUR = 3_600
 PRIORITIES: dict[Any, int] = {"low": 1, "medium": 4, "high": 12, "critical": 24}
@@ -94,14 +94,6 @@ def test_a_priority_decides_how_long_an_item_lives(session: Scope, call: Call) -
     assert call(session.items.add, "x", ttl_s=60).expires_at == NOON + 60
     assert call(session.items.add, "x", ttl_s=None).expires_at is None
     assert call(session.items.add, "x", pinned=True).expires_at is None
-
-
-def test_a_new_handle_follows_the_stored_times_at_once(memory: wmem.AgentMemory, call: Call) -> None:
-    short = Policy.session(ttl_s=dict.fromkeys(("low", "medium", "high", "critical"), 10.0), max_content_bytes=20)
-    call(memory.scope("s", policy=short).items.add, "x")
-    assert call(memory.scope("s").items.add, "x").expires_at == NOON + 10
-    with pytest.raises(InvalidInputError, match="20"):
-        call(memory.scope("s").items.add, "x" * 21)
 
 
 def test_an_expired_item_is_invisible_at_once_to_every_verb(session: Scope, call: Call, clock: Clock) -> None:

@@ -317,38 +317,6 @@ def test_a_view_reads_through_to_the_parents_as_they_were(session: Scope, call: 
     assert view.entries.get("k") == 1
 
 
-def test_a_policy_is_stored_and_another_is_refused(opening: Opening, call: Call) -> None:
-    queue = Policy.queue(max_items=7)
-    call(opening().scope("s", policy=queue).entries.set, "k", 1)
-    for memory in (opening(), opening.elsewhere()):
-        scope = memory.scope("s")
-        call(scope.entries.get, "k")
-        assert scope.policy == queue
-        call(memory.scope("s", policy=Policy.queue(max_items=7)).entries.set, "k", 2)
-        other = memory.scope("s", policy=Policy.queue(max_items=8))
-        with pytest.raises(InvalidInputError, match="policy"):
-            call(other.entries.get, "k")
-        with pytest.raises(InvalidInputError, match="policy"):
-            call(other.entries.set, "k", 3)
-        with pytest.raises(InvalidInputError, match="policy"):
-            call(other.messages.append, {"role": "user", "content": "x"})
-    assert call(opening().scope("s").entries.get, "k") == 2
-
-
-def test_a_session_has_room_for_so_many_children(memory: wmem.AgentMemory, call: Call) -> None:
-    session = memory.scope("s", policy=Policy.session(max_child_scopes=2))
-    call(session.entries.set, "k", 1)
-    call(session.child("a").entries.set, "k", 1)
-    call(memory.scope("s", "b").entries.set, "k", 1)
-    with pytest.raises(CapacityError, match="2 of 2"):
-        call(session.child("c").entries.set, "k", 1)
-    with pytest.raises(CapacityError, match="2 of 2"):
-        call(memory.scope("s").child("d").entries.set, "k", 1)
-    call(session.child("a").entries.set, "j", 1)
-    call(session.child("a").dispose)
-    call(session.child("c").entries.set, "k", 1)
-
-
 @pytest.mark.parametrize("name", ["", " ", "a\x00", "a\nb", "\ud83d", "~trace", 5, None])
 def test_a_name_that_is_blank_reserved_or_holds_control_characters_is_refused(name: str) -> None:
     with wmem.open("memory://", agent_id="a") as memory:

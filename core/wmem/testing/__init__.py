@@ -12,7 +12,21 @@ import pytest
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
 
 from wmem.testing.calls import Call  # noqa: E402  # after the registration above
+from wmem.testing.entries import EntriesSuite  # noqa: E402
+from wmem.testing.limits import LimitsSuite  # noqa: E402
 from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
 from wmem.testing.suite import FacetSuite  # noqa: E402
+from wmem.testing.updates import UpdatesSuite  # noqa: E402
+from wmem.testing.values import ValuesSuite  # noqa: E402
 
-__all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening"]
+__all__ = [
+    "NOON",
+    "Call",
+    "Clock",
+    "EntriesSuite",
+    "FacetSuite",
+    "LimitsSuite",
+    "Opening",
+    "UpdatesSuite",
+    "ValuesSuite",
+]

@@ -2,15 +2,17 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 import wmem
 from wmem.testing.calls import Call
-from wmem.testing.opening import Clock, Opening
+from wmem.testing.opening import NOON, Clock, Opening
 
-__all__ = ["FacetSuite"]
+__all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening", "Plain"]
+
+Plain: TypeAlias = Callable[[wmem.Scope], wmem.Scope]
 
 
 class FacetSuite:
@@ -57,7 +59,7 @@ class FacetSuite:
         made.close()
 
     @pytest.fixture
-    def plain(self, opening: Opening) -> Callable[[wmem.Scope], wmem.Scope]:
+    def plain(self, opening: Opening) -> Plain:
         """The face of a scope that needs no loop."""
         return opening.plain
 

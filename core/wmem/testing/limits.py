@@ -1,0 +1,162 @@
+"""What a scope may hold, and the policy that says so."""
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import CapacityError, InvalidInputError, MemoryItem, Policy
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+
+__all__ = ["LimitsSuite"]
+
+
+class LimitsSuite(FacetSuite):
+    """Policies are stored with their scope, and a full scope says so."""
+
+    def test_a_policy_is_stored_and_another_is_refused(self, opening: Opening, call: Call) -> None:
+        queue = Policy.queue(max_items=7)
+        call(opening().scope("s", policy=queue).entries.set, "k", 1)
+        for memory in (opening(), opening.elsewhere()):
+            scope = memory.scope("s")
+            call(scope.entries.get, "k")
+            assert scope.policy == queue
+            call(memory.scope("s", policy=Policy.queue(max_items=7)).entries.set, "k", 2)
+            other = memory.scope("s", policy=Policy.queue(max_items=8))
+            with pytest.raises(InvalidInputError, match="policy"):
+                call(other.entries.get, "k")
+            with pytest.raises(InvalidInputError, match="policy"):
+                call(other.entries.set, "k", 3)
+            with pytest.raises(InvalidInputError, match="policy"):
+                call(other.messages.append, {"role": "user", "content": "x"})
+        assert call(opening().scope("s").entries.get, "k") == 2
+
+    def test_a_session_has_room_for_so_many_children(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s", policy=Policy.session(max_child_scopes=2))
+        call(session.entries.set, "k", 1)
+        call(session.child("a").entries.set, "k", 1)
+        call(memory.scope("s", "b").entries.set, "k", 1)
+        with pytest.raises(CapacityError, match="2 of 2"):
+            call(session.child("c").entries.set, "k", 1)
+        with pytest.raises(CapacityError, match="2 of 2"):
+            call(memory.scope("s").child("d").entries.set, "k", 1)
+        call(session.child("a").entries.set, "j", 1)
+        call(session.child("a").dispose)
+        call(session.child("c").entries.set, "k", 1)
+
+    def test_a_full_scope_refuses_a_new_key_and_takes_an_old_one(self, memory: wmem.AgentMemory, call: Call) -> None:
+        scope = memory.scope("s", policy=Policy.session(max_entries=2))
+        call(scope.entries.set, "a", 1)
+        call(scope.entries.set, "b", 1)
+        with pytest.raises(CapacityError, match="2 of 2"):
+            call(scope.entries.set, "c", 1)
+        with pytest.raises(CapacityError):
+            call(scope.entries.update, "c", lambda value: value, 1)
+        with pytest.raises(CapacityError):
+            call(scope.entries.get_or_set, "c", lambda: 1)
+        call(scope.entries.set, "a", 2)
+        assert call(scope.entries.keys) == ["a", "b"]
+        call(scope.entries.remove, "b")
+        call(scope.entries.set, "c", 1)
+
+    def test_expired_entries_do_not_fill_a_scope(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
+        scope = memory.scope("s", policy=Policy.session(max_entries=1))
+        call(scope.entries.set, "a", 1, ttl_s=1)
+        clock.pass_(1)
+        call(scope.entries.set, "b", 1)
+        assert call(scope.entries.keys) == ["b"]
+
+    def test_two_processes_that_only_write_exceed_a_full_scope_by_one_write_each_at_most(
+        self, opening: Opening, call: Call
+    ) -> None:
+        scopes = [
+            memory.scope("s", policy=Policy.session(max_entries=4)) for memory in (opening(), opening.elsewhere())
+        ]
+        refused = 0
+        for number in range(10):
+            for name, scope in enumerate(scopes):
+                try:
+                    call(scope.entries.set, f"{name}-{number}", 1)
+                except CapacityError:
+                    refused += 1
+        assert call(scopes[0].entries.count) <= 6
+        assert refused >= 14
+
+    def test_a_new_handle_follows_the_stored_limits_at_once(self, memory: wmem.AgentMemory, call: Call) -> None:
+        call(memory.scope("s", policy=Policy.session(max_entry_bytes=10)).entries.set, "k", 1)
+        with pytest.raises(CapacityError):
+            call(memory.scope("s").entries.set, "k", "x" * 50)
+
+    def test_a_new_handle_follows_the_stored_times_at_once(self, memory: wmem.AgentMemory, call: Call) -> None:
+        short = Policy.session(ttl_s=dict.fromkeys(("low", "medium", "high", "critical"), 10.0), max_content_bytes=20)
+        call(memory.scope("s", policy=short).items.add, "x")
+        assert call(memory.scope("s").items.add, "x").expires_at == NOON + 10
+        with pytest.raises(InvalidInputError, match="20"):
+            call(memory.scope("s").items.add, "x" * 21)
+
+    @pytest.mark.parametrize("limit", [{"max_items": 2}, {"max_tokens": 10}], ids=str)
+    def test_the_item_too_many_is_refused_and_nothing_changes(
+        self, memory: wmem.AgentMemory, call: Call, limit: dict[str, int]
+    ) -> None:
+        scope = memory.scope("s", policy=Policy.session(**limit))
+        kept = [call(scope.items.add, text) for text in ("one", "two")]
+        there = call(scope.view).cursor
+        with pytest.raises(CapacityError, match=f"of {next(iter(limit.values()))} {next(iter(limit))[4:]}"):
+            call(scope.items.add, "a third one, which is of more than ten tokens by any count of tokens")
+        assert call(scope.view).cursor == there
+        assert call(scope.items.all) == kept
+        call(scope.items.remove, kept[0].id)
+        call(scope.items.add, "three")
+
+    def test_of_items_added_at_once_a_capped_scope_holds_no_more_than_it_may(
+        self, opening: Opening, call: Call
+    ) -> None:
+        policy = Policy.session(max_items=3)
+        scopes = [opening().scope("s", policy=policy), opening.elsewhere().scope("s", policy=policy)]
+
+        def adding(number: int) -> Callable[[], Any]:
+            return lambda: _unless_full(lambda: scopes[number % 2].items.add(f"item {number}"))
+
+        told = call.together([adding(number) for number in range(8)])
+        added = {each.id for each in told if each is not None}
+        assert len(added) == 3
+        assert {each.id for each in call(opening.elsewhere().scope("s").items.all)} == added
+
+    def test_merged_items_do_not_overfill_the_parent(self, memory: wmem.AgentMemory, call: Call) -> None:
+        scope = memory.scope("s", policy=Policy.session(max_items=1))
+        call(scope.items.add, "one")
+        child = scope.child("c", policy=Policy.session())
+        call(child.items.add, "two")
+        with pytest.raises(CapacityError):
+            call(child.merge_to_parent, items=True)
+        assert call(scope.items.count) == 1
+
+    def test_an_updated_item_does_not_overfill_its_scope(self, memory: wmem.AgentMemory, call: Call) -> None:
+        scope = memory.scope("s", policy=Policy.session(max_tokens=10))
+        item = call(scope.items.add, "one")
+        with pytest.raises(CapacityError):
+            call(scope.items.update, item.id, content="word " * 100)
+        assert call(scope.items.get, item.id).content == "one"
+
+    def test_opening_with_other_numbers_names_those_that_differ(self, opening: Opening, call: Call) -> None:
+        call(opening().scope("s", policy=Policy.session(max_items=7)).entries.set, "k", 1)
+        other = opening.elsewhere().scope("s", policy=Policy.session(max_items=8))
+        with pytest.raises(InvalidInputError, match=r": max_items 7 not 8$"):
+            call(other.entries.get, "k")
+
+
+def _unless_full(add: Callable[[], MemoryItem | Awaitable[MemoryItem]]) -> Any:
+    try:
+        made = add()
+    except CapacityError:
+        return None
+    return _awaited_unless_full(made) if inspect.isawaitable(made) else made
+
+
+async def _awaited_unless_full(made: Awaitable[MemoryItem]) -> MemoryItem | None:
+    try:
+        return await made
+    except CapacityError:
+        return None

@@ -1,0 +1,172 @@
+"""What an entry may hold: nothing changes on its way, and what cannot revive is refused at write."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePosixPath
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import BaseModel
+
+from wmem import CapacityError, InvalidInputError, Scope, SerializationError, WmemError
+from wmem.testing.suite import Call, FacetSuite, Opening
+
+__all__ = ["ValuesSuite"]
+
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1.5,
+    2**80,
+    "",
+    "text\n\u2028 é 日本 👩‍👩‍👧",
+    "\ud83d",
+    [1, [2, []]],
+    {"a": {"b": None}},
+    {1: "one", (2, 3): "pair"},
+    b"\x00\xff",
+    datetime(2026, 12, 4, 9, 30, 0, 123456, tzinfo=UTC),
+    datetime(2026, 12, 4, 9, 30),  # noqa: DTZ001  # a naive one stays naive
+    datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=ZoneInfo("Europe/Berlin")),
+    date(2026, 12, 4),
+    time(9, 30, fold=1),
+    timedelta(days=-1, microseconds=7),
+    Decimal("1.10"),
+    UUID(int=7),
+    complex(0.0, -0.5),
+    (1, (2,)),
+    {1, 2, 3},
+    frozenset({"a"}),
+    PurePosixPath("a/b"),
+    float("inf"),
+]
+
+
+class Colour(Enum):
+    RED = "red"
+
+
+class Person(BaseModel):
+    name: str
+    born: date
+
+
+@dataclass
+class Point:
+    x: int
+    y: Decimal
+
+
+class ValuesSuite(FacetSuite):
+    """Types, keys and options of entries."""
+
+    def test_standard_types_revive_as_themselves_in_every_process(self, opening: Opening, call: Call) -> None:
+        entries = opening().scope("s").entries
+        for place, value in enumerate(VALUES):
+            call(entries.set, str(place), value)
+        elsewhere = opening.elsewhere().scope("s").entries
+        for place, value in enumerate(VALUES):
+            revived = call(elsewhere.get, str(place))
+            assert revived == value
+            assert type(revived) is type(value)
+            assert repr(revived) == repr(value)
+
+    def test_values_of_user_classes_revive_as_the_type_that_is_asked_for(self, session: Scope, call: Call) -> None:
+        kinds: list[tuple[Any, Any]] = [
+            (Colour.RED, Colour),
+            (Person(name="Ada", born=date(1815, 12, 10)), Person),
+            (Point(1, Decimal("2.50")), Point),
+            ([Point(1, Decimal(2))], list[Point]),
+        ]
+        for value, kind in kinds:
+            call(session.entries.set, "k", value)
+            assert call(session.entries.get, "k", as_type=kind) == value
+            with pytest.raises(SerializationError, match="as_type"):
+                call(session.entries.get, "k")
+
+    def test_a_value_that_is_not_of_the_type_asked_for_is_refused(self, session: Scope, call: Call) -> None:
+        call(session.entries.set, "k", {"name": "Ada"})
+        with pytest.raises(SerializationError, match="'k'"):
+            call(session.entries.get, "k", as_type=Person)
+
+    def test_nothing_aliases_what_the_caller_holds(self, session: Scope, call: Call) -> None:
+        value = {"list": [1]}
+        call(session.entries.set, "k", value)
+        value["list"].append(2)
+        read = call(session.entries.get, "k")
+        read["list"].append(3)
+        assert call(session.entries.get, "k") == {"list": [1]}
+
+    def test_every_refusal_is_of_one_tree(self, session: Scope, call: Call) -> None:
+        with pytest.raises(WmemError):
+            call(session.entries.set, "k", object())
+        with pytest.raises(TypeError):
+            call(session.entries.set, "k", object())
+        with pytest.raises(ValueError, match="key"):
+            call(session.entries.set, " ", 1)
+        with pytest.raises(KeyError):
+            call(session.entries.update, "n", str)
+
+    def test_a_number_too_long_to_read_is_refused_at_write_or_revives(self, session: Scope, call: Call) -> None:
+        number = 10**5_000
+        try:
+            call(session.entries.set, "n", number)
+        except SerializationError:
+            return
+        assert call(session.entries.get, "n") == number
+
+    def test_a_key_that_is_blank_or_holds_control_characters_is_refused(self, session: Scope, call: Call) -> None:
+        bad: list[Any] = ["", " ", "\t", "a\x00b", "a\nb", "\ud83d", 5, None]
+        for key in bad:
+            with pytest.raises(InvalidInputError, match="a key"):
+                call(session.entries.set, key, 1)
+            with pytest.raises(InvalidInputError, match="a key"):
+                call(session.entries.get, key)
+            with pytest.raises(InvalidInputError, match="a key"):
+                call(session.entries.remove, key)
+            with pytest.raises(InvalidInputError, match="a key"):
+                call(session.entries.update, key, str, "")
+            with pytest.raises(InvalidInputError, match="a key"):
+                call(session.entries.get_or_set, key, str)
+        assert call(session.entries.keys) == []
+
+    def test_what_an_option_does_not_accept_is_refused_and_nothing_is_stored(self, session: Scope, call: Call) -> None:
+        bad: list[dict[str, Any]] = [
+            {"importance": 2},
+            {"importance": -0.1},
+            {"importance": "high"},
+            {"importance": True},
+            {"importance": float("nan")},
+            {"tags": "word"},
+            {"tags": [" "]},
+            {"metadata": {"a": object()}},
+            {"metadata": {1: 2}},
+            {"metadata": [1]},
+            {"kind": "nonsense"},
+            {"ttl_s": 0},
+            {"ttl_s": -1},
+            {"ttl_s": float("inf")},
+            {"ttl_s": "60"},
+        ]
+        for options in bad:
+            with pytest.raises(InvalidInputError):
+                call(session.entries.set, "k", 1, **options)
+        assert call(session.entries.contains, "k") is False
+
+    def test_tags_that_are_no_list_are_refused_with_a_typed_error(self, session: Scope, call: Call) -> None:
+        bad: list[Any] = [5, None]
+        for tags in bad:
+            with pytest.raises(InvalidInputError):
+                call(session.entries.set, "k", 1, tags=tags)
+        assert call(session.entries.contains, "k") is False
+
+    def test_a_value_may_take_a_mebibyte_and_no_byte_more(self, session: Scope, call: Call) -> None:
+        call(session.entries.set, "k", "x" * (1_048_576 - 2))
+        with pytest.raises(CapacityError, match="1048577"):
+            call(session.entries.set, "k", "x" * (1_048_576 - 1))
+        assert len(call(session.entries.get, "k")) == 1_048_574
