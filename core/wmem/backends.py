@@ -130,6 +130,14 @@ def _disk(name: str, client: object | None) -> Backend:
     return _FileBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
 
 
+def _sqlite(name: str, client: object | None) -> Backend:
+    """`sqlite:///file`, by the standard library."""
+    _no_client(name, client)
+    from wmem.journal.sqlite import SqliteJournal
+
+    return _FileBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
+
+
 def _no_client(name: str, client: object | None) -> None:
     if client is not None:
         msg = f"{name!r} takes no client"
@@ -161,8 +169,13 @@ def _disk_name(url: str) -> str:
     return _place(url, "disk", "directory")
 
 
+def _sqlite_name(url: str) -> str:
+    return _place(url, "sqlite", "file")
+
+
 BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {
     "memory": (_memory_name, MemoryBackend),
     "disk": (_disk_name, _disk),
+    "sqlite": (_sqlite_name, _sqlite),
 }
 """By scheme: how a URL is written so that equal stores have equal names, and what connects."""

@@ -20,6 +20,7 @@ __all__ = ["BACKENDS", "NOON", "OPTIONS", "Call", "Clock", "Opening", "located"]
 BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
     "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
     "disk": lambda place: f"disk://{place}/store",
+    "sqlite": lambda place: f"sqlite://{place}/store.db",
 }
 """By backend: what writes the URL of an empty store from a fresh directory, or the name of a fixture that gives it."""
 

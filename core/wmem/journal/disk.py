@@ -8,12 +8,13 @@ SQLite's locks: the directory must be local.
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from wmem.errors import CorruptionError, StoreError
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after, new_salt
+from wmem.journal.head import Found, Head, in_place
+from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
 from wmem.journal.safecache import SafeCache
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 
@@ -23,30 +24,7 @@ _FORMAT = b"1"
 _MARK = "wmem-format"
 _SHARDS = 64
 _TRIES = 3  # optimistic reads before a reader takes the lock
-_META = struct.Struct(">QQQQQQ")
-_CHECK = struct.Struct(">I")
 _RECORD = struct.Struct(">QQ")
-
-
-class _Meta(NamedTuple):
-    """What is known of a journal without reading its records."""
-
-    head: Cursor
-    base: Cursor
-    birth: Birth
-    tail_bytes: int
-
-    def packed(self, name: str) -> bytes:
-        fields = _META.pack(*self.head, *self.base, self.birth.chain, self.tail_bytes)
-        return fields + _CHECK.pack(zlib.crc32(fields, zlib.crc32(name.encode())))
-
-    @classmethod
-    def unpacked(cls, stored: bytes, name: str) -> "_Meta":
-        version, chain, base, base_chain, birth, tail_bytes = _META.unpack_from(stored)
-        if _CHECK.unpack_from(stored, _META.size)[0] != zlib.crc32(stored[: _META.size], zlib.crc32(name.encode())):
-            msg = "checksum"
-            raise ValueError(msg)
-        return cls(Cursor(version, chain), Cursor(base, base_chain), Birth(birth), tail_bytes)
 
 
 class DiskJournal:
@@ -122,12 +100,12 @@ class DiskJournal:
                 return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.birth if meta else None)
             if meta is None:
                 cursor = Cursor(1, chain_after(new_salt(), record_id))
-                meta = _Meta(ORIGIN, ORIGIN, Birth(cursor.chain), 0)
+                meta = Head.born(cursor)
                 self._register(path)
             else:
                 cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
             meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
-            self._cache.set(f"m{name}", meta.packed(name))
+            self._cache.set(f"m{name}", meta.packed(name.encode()))
             row = _row(name, meta.birth, cursor.version)
             if not self._cache.add(row, _RECORD.pack(record_id, cursor.chain) + record):
                 msg = f"the journal of scope {name} in {self._directory!r} goes on beyond its head; nothing was changed"
@@ -148,7 +126,7 @@ class DiskJournal:
                 self._cache.delete(row)
             self._cache.set(f"s{name}", snapshot)
             self._cache.set(
-                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name)
+                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name.encode())
             )
         return True
 
@@ -180,6 +158,10 @@ class DiskJournal:
         with self._store.used():
             return self._registered(prefix)
 
+    def purge(self, _path: Path, /) -> Sequence[str]:
+        """See `Purge`; the whole file is written anew."""
+        return self._store.scrub()
+
     # -- rows
 
     def _get(self, row: str) -> bytes | None:
@@ -190,17 +172,17 @@ class DiskJournal:
             return b""
         return found
 
-    def _meta(self, name: str) -> _Meta | None:
+    def _meta(self, name: str) -> Head | None:
         stored = self._get(f"m{name}")
         if stored is None:
             return None
         try:
-            return _Meta.unpacked(stored, name)
-        except (struct.error, ValueError) as exc:
+            return Head.unpacked(stored, name.encode())
+        except ValueError as exc:
             msg = f"the journal of scope {name} in {self._directory!r} has a damaged head; other scopes are readable"
             raise CorruptionError(msg) from exc
 
-    def _holds(self, name: str, meta: _Meta, cursor: Cursor) -> bool:
+    def _holds(self, name: str, meta: Head, cursor: Cursor) -> bool:
         if cursor in (meta.base, meta.head):
             return True
         if not meta.base.version < cursor.version < meta.head.version:
@@ -212,7 +194,7 @@ class DiskJournal:
         self,
         after: Mapping[Path, Cursor],
         names: Mapping[Path, str],
-        seen: Mapping[Path, _Meta | None],
+        seen: Mapping[Path, Head | None],
         *,
         settled: bool = False,
     ) -> dict[Path, Tail[bytes]] | None:
@@ -240,27 +222,21 @@ class DiskJournal:
                 if snapshot is None:
                     return None
             base = cursor if joined else meta.base
-            records = list(self._records(name, meta, base, settled=settled))
+            records = tuple(in_place(self._records(name, meta, base, settled=settled), base, meta.birth))
             if len(records) != meta.head.version - base.version:
                 return None
-            tails[path] = Tail(joined, base, snapshot, tuple(records), meta.head, meta.birth)
+            tails[path] = Tail(joined, base, snapshot, records, meta.head, meta.birth)
         return tails
 
-    def _records(self, name: str, meta: _Meta, base: Cursor, *, settled: bool) -> Iterator[Record[bytes]]:
-        before: int | None = base.chain
+    def _records(self, name: str, meta: Head, base: Cursor, *, settled: bool) -> Iterator[Found]:
         for version in range(base.version + 1, meta.head.version + 1):
             stored = self._get(_row(name, meta.birth, version))
             if stored is None and not settled:
                 return
-            record_id, chain = _RECORD.unpack_from(stored) if stored and len(stored) >= _RECORD.size else (0, None)
-            # The chain says that the record is in its place; the first one's begins with a salt that nobody keeps.
-            due = meta.birth.chain if version == 1 else None if before is None else chain_after(before, record_id)
-            if stored is None or chain is None or due not in (None, chain):
-                before = None  # what comes after it cannot be told from this one
-                yield Record(record_id, b"")
+            if stored is None or len(stored) < _RECORD.size:
+                yield None
             else:
-                before = chain
-                yield Record(record_id, stored[_RECORD.size :])
+                yield (*_RECORD.unpack_from(stored), stored[_RECORD.size :])
 
     # -- the register of scopes: by root, in shards, so that a birth rewrites little
 

@@ -1,16 +1,9 @@
-"""A diskcache directory opened strictly: bytes under text keys, typed errors, and forks survived.
-
-SQLite keeps a process's locks in its memory: a child that inherits them half held is
-locked out for ever, and believes to hold others that it does not. So calls are held up
-while the process forks, every connection is closed, and either side connects anew.
-"""
+"""A diskcache directory opened strictly: bytes under text keys, typed errors, and forks survived."""
 
 import gc
 import os
-import sqlite3
 import threading
-import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,6 +11,8 @@ from typing import Any
 import diskcache
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
+from wmem.journal.database import scrubbed, typed_errors
+from wmem.journal.gate import Gate, watch_forks
 
 __all__ = ["SafeCache", "SafeDisk"]
 
@@ -79,13 +74,11 @@ class SafeCache:
         except OSError as exc:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
-        self._gate = threading.Condition()
-        self._inside = 0
-        self._forking = False
-        self.cache: Any
+        self.gate = Gate()
+        self._connecting = threading.Lock()
+        self.cache: Any = None
         """The open diskcache; only inside `used`."""
-        self._disconnect()
-        _open.add(self)
+        watch_forks(self)
 
     @contextmanager
     def used(self) -> Iterator[Any]:
@@ -96,40 +89,34 @@ class SafeCache:
             CorruptionError: What is there is no store, or damaged.
             StoreError: Anything else; nothing was changed.
         """
-        with self._gate:
-            while self._forking:
-                self._gate.wait()
-            self._inside += 1
-        try:
+        with self.gate, typed_errors(self._directory, self._wait_s):
             if self.cache is None:
-                with self._gate:
+                with self._connecting:
                     if self.cache is None:
                         self.cache = self._connected()
-            yield self.cache
-        except diskcache.Timeout as exc:
-            msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
-            raise ConflictError(msg) from exc
-        except sqlite3.DatabaseError as exc:
-            text = str(exc)
-            if "malformed" in text or "not a database" in text:
-                msg = f"the store in {self._directory!r} is damaged: {text}"
-                raise CorruptionError(msg) from exc
-            msg = f"the store in {self._directory!r} failed, nothing was changed: {text}"
-            raise StoreError(msg) from exc
-        except OSError as exc:
-            msg = f"the store in {self._directory!r} failed, nothing was changed: {exc}"
-            raise StoreError(msg) from exc
-        finally:
-            with self._gate:
-                self._inside -= 1
-                if self._forking:
-                    self._gate.notify_all()
+            try:
+                yield self.cache
+            except diskcache.Timeout as exc:
+                msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
+                raise ConflictError(msg) from exc
+
+    def scrub(self) -> Sequence[str]:
+        """See `scrubbed`."""
+        with self.gate:
+            return scrubbed(os.path.abspath(Path(self._directory) / diskcache.core.DBNAME), self._wait_s)  # noqa: PTH100  # links stay
 
     def close(self) -> None:
         """Close this thread's connection, and those of threads that ended; the next use connects again."""
-        with self._gate:
+        with self.gate, self._connecting:
             if self.cache is not None:
                 self.cache.close()
+
+    def disconnect(self) -> None:
+        """Close every thread's connection."""
+        if self.cache is not None:
+            self.cache = None
+            # Each connection refers to itself, and none but its thread may close it by name.
+            gc.collect()
 
     def _connected(self) -> Any:
         try:
@@ -146,48 +133,3 @@ class SafeCache:
         except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
             msg = f"the store in {self._directory!r} has damaged settings: {exc}"
             raise CorruptionError(msg) from exc
-
-    def _disconnect(self) -> None:
-        self.cache = None
-
-    def before_fork(self) -> None:
-        """Hold up new calls, wait for those under way, and close every thread's connection."""
-        self._gate.acquire()
-        self._forking = True
-        while self._inside:
-            self._gate.wait()
-        self._disconnect()
-
-    def after_fork(self, *, child: bool) -> None:
-        """Let calls pass again; the next one connects."""
-        self._forking = False
-        if child:
-            self._gate = threading.Condition()  # the old one knows threads that only the parent has
-        else:
-            self._gate.notify_all()
-            self._gate.release()
-
-
-_open: weakref.WeakSet[SafeCache] = weakref.WeakSet()
-_held: list[SafeCache] = []
-
-
-def _before_fork() -> None:
-    _held.extend(_open)
-    for store in _held:
-        store.before_fork()
-    if _held:
-        # Closes the connections of all threads: each refers to itself, and none but its thread may close it.
-        gc.collect()
-
-
-def _after_fork(*, child: bool) -> None:
-    while _held:
-        _held.pop().after_fork(child=child)
-
-
-os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=lambda: _after_fork(child=False),
-    after_in_child=lambda: _after_fork(child=True),
-)

@@ -1,0 +1,281 @@
+"""Journals in one SQLite file, for any number of processes on one machine.
+
+When a process is killed nothing it acknowledged is lost; when the machine loses power
+the last commits may be, whole ones and never from the middle, for the log is synced at
+checkpoints only. Network file systems do not keep SQLite's locks: the file must be local.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from wmem.errors import CorruptionError, StoreError
+from wmem.journal.database import Connection, Database, IntegrityError
+from wmem.journal.head import Found, Head, in_place
+from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+
+__all__ = ["SqliteJournal"]
+
+_APPLICATION = int.from_bytes(b"wmem", "big")
+_FORMAT = 1
+_VERSION_BITS = 32  # of a record's place; the rest is its scope's number
+_TOGETHER = 8  # heads asked for in one statement
+
+_TABLES = (
+    # A number is never used again: the remains of a scope that lost its row are never taken for another's.
+    "CREATE TABLE scope (number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, head BLOB NOT NULL)",
+    # A place is number and version, so a scope's records lie together; at its base's place lies the checkpoint.
+    "CREATE TABLE record (place INTEGER PRIMARY KEY, id INTEGER NOT NULL, chain INTEGER NOT NULL, payload BLOB)",
+)
+_SCOPES = tuple(
+    f"SELECT path, number, head FROM scope WHERE path IN ({', '.join('?' * count)})"  # noqa: S608  # question marks alone
+    for count in range(_TOGETHER + 1)
+)
+
+
+class _Scope(NamedTuple):
+    number: int
+    head: Head
+
+    def place(self, version: int) -> int:
+        """Where a record of this version lies."""
+        return self.number << _VERSION_BITS | version
+
+
+class SqliteJournal:
+    """A `Journal` of bytes in `file`.
+
+    Args:
+        file: Made with mode 0600 when missing, in directories of mode 0700.
+        wait_s: Seconds a call waits for another process's write before it raises `ConflictError`.
+
+    Raises:
+        StoreError: The file cannot be made or opened, or a newer version of wmem wrote it.
+        CorruptionError: What is there is no store of wmem, or damaged.
+    """
+
+    def __init__(self, file: str, *, wait_s: float = 5.0) -> None:
+        self._file = file
+        self._database = Database(file, wait_s=wait_s, prepare=self._prepare)
+
+    def close(self) -> None:
+        """Close every connection; the next use connects again."""
+        self._database.close()
+
+    # -- the port
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        keys = {_key(path): path for path in after}
+        with self._database.reading() as connection:
+            if len(keys) <= _TOGETHER:
+                # One statement sees one instant: while there is no news it is all that is needed.
+                scopes = self._scopes(connection, list(keys))
+                known = {path: scopes.get(key) for key, path in keys.items()}
+                if all((scope.head.head if scope else ORIGIN) == after[path] for path, scope in known.items()):
+                    return {path: self._tail(connection, scope, after[path]) for path, scope in known.items()}
+            connection.execute("BEGIN")
+            tails = {path: self._tail(connection, self._scope(connection, path), after[path]) for path in after}
+            connection.execute("COMMIT")
+            return tails
+
+    def append(
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
+    ) -> Appended[bytes]:
+        with self._database.writing() as connection:
+            scope = self._scope(connection, path)
+            at = scope.head.head if scope else ORIGIN
+            if isinstance(expected, Cursor):
+                refused = expected != at
+            else:
+                refused = expected is not None and (scope is None or scope.head.birth != expected)
+            if refused:
+                missed = None
+                if isinstance(expected, Cursor) and at.version - expected.version <= MISSED_MAX:
+                    tail = self._tail(connection, scope, expected)
+                    missed = tail if tail.snapshot is None else None
+                known = scope.head if scope else None
+                return Appended(None, at, missed, known.tail_bytes if known else 0, known.birth if known else None)
+            if scope is None:
+                cursor = Cursor(1, chain_after(new_salt(), record_id))
+                scope = _Scope(self._born(connection, path), Head.born(cursor))
+            else:
+                cursor = Cursor(at.version + 1, chain_after(at.chain, record_id))
+            head = scope.head._replace(head=cursor, tail_bytes=scope.head.tail_bytes + len(record))
+            try:
+                connection.execute(
+                    "INSERT INTO record VALUES (?, ?, ?, ?)",
+                    (scope.place(cursor.version), record_id, cursor.chain, record),
+                )
+            except IntegrityError as exc:
+                msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
+                raise CorruptionError(msg) from exc
+            self._write_head(connection, path, scope.number, head)
+            return Appended(cursor, at, None, head.tail_bytes, head.birth)
+
+    def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
+        with self._database.writing() as connection:
+            scope = self._scope(connection, path)
+            if scope is None or upto.version <= scope.head.base.version or not self._holds(connection, scope, upto):
+                return False
+            base, place = scope.place(scope.head.base.version), scope.place(upto.version)
+            ((gone,),) = connection.execute(
+                "SELECT coalesce(sum(length(payload)), 0) FROM record WHERE place > ? AND place <= ?", (base, place)
+            ).fetchall()
+            connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
+            connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
+            left = max(0, scope.head.tail_bytes - gone)
+            self._write_head(connection, path, scope.number, scope.head._replace(base=upto, tail_bytes=left))
+            return True
+
+    def delete(self, path: Path, life: Birth | None, /) -> None:
+        with self._database.writing() as connection:
+            if life is not None:
+                scope = self._scope(connection, path)
+                if scope is None or scope.head.birth != life:
+                    return
+            # By number and not by head: a damaged one must not keep its records.
+            gone = connection.execute("SELECT number FROM scope WHERE path >= ? AND path < ?", _below(path)).fetchall()
+            for (number,) in gone:
+                places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
+                connection.execute("DELETE FROM record WHERE place >= ? AND place < ?", places)
+                connection.execute("DELETE FROM scope WHERE number = ?", (number,))
+
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        with self._database.reading() as connection:
+            found = connection.execute("SELECT path FROM scope WHERE path >= ? AND path < ?", _below(prefix)).fetchall()
+        try:
+            return [_path(key) for (key,) in found]
+        except (TypeError, ValueError) as exc:
+            msg = f"the register of scopes in {self._file!r} is damaged; known scopes are readable"
+            raise CorruptionError(msg) from exc
+
+    def purge(self, _path: Path, /) -> Sequence[str]:
+        """See `Purge`; the whole file is written anew."""
+        return self._database.scrub()
+
+    # -- rows
+
+    def _scopes(self, connection: Connection, keys: Sequence[bytes]) -> dict[bytes, _Scope]:
+        """The scopes with these keys, as of one instant."""
+        scopes = {}
+        for key, number, head in connection.execute(_SCOPES[len(keys)], keys).fetchall():
+            try:
+                scopes[key] = _Scope(number, Head.unpacked(head, key))
+            except (TypeError, ValueError) as exc:
+                msg = (
+                    f"the journal of scope {_path(key)!r} in {self._file!r} has a damaged head; "
+                    "other scopes are readable"
+                )
+                raise CorruptionError(msg) from exc
+        return scopes
+
+    def _scope(self, connection: Connection, path: Path) -> _Scope | None:
+        key = _key(path)
+        return self._scopes(connection, (key,)).get(key)
+
+    def _born(self, connection: Connection, path: Path) -> int:
+        """The number of a new scope."""
+        number = connection.execute("INSERT INTO scope (path, head) VALUES (?, x'')", (_key(path),)).lastrowid
+        assert number is not None  # a row was inserted
+        return number
+
+    def _write_head(self, connection: Connection, path: Path, number: int, head: Head) -> None:
+        connection.execute("UPDATE scope SET head = ? WHERE number = ?", (head.packed(_key(path)), number))
+
+    def _holds(self, connection: Connection, scope: _Scope, cursor: Cursor) -> bool:
+        if cursor in (scope.head.base, scope.head.head):
+            return True
+        if not scope.head.base.version < cursor.version < scope.head.head.version:
+            return False
+        found = connection.execute(
+            "SELECT chain FROM record WHERE place = ?", (scope.place(cursor.version),)
+        ).fetchone()
+        return bool(found == (cursor.chain,))
+
+    def _tail(self, connection: Connection, scope: _Scope | None, cursor: Cursor) -> Tail[bytes]:
+        if scope is None:
+            return Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
+        head, birth = scope.head.head, scope.head.birth
+        if cursor == head:
+            return Tail(joined=True, base=cursor, snapshot=None, records=(), head=head, birth=birth)
+        joined = self._holds(connection, scope, cursor)
+        base = cursor if joined else scope.head.base
+        snapshot = None
+        if not joined and base != ORIGIN:
+            (kept,) = self._found(connection, scope, base.version - 1, base.version)
+            snapshot = kept[2] if kept else b""
+        found = self._found(connection, scope, base.version, head.version)
+        return Tail(joined, base, snapshot, tuple(in_place(found, base, birth)), head, birth)
+
+    def _found(self, connection: Connection, scope: _Scope, after: int, upto: int) -> list[Found]:
+        """What lies at each place after one version and up to another."""
+        places = range(scope.place(after + 1), scope.place(upto + 1))
+        rows = connection.execute(
+            "SELECT place, id, chain, payload FROM record WHERE place >= ? AND place < ?", (places.start, places.stop)
+        ).fetchall()
+        sound = {
+            place: (record_id, chain, payload)
+            for place, record_id, chain, payload in rows
+            if type(record_id) is int and record_id >= 0 and type(chain) is int and type(payload) is bytes
+        }
+        return [sound.get(place) for place in places]
+
+    def _prepare(self, connection: Connection) -> None:
+        """Make the tables of a new file, or see that they are there."""
+        if _is_new(connection):
+            _log_ahead(connection, self._file)
+            connection.execute("BEGIN IMMEDIATE")
+            if _is_new(connection):  # nobody else was first
+                for table in _TABLES:
+                    connection.execute(table)
+                connection.execute(f"PRAGMA application_id={_APPLICATION}")
+                connection.execute(f"PRAGMA user_version={_FORMAT}")
+            connection.execute("COMMIT")
+        ((application,),) = connection.execute("PRAGMA application_id").fetchall()
+        ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+        ((tables,),) = connection.execute(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('scope', 'record')"
+        ).fetchall()
+        if application != _APPLICATION:
+            msg = f"{self._file!r} is a database of another program; it was left as it is"
+            raise CorruptionError(msg)
+        if version != _FORMAT:
+            msg = f"{self._file!r} was written in format {version}; this version of wmem reads {_FORMAT}: upgrade it"
+            raise StoreError(msg)
+        if tables != len(_TABLES):
+            msg = f"the store in {self._file!r} is damaged: it lacks a table; it was left as it is"
+            raise CorruptionError(msg)
+        _log_ahead(connection, self._file)
+
+
+def _is_new(connection: Connection) -> bool:
+    ((application,),) = connection.execute("PRAGMA application_id").fetchall()
+    ((objects,),) = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+    return (application, objects) == (0, 0)
+
+
+def _log_ahead(connection: Connection, file: str) -> None:
+    ((mode,),) = connection.execute("PRAGMA journal_mode=WAL").fetchall()
+    if mode != b"wal":
+        msg = f"{file!r} cannot keep a write-ahead log where it is: the store must be a file on a local disk"
+        raise StoreError(msg)
+
+
+@lru_cache(1024)
+def _key(path: Path) -> bytes:
+    """Injective, and a path's descendants begin with it: each segment in UTF-8 with an end that nothing else holds."""
+    return b"".join(segment.encode("utf-8", "surrogatepass").replace(b"\0", b"\0\xff") + b"\0" for segment in path)
+
+
+def _below(path: Path) -> tuple[bytes, bytes]:
+    """The keys of a path and its descendants, from and to: no segment begins with 0xFF, for UTF-8 does not hold it."""
+    return _key(path), _key(path) + b"\xff"
+
+
+def _path(key: bytes) -> Path:
+    if b"\0\xff" not in key:
+        return tuple(key[:-1].decode("utf-8", "surrogatepass").split("\0"))
+    segments = re.split(rb"\0(?!\xff)", key[:-1])
+    return tuple(segment.replace(b"\0\xff", b"\0").decode("utf-8", "surrogatepass") for segment in segments)
