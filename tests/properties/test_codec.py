@@ -1,6 +1,7 @@
 """What was written reads back as itself, and what was damaged by a single bit never reads as anything."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from hypothesis import strategies as st
 
 from wmem.errors import CorruptionError, StoreError, WmemError
 from wmem.journal import codec as codec_module
-from wmem.journal.codec import FORMAT_VERSION, IdentityCodec, JsonCodec, _framed
+from wmem.journal.codec import FORMAT_VERSION, Codec, IdentityCodec, JsonCodec, _framed
+from wmem.journal.crypto import AesCodec
 from wmem.journal.frame import framed, seal
+from wmem.journal.keyring import KeyRing
 from wmem.model.change import (
     CHANGES,
     Change,
@@ -37,6 +40,7 @@ PATH: Path = ("agent", "session")
 RECORD_ID = 2**63 - 1
 UPTO = Cursor(7, 2**52 - 1)
 CODEC = JsonCodec()
+CODECS: Mapping[str, Codec[bytes]] = {"json": CODEC, "aes": AesCodec(KeyRing(b"\xa5" * 32))}
 
 # Lone surrogates included: a text of Python may hold them, and tags and metadata take any text.
 TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -116,38 +120,41 @@ SAMPLE: tuple[Change, ...] = (
     ItemTouched("item", 3, NOON),
     ScopeMerged((*PATH, "child"), Cursor(3, 4), 5, NOON, overwrite=True, with_items=False),
 )
-RECORD = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
-REST = CODEC.write_checkpoint(
-    Checkpoint(
-        rows=(SAMPLE[1].row,),
-        policy="{}",
-        disposed=False,
-        applied=(1, 2),
-        merged=((((*PATH, "child"), True, False), Cursor(3, 4)),),
-        decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
-        erased=("gone",),
-        step=4,
-    ),
-    PATH,
-    UPTO,
+KEPT = Checkpoint(
+    rows=(SAMPLE[1].row,),
+    policy="{}",
+    disposed=False,
+    applied=(1, 2),
+    merged=((((*PATH, "child"), True, False), Cursor(3, 4)),),
+    decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
+    erased=("gone",),
+    step=4,
 )
+RECORD = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
+REST = CODEC.write_checkpoint(KEPT, PATH, UPTO)
+
+EACH = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 
 
 def test_every_kind_of_change_is_drawn() -> None:
     assert set(OF_EACH) == set(CHANGES)
 
 
+@EACH
 @given(changes=st.lists(st.one_of(*OF_EACH.values()), max_size=5).map(tuple), path=PATHS, record_id=WHOLE)
-def test_a_record_reads_back_as_itself(changes: tuple[Change, ...], path: Path, record_id: int) -> None:
-    read = CODEC.read_record(CODEC.write_record(changes, path, record_id), path, record_id)
+def test_a_record_reads_back_as_itself(
+    codec: Codec[bytes], changes: tuple[Change, ...], path: Path, record_id: int
+) -> None:
+    read = codec.read_record(codec.write_record(changes, path, record_id), path, record_id)
     assert read == changes
     # A value that equals another of another type (0 and False, () and []) must come back as it was.
     assert repr(read) == repr(changes)
 
 
+@EACH
 @given(kept=CHECKPOINTS, path=PATHS, upto=CURSORS)
-def test_a_checkpoint_reads_back_as_itself(kept: Checkpoint, path: Path, upto: Cursor) -> None:
-    read = CODEC.read_checkpoint(CODEC.write_checkpoint(kept, path, upto), path, upto)
+def test_a_checkpoint_reads_back_as_itself(codec: Codec[bytes], kept: Checkpoint, path: Path, upto: Cursor) -> None:
+    read = codec.read_checkpoint(codec.write_checkpoint(kept, path, upto), path, upto)
     assert read == kept
     assert repr(read) == repr(kept)
 
@@ -169,8 +176,14 @@ def refuses(payload: bytes, reads: Any, place: Any) -> None:
 
 BOTH = pytest.mark.parametrize(
     ("payload", "reads", "place"),
-    [(RECORD, CODEC.read_record, RECORD_ID), (REST, CODEC.read_checkpoint, UPTO)],
-    ids=["record", "checkpoint"],
+    [
+        pytest.param(*case, id=f"{name}-{kind}")
+        for name, codec in CODECS.items()
+        for kind, case in {
+            "record": (codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_record, RECORD_ID),
+            "checkpoint": (codec.write_checkpoint(KEPT, PATH, UPTO), codec.read_checkpoint, UPTO),
+        }.items()
+    ],
 )
 
 
@@ -201,20 +214,23 @@ def test_nothing_that_was_cut_or_grew_is_ever_read(payload: bytes, reads: Any, p
     refuses(payload + b"\n", reads, place)
 
 
-@given(foreign=st.binary(max_size=60) | st.binary(max_size=60).map(lambda rest: b"wmem 2 " + rest))
-def test_foreign_bytes_are_never_read(foreign: bytes) -> None:
-    refuses(foreign, CODEC.read_record, RECORD_ID)
+@EACH
+@given(foreign=st.tuples(st.sampled_from((b"", b"wmem 2 ", b"wmem-aes 1 ")), st.binary(max_size=60)).map(b"".join))
+def test_foreign_bytes_are_never_read(codec: Codec[bytes], foreign: bytes) -> None:
+    refuses(foreign, codec.read_record, RECORD_ID)
 
 
+@EACH
 @given(path=PATHS, record_id=WHOLE)
-def test_a_record_is_refused_anywhere_but_in_its_place(path: Path, record_id: int) -> None:
-    refuses(CODEC.write_record(SAMPLE, path, RECORD_ID), CODEC.read_record, record_id)
-    refuses(RECORD, CODEC.read_record, record_id)
+def test_a_record_is_refused_anywhere_but_in_its_place(codec: Codec[bytes], path: Path, record_id: int) -> None:
+    refuses(codec.write_record(SAMPLE, path, RECORD_ID), codec.read_record, record_id)
+    refuses(codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_record, record_id)
 
 
-def test_a_record_and_a_checkpoint_are_refused_as_each_other() -> None:
-    refuses(RECORD, CODEC.read_checkpoint, Cursor(1, RECORD_ID))
-    refuses(REST, CODEC.read_record, UPTO.chain)
+@EACH
+def test_a_record_and_a_checkpoint_are_refused_as_each_other(codec: Codec[bytes]) -> None:
+    refuses(codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_checkpoint, Cursor(1, RECORD_ID))
+    refuses(codec.write_checkpoint(KEPT, PATH, UPTO), codec.read_record, UPTO.chain)
 
 
 def test_no_two_places_with_like_segments_share_aseal() -> None:
@@ -223,21 +239,24 @@ def test_no_two_places_with_like_segments_share_aseal() -> None:
     assert seal(("a", "1"), 2) != seal(("a",), 12)
 
 
+@EACH
 @pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10, 999])
-def test_an_intact_payload_of_a_newer_version_says_to_upgrade(version: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_intact_payload_of_a_newer_version_says_to_upgrade(
+    codec: Codec[bytes], version: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(codec_module, "FORMAT_VERSION", version)
-    record = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
-    rest = CODEC.write_checkpoint(Checkpoint((), None, False, (), (), (), ()), PATH, UPTO)
+    record = codec.write_record(SAMPLE, PATH, RECORD_ID)
+    rest = codec.write_checkpoint(Checkpoint((), None, False, (), (), (), ()), PATH, UPTO)
     monkeypatch.undo()
     for reads in (
-        lambda: CODEC.read_record(record, PATH, RECORD_ID),
-        lambda: CODEC.read_checkpoint(rest, PATH, UPTO),
+        lambda: codec.read_record(record, PATH, RECORD_ID),
+        lambda: codec.read_checkpoint(rest, PATH, UPTO),
     ):
         with pytest.raises(StoreError, match=f"format {version}.*upgrade") as refused:
             reads()
         assert not isinstance(refused.value, CorruptionError)
     # What was damaged is damaged, whichever version wrote it.
-    refuses(record[:-1], CODEC.read_record, RECORD_ID)
+    refuses(record[:-1], codec.read_record, RECORD_ID)
 
 
 @given(told=JSON, body=st.binary(max_size=10))

@@ -7,6 +7,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from wmem.agent.rotation import rotated
 from wmem.engine import Listener
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Flow, arun, ask, run
@@ -106,6 +107,10 @@ class _Opened:
                 seen.add(record_id)
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
+
+    def rotating(self) -> Flow[int]:
+        self.settings.hold.check()
+        return (yield from rotated(self.store.engine, (self.agent_id,), self.settings.clock()))
 
     def closing(self) -> Flow[None]:
         """Write what is only counted yet and let go."""
@@ -236,6 +241,23 @@ class AgentMemory(_Face):
         """What happened in this agent's scopes since `after`, the `cursors` of an earlier call."""
         return run(self._opened.changes(after), self._opened.colours.sync)
 
+    def rotate(self) -> int:
+        """Write this agent's scopes anew where they are not under the active key, or in an older format.
+
+        To change a key: give every process a `KeyRing` that has the new key beside the old
+        one, then one in which it is active, then rotate each agent; when nothing was
+        reported, open with the new key alone.
+
+        Returns:
+            How many scopes were written; 0 when all were as they should be. One that holds
+            damage is left as it is and reported in the log: its keys are still needed.
+
+        Raises:
+            WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
+            ConflictError: Other processes keep writing under another key.
+        """
+        return run(self._opened.rotating(), self._opened.colours.sync)
+
     def aio(self) -> "AsyncAgentMemory":
         """The same memory for coroutines; closing either closes both."""
         return AsyncAgentMemory(self._opened)
@@ -280,6 +302,10 @@ class AsyncAgentMemory(_Face):
     async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
         """See `AgentMemory.changes`."""
         return await arun(self._opened.changes(after), self._opened.colours.aio)
+
+    async def rotate(self) -> int:
+        """See `AgentMemory.rotate`."""
+        return await arun(self._opened.rotating(), self._opened.colours.aio)
 
     def sync(self) -> AgentMemory:
         """The same memory for threads; closing either closes both."""

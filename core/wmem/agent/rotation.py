@@ -1,0 +1,70 @@
+"""Write anew whatever is not stored as it would be stored today: under an old key, without one, in an old format.
+
+A checkpoint takes the place of all of a scope's records, so it is all that has to be
+written. A journal takes none that is not newer than the one it has: where nothing came
+after that, a record that says nothing is appended first.
+"""
+
+import logging
+from typing import Any
+
+from wmem.engine import Engine, keep_of
+from wmem.errors import ConflictError
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal, Purge, Tail
+from wmem.model.change import ItemPut
+from wmem.model.history import ORIGIN, Path
+from wmem.replica import Replica
+
+__all__ = ["rotated"]
+
+_log = logging.getLogger("wmem.agent")
+
+_TRIES = 16  # a writer that still has an old key active may come in between
+
+
+def rotated(engine: Engine[Any], prefix: Path, now: float) -> Flow[int]:
+    """Write anew every scope at or below a path that is not stored as the engine's codec writes.
+
+    Nothing else of a scope changes, and no replica is kept: whoever reads it goes on reading.
+
+    Returns:
+        How many scopes were written; one that holds damage is reported and left as it is.
+
+    Raises:
+        WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
+        ConflictError: Others keep writing under another key.
+    """
+    paths = yield from ask(Journal.paths, prefix)
+    count = 0
+    for path in paths:
+        count += yield from _written_anew(engine, path, now)
+    for remains in (yield from ask(Purge.purge, prefix)) if count else ():
+        _log.warning("what was under an old key is not yet gone from the store: %s", remains)
+    return count
+
+
+def _written_anew(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
+    done = False
+    for _ in range(_TRIES):
+        tail: Tail[Any] = (yield from ask(Journal.read, {path: ORIGIN}))[path]
+        payloads = [record.payload for record in tail.records]
+        if tail.snapshot is not None:
+            payloads.append(tail.snapshot)
+        if tail.birth is None or all(map(engine.codec.current, payloads)):
+            return done
+        # Not the engine's own: thousands of scopes would push out what is in use.
+        replica: Replica[Any] = Replica(path, engine.codec)
+        replica.adopt(ORIGIN, tail)
+        if replica.damage:
+            _log.warning("scope %r holds damage and was not written anew: the keys it is under are still needed", path)
+            return done
+        if not tail.records:
+            yield from engine.post(path, tail.birth, (), now=now)
+            continue
+        kept = replica.state.checkpoint()
+        payload = engine.codec.write_checkpoint(kept, path, tail.head)
+        keep_s = keep_of([ItemPut(row) for row in kept.rows], now)
+        done = (yield from ask(Journal.compact, path, tail.head, payload, keep_s)) or done
+    msg = f"scope {path!r} is still written under another key: make the active key active everywhere, then rotate again"
+    raise ConflictError(msg)
