@@ -1,0 +1,187 @@
+"""What a scope and a whole memory hold, in numbers: pure reads, and the flows that bring them the states."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
+from wmem.policy import PRIORITIES, Policy
+from wmem.rules.gating import EPISODIC, SEMANTIC
+from wmem.rules.importance import importance
+from wmem.rules.promotion import due
+from wmem.scope.handle import Handle, Read
+from wmem.state import State
+
+if TYPE_CHECKING:
+    from wmem.model.row import Row
+
+__all__ = ["MemoryStats", "ScopeStats", "memory_stats", "scope_stats", "stats_read"]
+
+_LONG_TERM = frozenset((EPISODIC, SEMANTIC))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScopeStats:
+    """What one scope holds by itself, without its parents and children.
+
+    The first eight speak of session memories (plain items): the soft-deleted are left out.
+
+    Attributes:
+        total_count: Items that are there, those that expired and await cleanup included.
+        active_count: Items that can be seen.
+        expired_count: Items whose time is over.
+        promoted_count: Items that are in long-term memory, too.
+        pending_promotion: Items that have earned it and are not there yet.
+        avg_access_count: Fetches an item, over all of `total_count`; 0 without items.
+        avg_importance: Importance as of now, 0 to 1, over all of `total_count`; 0 without items.
+        by_priority: How many of `total_count` have each priority.
+        entries: Keys that can be seen.
+        messages: Messages of the conversation.
+        tokens: Of the items and messages that can be seen, as they were counted when written.
+        bytes: Roughly what the scope takes in memory.
+        step: How many turns its agent has taken here.
+        oldest: When the first of what can be seen was made, UTC epoch seconds; None when nothing can.
+        newest: When the last of it was.
+        children: Live scopes directly below.
+    """
+
+    total_count: int
+    active_count: int
+    expired_count: int
+    promoted_count: int
+    pending_promotion: int
+    avg_access_count: float
+    avg_importance: float
+    by_priority: Mapping[str, int]
+    entries: int
+    messages: int
+    tokens: int
+    bytes: int
+    step: int
+    oldest: float | None
+    newest: float | None
+    children: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryStats:
+    """What all scopes of one agent hold.
+
+    Attributes:
+        total_entries_working: Keys in working memory: the agent's own scope and all below it.
+        active_working_scopes: Live scopes below the agent's own.
+        total_entries_long_term: Items in long-term memory.
+        total_entries_forgotten: Whatever was forgotten softly and can be brought back.
+        storage_bytes_used: Roughly what all of it takes in memory.
+        storage_bytes_limit: None: there is none.
+        oldest_entry: When the first of what can be seen was made, UTC epoch seconds; None when nothing can.
+        newest_entry: When the last of it was.
+        context_tokens_used: Tokens of the last context; None before there was one.
+        context_tokens_max: Its budget.
+        items: Session memories in working memory.
+        messages: Messages in working memory.
+    """
+
+    total_entries_working: int
+    active_working_scopes: int
+    total_entries_long_term: int
+    total_entries_forgotten: int
+    storage_bytes_used: int
+    storage_bytes_limit: int | None
+    oldest_entry: float | None
+    newest_entry: float | None
+    context_tokens_used: int | None
+    context_tokens_max: int | None
+    items: int
+    messages: int
+
+    @property
+    def storage_percent_used(self) -> float:
+        """Of the limit, 0 to 100; 0 without one."""
+        return 100 * self.storage_bytes_used / self.storage_bytes_limit if self.storage_bytes_limit else 0.0
+
+
+def stats_read(policy: Policy) -> Read[ScopeStats]:
+    """The numbers of the first state; `children` is left at 0, for no state knows them."""
+
+    def read(states: Sequence[State], now: float) -> ScopeStats:
+        state = states[0]
+        unwritten = {each: count for each, (count, _) in state.unwritten.items()}
+        rows = [row for row in map(state.rows.__getitem__, state.items) if row.deleted_at is None]
+        seen = [row for row in state.rows.values() if row.visible(now)]
+        expired = sum(row.expired(now) for row in rows)
+        return ScopeStats(
+            total_count=len(rows),
+            active_count=len(rows) - expired,
+            expired_count=expired,
+            promoted_count=sum(row.promoted_to is not None for row in rows),
+            pending_promotion=sum(due(row, unwritten.get(row.id, 0), now, policy) is not None for row in rows),
+            avg_access_count=_mean(row.access_count + unwritten.get(row.id, 0) for row in rows),
+            avg_importance=_mean(importance(row, now, unwritten.get(row.id, 0)) for row in rows),
+            by_priority={name: sum(row.priority == name for row in rows) for name in PRIORITIES},
+            entries=sum(row.key is not None for row in seen),
+            messages=sum(row.role is not None for row in seen),
+            tokens=sum(row.tokens or 0 for row in seen),
+            bytes=state.bytes,
+            step=state.step,
+            oldest=min((row.created_at for row in seen), default=None),
+            newest=max((row.created_at for row in seen), default=None),
+        )
+
+    return read
+
+
+def scope_stats(handle: Handle) -> Flow[ScopeStats]:
+    """What a scope holds now; see `ScopeStats`."""
+    numbers = yield from handle.read(stats_read(handle.policy), alone=True)
+    children = yield from handle.children()
+    return replace(numbers, children=len(children))
+
+
+def memory_stats(root: Handle) -> Flow[MemoryStats]:
+    """What all scopes of the agent hold as of one instant, read in one call; see `MemoryStats`.
+
+    Args:
+        root: The agent's own scope.
+    """
+    root.check()
+    now = root.settings.clock()
+    paths = list((yield from ask(Journal.paths, root.path)))
+    replicas = (yield from root.engine.caught_up(paths)) if paths else []
+    working: list[Row] = []
+    long_term: list[Row] = []
+    scopes = used = forgotten = 0
+    for replica in replicas:
+        with replica.lock:
+            state = replica.state
+            rows = [] if state.disposed else list(state.rows.values())
+            used += 0 if state.disposed else state.bytes
+        own = [segment for segment in replica.path if segment.startswith("~")]
+        scopes += not own and len(replica.path) > 1 and replica.birth is not None and not state.disposed
+        forgotten += sum(row.deleted_at is not None for row in rows)
+        if not own:
+            working += [row for row in rows if row.visible(now)]
+        elif not _LONG_TERM.isdisjoint(own):
+            long_term += [row for row in rows if row.visible(now)]
+    seen = working + long_term
+    return MemoryStats(
+        total_entries_working=sum(row.key is not None for row in working),
+        active_working_scopes=scopes,
+        total_entries_long_term=len(long_term),
+        total_entries_forgotten=forgotten,
+        storage_bytes_used=used,
+        storage_bytes_limit=None,
+        oldest_entry=min((row.created_at for row in seen), default=None),
+        newest_entry=max((row.created_at for row in seen), default=None),
+        context_tokens_used=None,
+        context_tokens_max=None,
+        items=sum(row.key is None and row.role is None for row in working),
+        messages=sum(row.role is not None for row in working),
+    )
+
+
+def _mean(numbers: Iterable[float]) -> float:
+    listed = list(numbers)
+    return fmean(listed) if listed else 0.0
