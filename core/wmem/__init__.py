@@ -9,6 +9,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from wmem import observe
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
     from wmem.errors import (
         AlreadyPromotedError,
@@ -68,6 +69,7 @@ __all__ = [
     "WrongKeyError",
     "aopen",
     "is_note",
+    "observe",
     "open",
 ]
 
@@ -90,6 +92,8 @@ if not TYPE_CHECKING:
         if name not in __all__:
             msg = f"module 'wmem' has no attribute {name!r}"
             raise AttributeError(msg)
+        if name == "observe":
+            return importlib.import_module("wmem.observe")
         found = getattr(importlib.import_module(_HOME_OF.get(name, "wmem.errors")), name)
         globals()[name] = found
         return found

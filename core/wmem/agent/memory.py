@@ -16,6 +16,7 @@ from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import checked_path
 from wmem.model.history import ORIGIN, Cursor, Path
+from wmem.observe.metrics import found
 from wmem.policy import Policy
 from wmem.replica import Damage, decoded
 from wmem.scope.handle import Handle, Hold, Settings
@@ -115,6 +116,8 @@ class _Opened:
     def closing(self) -> Flow[None]:
         """Write what is only counted yet and let go."""
         self.settings.hold.closed = True
+        if self.settings.metrics is not None:
+            self.settings.metrics.forget(self.settings.hold)
         for stop in tuple(self.stops):
             stop()
         try:
@@ -180,8 +183,11 @@ def _settled(
         counter=default_counter if counter is None else partial(_given, _Checked(counter)),
         policy=policy or Policy.session(),
         hold=Hold(root),
+        metrics=found(),
     )
     memory = _Opened(opened(url, codec=codec, client=client), root, settings)
+    if settings.metrics is not None:
+        settings.metrics.watch(settings.hold, root, memory.store.engine.counts)
     _log.info("Working memory initialized for agent %s", root)
     return memory
 
@@ -208,7 +214,9 @@ class _Face:
         """Hand every change of this agent's scopes that this process applies to a listener.
 
         It is called once for each change, in order within a scope, outside all locks,
-        perhaps in another caller's thread. A listener that fails is logged.
+        perhaps in another caller's thread. A listener that fails is logged. Who wants to
+        know of entries and scopes alone, as events that say everything, subscribes
+        ``wmem.observe.entry_events(listener)``.
 
         Returns:
             A function that ends the subscription.
