@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     )
     from wmem.journal.keyring import KeyRing
     from wmem.model.context import Context
+    from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
+    from wmem.model.replies import Forgotten, Memorized, Summary
     from wmem.pack import is_note
-    from wmem.policy import Policy
+    from wmem.policy import Capacity, Policy
     from wmem.scope import AsyncScope, Scope, ScopeView
 
 __all__ = [
@@ -43,6 +45,7 @@ __all__ = [
     "AsyncAgentMemory",
     "AsyncScope",
     "BudgetError",
+    "Capacity",
     "CapacityError",
     "ConflictError",
     "Context",
@@ -50,8 +53,10 @@ __all__ = [
     "DisposedError",
     "ExpiredError",
     "FeatureNotEnabledError",
+    "Forgotten",
     "InvalidInputError",
     "KeyRing",
+    "Memorized",
     "MemoryItem",
     "Message",
     "MissingExtraError",
@@ -63,10 +68,12 @@ __all__ = [
     "ScopeView",
     "SerializationError",
     "StoreError",
+    "Summary",
     "ToolCall",
     "UnknownOutcomeError",
     "WmemError",
     "WrongKeyError",
+    "agent_fingerprint",
     "aopen",
     "is_note",
     "observe",
@@ -77,10 +84,12 @@ _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
     "wmem.journal.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
+    "wmem.model.fingerprint": ("agent_fingerprint",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
+    "wmem.model.replies": ("Forgotten", "Memorized", "Summary"),
     "wmem.pack": ("is_note",),
-    "wmem.policy": ("Policy",),
+    "wmem.policy": ("Capacity", "Policy"),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

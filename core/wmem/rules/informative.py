@@ -4,6 +4,7 @@ A rule is a pure function; the documents that its words are rare among are the r
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -44,17 +45,19 @@ def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
         guard: The importance from which an item is protected; only a given one reaches it.
 
     Returns:
-        Scores in [0, 1]; of the items without one, the least informative has 0 and equal ones are equal.
+        Scores in [0, 1]; of the items without one, equal ones have the middle of their places: one alone has 0.5.
     """
     rows = list(rows)
     unscored = [row for row in rows if row.importance is None]
     scores = {row.id: row.importance for row in rows if row.importance is not None}
     if unscored:
         told = informativeness(rows)
-        places = {value: place for place, value in reversed([*enumerate(sorted(told[row.id] for row in unscored))])}
+        ordered = sorted(told[row.id] for row in unscored)
         below = math.nextafter(guard, 0.0)
         for row in unscored:
-            scores[row.id] = min(places[told[row.id]] / len(unscored), below)
+            value = told[row.id]
+            place = (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
+            scores[row.id] = min(place / len(ordered), below)
     return scores
 
 

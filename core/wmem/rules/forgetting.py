@@ -1,0 +1,53 @@
+"""What an instruction in words makes a queue forget.
+
+Source: bounded store document, "forget": oldest, least important, position:N, before:step_N.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from wmem.errors import InvalidInputError
+from wmem.model.row import Row
+
+__all__ = ["INSTRUCTIONS", "forgotten", "understood"]
+
+INSTRUCTIONS = ("oldest", "least important", "position:N", "before:step_N")
+
+_NUMBERED = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")
+_GAPS = re.compile(r"[\s_-]+")
+
+
+def understood(instruction: object) -> tuple[str, int]:
+    """An instruction as one of four words (oldest, least important, position, before) and its number.
+
+    Case, spaces and joints do not matter.
+
+    Raises:
+        InvalidInputError: It is none of the four.
+    """
+    told = _GAPS.sub(" ", instruction.strip().casefold()) if isinstance(instruction, str) else ""
+    if told in ("oldest", "least important"):
+        return told, 0
+    if (found := _NUMBERED.fullmatch(told)) and ("step" in told) is (found[1] == "before"):
+        return found[1], int(found[2])
+    msg = f"an instruction to forget is one of {', '.join(map(repr, INSTRUCTIONS))}; got {instruction!r:.80}"
+    raise InvalidInputError(msg)
+
+
+def forgotten(what: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, float]) -> list[Row]:
+    """The rows that an instruction means; none where there is nothing it could mean.
+
+    Args:
+        what: See `understood`.
+        rows: Those that can be seen, oldest first.
+        scores: Their importance by id.
+    """
+    word, number = what
+    if word == "before":
+        return [row for row in rows if row.step_index is not None and row.step_index < number]
+    if word == "position":
+        return list(rows[number : number + 1])
+    if word == "oldest":
+        return list(rows[:1])
+    # Of equal ones the oldest: `min` keeps the first.
+    return [min(rows, key=lambda row: scores[row.id])] if rows else []

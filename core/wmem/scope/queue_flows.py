@@ -1,0 +1,244 @@
+"""What can be done with a queue: reads as pure functions over a state, writes as flows."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.change import Change, ItemPut, ItemRemoved, StepAdvanced
+from wmem.model.checks import as_tags, checked_limit
+from wmem.model.item import MemoryItem, item_of
+from wmem.model.replies import Forgotten, Memorized, Summary
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.policy import Capacity, Policy
+from wmem.rules.eviction import Victim, recent
+from wmem.rules.forgetting import forgotten, understood
+from wmem.rules.informative import importances
+from wmem.rules.ttl import DefaultTtl
+from wmem.scope.handle import Handle, Read
+from wmem.scope.item_flows import ItemFields, drafted
+from wmem.scope.room import changes_of, evicted_to, log_evictions, size_of, stored
+from wmem.state import Decision, State
+from wmem.text.index import terms_of
+from wmem.text.summarize import Weighted, extract
+
+__all__ = ["advanced", "capacity", "decided", "evicted", "forget", "memorize", "remembered", "summarized"]
+
+
+# -- reads
+
+
+def remembered(
+    handle: Handle,
+    prompt: str | None,
+    *,
+    tags: object,
+    agent_id: str | None,
+    metadata: Mapping[str, Any] | None,
+    min_importance: float,
+    limit: int | None,
+) -> Read[list[MemoryItem]]:
+    """The items that a prompt and filters ask for; see `QueueReads.remember`."""
+    wanted = _wanted(prompt)
+    asked = frozenset(as_tags(tags))
+    about = _checked_metadata(metadata)
+    if limit is not None:
+        checked_limit(limit)
+    _checked_share("min_importance", min_importance)
+
+    def asked_for(row: Row) -> bool:
+        if asked and asked.isdisjoint(row.tags):
+            return False
+        if wanted and wanted.isdisjoint(_words(load_json(row.content))):
+            return False
+        if agent_id is None and not about:
+            return True
+        rest = load_json(row.rest or b"{}")
+        known = rest.get("metadata", {})
+        named = agent_id is None or rest.get("agent_id") == agent_id
+        return named and all(name in known and _same(known[name], value) for name, value in about.items())
+
+    def read(states: Sequence[State], now: float) -> list[MemoryItem]:
+        rows = states[0].visible(states[0].items, now)
+        scores = importances(rows, handle.policy.guard_high)
+        ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
+        found = [row for row in rows if scores[row.id] >= min_importance and asked_for(row)]
+        found.reverse()  # newest first among equals
+        found.sort(key=lambda row: -ranks[row.id])
+        return [item_of(row, scores[row.id]) for row in found[:limit]]
+
+    return read
+
+
+def _same(known: Any, wanted: Any) -> bool:
+    """Equal as JSON, where a truth value is no number."""
+    return isinstance(known, bool) is isinstance(wanted, bool) and bool(known == wanted)
+
+
+def _wanted(prompt: str | None) -> frozenset[str]:
+    """What an item must share a word with: the prompt's terms, or where it has none, its common words."""
+    if prompt is not None and not isinstance(prompt, str):
+        msg = f"prompt must be text, got {prompt!r:.80}"
+        raise InvalidInputError(msg)
+    return frozenset(terms_of(prompt or "")) or frozenset((prompt or "").casefold().split())
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(terms_of(text)) | frozenset(text.casefold().split())
+
+
+def summarized(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
+    """The sentences that say most; see `QueueReads.summarize`."""
+    if span not in ("all", "recent"):
+        msg = f"span must be 'all' or 'recent', got {span!r:.80}"
+        raise InvalidInputError(msg)
+    if isinstance(token_limit, bool) or not isinstance(token_limit, int) or token_limit < 1:
+        msg = f"token_limit must be a whole number from 1, got {token_limit!r:.80}"
+        raise InvalidInputError(msg)
+    counter = handle.settings.counter()
+
+    def read(states: Sequence[State], now: float) -> Summary:
+        policy, state = handle.policy, states[0]
+        rows = state.visible(state.items, now)
+        scores = importances(rows, policy.guard_high)
+        told = [row for row in rows if span == "all" or recent(row, policy, step=state.step)]
+        made = extract([Weighted(load_json(row.content), scores[row.id]) for row in told], token_limit, counter)
+        return Summary(made.text, made.tokens, tuple(told[place].id for place in made.places))
+
+    return read
+
+
+def capacity(handle: Handle) -> Read[Capacity]:
+    """How full the scope is."""
+
+    def read(states: Sequence[State], now: float) -> Capacity:
+        return _capacity(handle.policy, states[0].visible(states[0].items, now))
+
+    return read
+
+
+def _capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
+    items, tokens = size_of(rows)
+    return Capacity(
+        items=items,
+        tokens=tokens,
+        max_items=policy.max_items,
+        max_tokens=policy.max_tokens,
+        free_items=None if policy.max_items is None else max(0, policy.max_items - items),
+        free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
+        policy=policy,
+    )
+
+
+def decided(limit: int | None) -> Read[list[Decision]]:
+    """Why items left, newest first."""
+    if limit is not None:
+        checked_limit(limit)
+
+    def read(states: Sequence[State], _: float) -> list[Decision]:
+        return states[0].decisions[::-1][:limit]
+
+    return read
+
+
+# -- writes
+
+
+def memorize(
+    handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
+) -> Flow[Memorized]:
+    """Store an item at the end of the queue; see `Queue.memorize`."""
+    row, now = yield from drafted(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+    made = yield from stored(handle, row, now, stepped=True)
+    items, tokens = size_of(made.seen)
+    score = made.row.importance
+    if score is None:
+        score = importances(made.seen, handle.policy.guard_high)[made.row.id]
+    return Memorized(item_of(made.row, score), len(made.seen) - 1, tuple(_left(made.gone)), items, tokens)
+
+
+def _left(gone: Sequence[Victim]) -> list[MemoryItem]:
+    """Those who were evicted, with the importance that decided; an expired item was nobody's any more."""
+    return [
+        item_of(victim.row, victim.parts.get("importance", victim.row.importance or 0.0))
+        for victim in gone
+        if victim.rule != "expired"
+    ]
+
+
+def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
+    """Forget what an instruction means; see `Queue.forget`."""
+    what = understood(instruction)
+    if mode not in ("soft", "hard"):
+        msg = f"mode must be 'soft' or 'hard', got {mode!r:.80}"
+        raise InvalidInputError(msg)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
+        rows = state.visible(state.items, now)
+        gone = forgotten(what, rows, importances(rows, handle.policy.guard_high))
+        ids = {row.id for row in gone}
+        left = size_of(row for row in rows if row.id not in ids)
+        changes = _softly(gone, now) if mode == "soft" else _for_good(gone)
+        return changes, Forgotten(tuple(row.id for row in gone), left.items, left.tokens)
+
+    told = yield from handle.commit(decide, now)
+    if not told.ids:
+        handle.check_intact(alone=True)
+    return told
+
+
+def _softly(rows: Sequence[Row], now: float) -> list[Change]:
+    return [ItemPut(row._replace(deleted_at=now, updated_at=now)) for row in rows]
+
+
+def _for_good(rows: Sequence[Row]) -> list[Change]:
+    return [ItemRemoved(row.id) for row in rows]
+
+
+def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
+    """Evict until so much is left; see `Queue.evict_to`."""
+    if items is None and tokens is None:
+        msg = "evict_to needs items=, tokens= or both"
+        raise InvalidInputError(msg)
+    for given in (items, tokens):
+        if given is not None:
+            checked_limit(given)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Sequence[Change], Sequence[Victim]]]:
+        gone = evicted_to(handle, state, now, items=items, tokens=tokens)
+        changes = changes_of(gone, now)
+        return changes, (changes, gone)
+
+    changes, gone = yield from handle.commit(decide, now)
+    log_evictions(handle, changes)
+    return _left(gone)
+
+
+def advanced(handle: Handle, steps: int) -> Flow[int]:
+    """Go on by so many steps; see `Queue.advance_step`."""
+    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
+        msg = f"steps must be a whole number from 1, got {steps!r:.80}"
+        raise InvalidInputError(msg)
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        step = state.step + steps
+        return [StepAdvanced(step, now)], step
+
+    return (yield from handle.commit(decide, now))
+
+
+def _checked_metadata(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        msg = f"metadata must be a mapping, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return given or {}
+
+
+def _checked_share(name: str, given: object) -> None:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        msg = f"{name} must be a number from 0 to 1, got {given!r:.80}"
+        raise InvalidInputError(msg)
