@@ -329,14 +329,18 @@ class Engine(Generic[P]):
             # The write that led here is stored; a later one compacts.
             _log.warning("scope %r was not compacted: %s", replica.path, exc)
 
-    def compact(self, replica: Replica[P], now: float, *, limit: int = COMPACT_INLINE_BYTES) -> Flow[bool]:
+    def compact(self, replica: Replica[P], now: float, *, limit: int | None = COMPACT_INLINE_BYTES) -> Flow[bool]:
         """Put a checkpoint in place of the records a replica has applied.
 
         Nothing is compacted that holds damage: the damaged record would be lost with it.
+
+        Args:
+            limit: Bytes of state above which it is left to maintenance; None for whatever its size.
         """
         with replica.lock:
             upto, state = replica.cursor, replica.state
-            if replica.compacting or replica.damage or upto == ORIGIN or state.bytes > limit:
+            large = limit is not None and state.bytes > limit
+            if replica.compacting or replica.damage or upto == ORIGIN or large:
                 return False
             replica.compacting = True
             kept = state.checkpoint()
@@ -351,7 +355,7 @@ class Engine(Generic[P]):
         finally:
             replica.compacting = False
         if done:
-            replica.snapshot_bytes = self.codec.size(payload)
+            replica.snapshot_bytes, replica.tail_bytes = self.codec.size(payload), 0
         return done
 
     # -- events

@@ -153,8 +153,8 @@ class Policy(BaseModel):
         Args:
             numbers: `flush_threshold` and `on_flush` hand its items on before they leave.
         """
-        preset = {"name": "buffer", "ttl_s": 3_600.0, "max_items": 1_000, "eviction": "oldest", "auto_promote": False}
-        return cls(**{**preset, **numbers})
+        preset = {"name": "buffer", "ttl_s": 3_600.0, "max_items": 1_000, "eviction": "oldest"}
+        return cls(**{**preset, "auto_promote": False, "search_order": "recency", **numbers})
 
     @classmethod
     def queue(cls, **numbers: object) -> Self:

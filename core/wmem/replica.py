@@ -76,6 +76,7 @@ class Replica(Generic[P]):
         "recall",
         "snapshot_bytes",
         "state",
+        "tail_bytes",
         "touched_at",
         "used",
     )
@@ -96,6 +97,8 @@ class Replica(Generic[P]):
         """Whether it has met its journal: what was there before is no news to a listener."""
         self.compacting = False
         self.snapshot_bytes = 0
+        self.tail_bytes = 0
+        """Bytes of records that its journal holds after its base, as far as this process has heard."""
         self.behind = False
         """Whether others are known to have written since: its own append came after theirs."""
         self.used = 0
@@ -141,6 +144,7 @@ class Replica(Generic[P]):
                 self.recall = None  # it indexed another history
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
+                self.tail_bytes = 0
                 if tail.head != ORIGIN or self.known:
                     self._resynced(tail.head)
             self._report(damage)
@@ -149,6 +153,7 @@ class Replica(Generic[P]):
                 self._resynced(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
+            self.tail_bytes += sum(self.codec.size(record.payload) for record in tail.records)
             self.cursor = tail.head
             self.birth = tail.birth
             self.known = True
@@ -169,6 +174,7 @@ class Replica(Generic[P]):
             self.cursor = reply.cursor
             self.birth = reply.birth
             self.known = True
+            self.tail_bytes = reply.tail_bytes
             return True
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:

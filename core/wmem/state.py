@@ -256,6 +256,8 @@ class State:
             return None
         self._unindex(row)
         self.bytes -= row.size
+        if self.unwritten:
+            self.unwritten.pop(gone, None)  # its fetches are not those of whatever comes under the id
         if self.changed is not None:
             self.changed[gone] = None
         if self.sought is not None:
@@ -294,6 +296,8 @@ class State:
         self.disposed = True
 
     def _clear(self, change: Cleared) -> None:
+        if change.facet == "all":
+            self.merged.clear()  # what was merged is gone: it may be brought again
         for name in ("entries", "items", "messages") if change.facet == "all" else (change.facet,):
             facet: dict[str, Any] = getattr(self, name)
             for each in list(facet.values() if name == "entries" else facet):

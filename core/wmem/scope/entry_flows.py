@@ -10,7 +10,7 @@ from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
-from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
+from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_key
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, MemoryItem, item_of, rest_of
@@ -19,6 +19,7 @@ from wmem.model.values import dump_json, dump_value, load_json, load_value, type
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.ttl import expiry
 from wmem.scope.census import MANY_SCOPES, NEARLY_FULL
+from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle, Read, nearest
 from wmem.state import State
 
@@ -377,13 +378,7 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
 
 def clear(handle: Handle) -> Flow[int]:
     """Remove all keys; how many could be seen."""
-    now = handle.settings.clock()
-
-    def decide(state: State) -> tuple[Sequence[Change], int]:
-        count = len(state.visible(state.entries.values(), now))
-        return ([Cleared("entries", count, now)], count) if state.entries else ([], 0)
-
-    count = yield from handle.commit(decide, now)
+    count = yield from cleared(handle, "entries")
     _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     return count
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from wmem.engine import Decide, Engine, OtherLife
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal
+from wmem.journal.port import Journal, Purge
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
 from wmem.model.history import Birth, Path
 from wmem.model.row import Row
@@ -359,6 +359,8 @@ class Handle:
         yield from ask(Journal.delete, self.path, self.birth)
         self._disposed = True
         self.engine.forget(self.path)
+        for sentence in (yield from ask(Purge.purge, self.path)):
+            _log.warning("scope %s was disposed, but %s", "/".join(self.path), sentence)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 

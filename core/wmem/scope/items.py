@@ -12,6 +12,7 @@ from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope import item_flows as flows
 from wmem.scope import item_reads as reads
 from wmem.scope import lifetime_flows, promotion_flows, search
+from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle, Read
 from wmem.scope.item_flows import ItemFields
 from wmem.scope.promotion_flows import IfPromoted
@@ -195,7 +196,7 @@ class Items(ItemReads):
 
     def clear(self) -> int:
         """Remove all items; returns how many were visible."""
-        count: int = self._drive(flows.clear(self._handle))
+        count: int = self._drive(cleared(self._handle, "items"))
         return count
 
     def expire(self, id: str) -> MemoryItem:  # the field's own name
@@ -398,7 +399,7 @@ class AsyncItems:
 
     async def clear(self) -> int:
         """See `Items.clear`."""
-        count: int = await self._drive(flows.clear(self._handle))
+        count: int = await self._drive(cleared(self._handle, "items"))
         return count
 
     async def expire(self, id: str) -> MemoryItem:  # the field's own name

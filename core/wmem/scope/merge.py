@@ -8,6 +8,7 @@ from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
 from wmem.scope.handle import Handle
 from wmem.scope.room import log_evictions, made_room
 from wmem.state import State
@@ -76,7 +77,10 @@ def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:
     """
     if row.key is not None:
         fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
-        return row._replace(id=fresh if held is None else held.id)
+        rest = load_json(row.rest or b"{}")
+        # What it was made from, so that whoever erases that finds this.
+        rest["lineage_ids"] = list(dict.fromkeys((*rest.get("lineage_ids", ()), row.id)))
+        return row._replace(id=fresh if held is None else held.id, rest=dump_json(rest))
     if held is None:
         return row
     return row._replace(

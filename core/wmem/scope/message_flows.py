@@ -23,7 +23,6 @@ __all__ = [
     "append",
     "as_stored",
     "by_turn",
-    "clear",
     "counted",
     "drafted",
     "everything",
@@ -187,17 +186,6 @@ def remove(handle: Handle, wanted: str) -> Flow[bool]:
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
         return ([ItemRemoved(wanted)], True) if wanted in state.messages else ([], False)
-
-    return (yield from handle.commit(decide, now))
-
-
-def clear(handle: Handle) -> Flow[int]:
-    """Remove all messages; how many there were."""
-    now = handle.settings.clock()
-
-    def decide(state: State) -> tuple[Sequence[Change], int]:
-        count = len(state.messages)
-        return ([Cleared("messages", count, now)], count) if count else ([], 0)
 
     return (yield from handle.commit(decide, now))
 

@@ -7,6 +7,7 @@ from wmem.flow import Flow
 from wmem.model.checks import checked_id, checked_limit
 from wmem.model.message import Message
 from wmem.scope import message_flows as flows
+from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle, Read
 from wmem.scope.message_flows import Sayable
 
@@ -91,7 +92,7 @@ class Messages(MessageReads):
 
     def clear(self) -> int:
         """Remove all messages; returns how many there were."""
-        count: int = self._drive(flows.clear(self._handle))
+        count: int = self._drive(cleared(self._handle, "messages"))
         return count
 
 
@@ -153,5 +154,5 @@ class AsyncMessages:
 
     async def clear(self) -> int:
         """See `Messages.clear`."""
-        count: int = await self._drive(flows.clear(self._handle))
+        count: int = await self._drive(cleared(self._handle, "messages"))
         return count

@@ -10,15 +10,20 @@ from wmem.model.checks import checked_path
 from wmem.model.context import Context, Profile
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import new_ulid
+from wmem.model.outcomes import Erased
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
+from wmem.scope.documents import exported, imported
 from wmem.scope.entries import AsyncEntries, Entries, ViewedEntries
+from wmem.scope.erasure import cleared, erased
+from wmem.scope.flush import check_plain
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import AsyncItems, ItemReads, Items
 from wmem.scope.merge import merged_to_parent
 from wmem.scope.message_flows import Sayable
 from wmem.scope.messages import AsyncMessages, MessageReads, Messages
 from wmem.scope.packing import packed
+from wmem.scope.queue import AsyncQueue, Queue, QueueReads
 from wmem.state import State
 
 __all__ = ["AsyncScope", "Colours", "Scope", "ScopeView"]
@@ -64,6 +69,7 @@ class ScopeView:
     cursor: Cursor
     entries: ViewedEntries
     items: ItemReads
+    queue: QueueReads
     messages: MessageReads
 
 
@@ -83,7 +89,8 @@ def _view(handle: Handle) -> Flow[ScopeView]:
             path=handle.path,
             cursor=replica.cursor,
             entries=ViewedEntries(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
-            items=ItemReads(read, absent),
+            items=ItemReads(read, absent, lambda: handle.policy),
+            queue=QueueReads(handle, read),
             messages=MessageReads(read, absent),
         )
 
@@ -142,15 +149,18 @@ class Scope(_Named):
     Attributes:
         entries: Values by key.
         items: Session memories.
+        queue: The same items as a bounded queue.
         messages: The conversation.
     """
 
-    __slots__ = ("entries", "items", "messages")
+    __slots__ = ("entries", "items", "messages", "queue")
 
     def __init__(self, handle: Handle, colours: Colours) -> None:
         super().__init__(handle, colours)
+        check_plain(handle.policy)
         self.entries = Entries(handle, self._drive)
         self.items = Items(handle, self._drive)
+        self.queue = Queue(handle, self._drive)
         self.messages = Messages(handle, self._drive)
 
     def _drive(self, flow: Flow[R]) -> R:
@@ -212,6 +222,45 @@ class Scope(_Named):
             How many entries were cleared; 0, with a warning in the log, when it was gone already.
         """
         return self._drive(self._handle.dispose())
+
+    def clear(self) -> int:
+        """Empty the scope of entries, items and messages; it lives on, and its parents and children are untouched.
+
+        Nothing of what it held is left in the store, as far as the store allows; what else may
+        keep some is logged, and `erase` without ids tells it.
+
+        Returns:
+            How many things could be seen.
+        """
+        return self._drive(cleared(self._handle, "all"))
+
+    def erase(self, *ids: str) -> Erased:
+        """Take things away for good, by id, so that nothing of their content is left in the store.
+
+        It follows each id to its copies: in long-term memory, in the parents it was merged into,
+        and in the scopes it was merged from. The ids stay as tombstones without content.
+        Without ids it makes sure that nothing is left of what was removed from here before.
+
+        Returns:
+            What was erased, and what may still keep bytes of it outside of what wmem controls.
+        """
+        return self._drive(erased(self._handle, ids))
+
+    def export(self) -> dict[str, Any]:
+        """Everything the scope holds as plain JSON, expired and softly deleted things too; for `import_`."""
+        return self._drive(self._handle.read(exported, alone=True))
+
+    def import_(self, document: Mapping[str, Any]) -> int:
+        """Store what `export` made, here or elsewhere, all or nothing; what is under the same ids is replaced.
+
+        Returns:
+            How many entries, items and messages were stored.
+
+        Raises:
+            InvalidInputError: It is no such document, or of a newer version.
+            CapacityError: There is no room for its items.
+        """
+        return self._drive(imported(self._handle, document))
 
     def view(self) -> ScopeView:
         """The scope and its parents as of now, for reading twice and seeing the same."""
@@ -277,12 +326,13 @@ class Scope(_Named):
 class AsyncScope(_Named):
     """See `Scope`."""
 
-    __slots__ = ("entries", "items", "messages")
+    __slots__ = ("entries", "items", "messages", "queue")
 
     def __init__(self, handle: Handle, colours: Colours) -> None:
         super().__init__(handle, colours)
         self.entries = AsyncEntries(handle, self._drive)
         self.items = AsyncItems(handle, self._drive)
+        self.queue = AsyncQueue(handle, self._drive)
         self.messages = AsyncMessages(handle, self._drive)
 
     def _drive(self, flow: Flow[R]) -> Awaitable[R]:
@@ -322,6 +372,22 @@ class AsyncScope(_Named):
     async def dispose(self) -> int:
         """See `Scope.dispose`."""
         return await self._drive(self._handle.dispose())
+
+    async def clear(self) -> int:
+        """See `Scope.clear`."""
+        return await self._drive(cleared(self._handle, "all"))
+
+    async def erase(self, *ids: str) -> Erased:
+        """See `Scope.erase`."""
+        return await self._drive(erased(self._handle, ids))
+
+    async def export(self) -> dict[str, Any]:
+        """See `Scope.export`."""
+        return await self._drive(self._handle.read(exported, alone=True))
+
+    async def import_(self, document: Mapping[str, Any]) -> int:
+        """See `Scope.import_`."""
+        return await self._drive(imported(self._handle, document))
 
     async def view(self) -> ScopeView:
         """See `Scope.view`."""

@@ -1,0 +1,212 @@
+"""Keeping an agent's scopes tidy: what expired is taken out, journals are compacted, dead scopes deleted.
+
+Nothing here runs by itself: `maintain` is one pass, `Maintenance` repeats it until it is stopped.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from wmem.engine import COMPACT_MIN_BYTES, Engine
+from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
+from wmem.model.change import Change, ItemExpired, ItemPut
+from wmem.replica import Replica
+from wmem.rules.ttl import bounded
+from wmem.state import State
+
+if TYPE_CHECKING:
+    import asyncio
+
+__all__ = ["AsyncMaintenance", "Maintained", "Maintenance", "checked_interval", "maintained"]
+
+_log = logging.getLogger("wmem.agent")
+_TOGETHER = 256  # scopes read in one call
+
+
+class Maintained(NamedTuple):
+    """What one pass did.
+
+    Attributes:
+        scopes: How many scopes the agent has.
+        expired: How many things whose time was over were taken out, by this process.
+        compacted: How many journals were compacted.
+        deleted: How many scopes were deleted whose disposal had been interrupted.
+    """
+
+    scopes: int
+    expired: int
+    compacted: int
+    deleted: int
+
+
+def maintained(engine: Engine[Any], root: str, clock: Callable[[], float]) -> Flow[Maintained]:
+    """Go through all scopes of an agent once; what another process does at the same time is left to it."""
+    paths = list((yield from ask(Journal.paths, (root,))))
+    expired = compacted = deleted = 0
+    for begin in range(0, len(paths), _TOGETHER):
+        replicas = yield from engine.caught_up(paths[begin : begin + _TOGETHER])
+        for replica in replicas:
+            if replica.birth is None:
+                continue
+            if replica.state.disposed:
+                yield from ask(Journal.delete, replica.path, replica.birth)
+                engine.forget(replica.path)
+                deleted += 1
+                continue
+            expired += yield from _cleaned(engine, replica, clock())
+            compacted += yield from _condensed(engine, replica, clock())
+    return Maintained(len(paths), expired, compacted, deleted)
+
+
+def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
+    """Take out what expired, in one record that is refused when another process came first."""
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        if state.disposed:
+            return [], 0
+        changes: list[Change] = []
+        gone = 0
+        for row in state.rows.values():
+            if row.expired(now):
+                changes.append(ItemExpired(row.id))
+                gone += 1
+            elif row.expires_at is not None and (until := bounded(row, now)) != row.expires_at:
+                # Stored while a clock ran ahead: without this it would stay until that clock's time comes.
+                changes.append(ItemPut(row._replace(expires_at=until)))
+        return changes, gone
+
+    with replica.lock:
+        changes, _ = decide(replica.state)
+    if not changes:
+        return 0
+    try:
+        gone, _ = yield from engine.commit(replica.path, decide, opening=(), birth=replica.birth, now=now)
+    except ConflictError:
+        return 0  # others are busy there; the next pass comes
+    if gone:
+        _log.debug("removed %d expired items from scope %s", gone, "/".join(replica.path))
+    return gone
+
+
+def _condensed(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
+    """Compact a journal that has grown as it should have been, had its writers had the time."""
+    if replica.tail_bytes < COMPACT_MIN_BYTES or replica.tail_bytes < (replica.snapshot_bytes or 0):
+        return False
+    return (yield from engine.compact(replica, now, limit=None))
+
+
+def checked_interval(every_s: object) -> float:
+    """Seconds between two passes."""
+    if isinstance(every_s, bool) or not isinstance(every_s, int | float) or not 0 < every_s < threading.TIMEOUT_MAX:
+        msg = f"every_s must be above 0 seconds, got {every_s!r:.80}"
+        raise InvalidInputError(msg)
+    return float(every_s)
+
+
+def _told_failure(exc: WmemError) -> bool:
+    """Log a failed pass; whether the next one may do better."""
+    if isinstance(exc, StoreError):
+        _log.warning("maintenance failed and will be tried again: %s", exc)
+        return True
+    return False  # the memory was closed
+
+
+class Maintenance:
+    """Repeats `AgentMemory.maintain` in a thread of its own, from `start` or ``with`` until `stop`.
+
+    Attributes:
+        runs: How many passes were completed.
+        last: What the last one did.
+    """
+
+    def __init__(self, run: Callable[[], Maintained], every_s: float) -> None:
+        self.runs = 0
+        self.last: Maintained | None = None
+        self._run = run
+        self._every_s = every_s
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> Self:
+        """Begin with a pass at once; a second call does nothing."""
+        if self._thread is None:
+            self._stopped.clear()
+            self._thread = threading.Thread(target=self._repeat, name="wmem-maintenance", daemon=True)
+            self._thread.start()
+        return self
+
+    def _repeat(self) -> None:
+        while True:
+            try:
+                self.last = self._run()
+                self.runs += 1
+            except WmemError as exc:
+                if not _told_failure(exc):
+                    return
+            if self._stopped.wait(self._every_s):
+                return
+
+    def stop(self) -> None:
+        """Let the pass under way finish, and end; a second call does nothing."""
+        self._stopped.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+class AsyncMaintenance:
+    """See `Maintenance`; it repeats as a task of the running loop."""
+
+    def __init__(self, run: Callable[[], Any], every_s: float) -> None:
+        self.runs = 0
+        self.last: Maintained | None = None
+        self._run = run
+        self._every_s = every_s
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> Self:
+        """See `Maintenance.start`; needs a running loop."""
+        import asyncio
+
+        if self._task is None:
+            self._task = asyncio.get_running_loop().create_task(self._repeat(), name="wmem-maintenance")
+        return self
+
+    async def _repeat(self) -> None:
+        import asyncio
+
+        while True:
+            try:
+                self.last = await self._run()
+                self.runs += 1
+            except WmemError as exc:
+                if not _told_failure(exc):
+                    return
+            await asyncio.sleep(self._every_s)
+
+    async def stop(self) -> None:
+        """See `Maintenance.stop`; a pass under way is cancelled, which leaves each record whole or absent."""
+        import asyncio
+
+        task, self._task = self._task, None
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def __aenter__(self) -> Self:
+        return self.start()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.stop()
