@@ -6,6 +6,7 @@ import weakref
 from typing import Any
 
 from wmem.backends import BACKENDS, PRIVATE, Backend
+from wmem.clock import SteadyClock
 from wmem.engine import Engine
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
@@ -21,6 +22,7 @@ class Store:
     Attributes:
         url: The form that opens it again.
         waits: Whether opening and closing wait for files or a server.
+        clock: UTC epoch seconds for all who hold it open and bring none of their own.
     """
 
     def __init__(self, url: str, place: object, engine: Engine[Any], backend: Backend) -> None:
@@ -28,6 +30,7 @@ class Store:
         self.engine = engine
         self.users = 1
         self.waits = backend.waits
+        self.clock = SteadyClock()
         self._place = place
         self._backend = backend
         self._sync: Ports | None = None

@@ -1,13 +1,13 @@
 """The memory of one agent: its scopes, its events, and the store they live in."""
 
 import logging
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from wmem.agent.rotation import rotated
+from wmem.agent.upkeep import AsyncMaintenance, Maintained, Maintenance, checked_interval, maintained
 from wmem.engine import Listener
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Flow, arun, ask, run
@@ -19,8 +19,11 @@ from wmem.model.history import ORIGIN, Cursor, Path
 from wmem.observe.metrics import found
 from wmem.policy import Policy
 from wmem.replica import Damage, decoded
+from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle, Hold, Settings
+from wmem.scope.promotion_flows import long_term
 from wmem.scope.scope import AsyncScope, Colours, Scope
+from wmem.scope.stats import MemoryStats, memory_stats
 from wmem.store import Store, opened, waits
 from wmem.text.tokens import Counter, default_counter
 
@@ -109,6 +112,21 @@ class _Opened:
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
 
+    def long_term(self, name: str) -> Handle:
+        self.settings.hold.check()
+        return long_term(self.handle((), None), name)
+
+    def numbers(self) -> Flow[MemoryStats]:
+        return memory_stats(self.handle((), None))
+
+    def maintaining(self) -> Flow[Maintained]:
+        self.settings.hold.check()
+        return (yield from maintained(self.store.engine, self.agent_id, self.settings.clock))
+
+    def interval(self, every_s: float | None) -> float:
+        self.settings.hold.check()
+        return checked_interval(self.settings.policy.cleanup_every_s if every_s is None else every_s)
+
     def rotating(self) -> Flow[int]:
         self.settings.hold.check()
         return (yield from rotated(self.store.engine, (self.agent_id,), self.settings.clock()))
@@ -178,14 +196,15 @@ def _settled(
         raise InvalidInputError(msg)
     # What never leaves this process is not encrypted.
     codec = None if keys is None or not waits(url) else encrypting(keys)
+    store = opened(url, codec=codec, client=client)
     settings = Settings(
-        clock=clock or time.time,
+        clock=clock or store.clock,
         counter=default_counter if counter is None else partial(_given, _Checked(counter)),
         policy=policy or Policy.session(),
         hold=Hold(root),
         metrics=found(),
     )
-    memory = _Opened(opened(url, codec=codec, client=client), root, settings)
+    memory = _Opened(store, root, settings)
     if settings.metrics is not None:
         settings.metrics.watch(settings.hold, root, memory.store.engine.counts)
     _log.info("Working memory initialized for agent %s", root)
@@ -249,6 +268,37 @@ class AgentMemory(_Face):
         """What happened in this agent's scopes since `after`, the `cursors` of an earlier call."""
         return run(self._opened.changes(after), self._opened.colours.sync)
 
+    @property
+    def semantic(self) -> Scope:
+        """What was promoted as knowledge: facts, skills, patterns, summaries, preferences, insights."""
+        return Scope(self._opened.long_term(SEMANTIC), self._opened.colours)
+
+    @property
+    def episodic(self) -> Scope:
+        """What was promoted as experience: observations, actions and their outcomes."""
+        return Scope(self._opened.long_term(EPISODIC), self._opened.colours)
+
+    def stats(self) -> MemoryStats:
+        """What all scopes of this agent hold, in numbers."""
+        return run(self._opened.numbers(), self._opened.colours.sync)
+
+    def maintain(self) -> Maintained:
+        """Go once through all scopes of this agent: take out what expired, compact, finish disposals.
+
+        An expiry is announced to listeners once, by whichever process takes the item out.
+        """
+        return run(self._opened.maintaining(), self._opened.colours.sync)
+
+    def maintenance(self, every_s: float | None = None) -> Maintenance:
+        """`maintain` again and again in a thread, from ``start()`` or ``with`` until ``stop()`` or the end of it.
+
+        Args:
+            every_s: Seconds between two passes; by default the policy's, 300.
+        """
+        made = Maintenance(self.maintain, self._opened.interval(every_s))
+        self._opened.stops.append(made.stop)
+        return made
+
     def rotate(self) -> int:
         """Write this agent's scopes anew where they are not under the active key, or in an older format.
 
@@ -310,6 +360,30 @@ class AsyncAgentMemory(_Face):
     async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
         """See `AgentMemory.changes`."""
         return await arun(self._opened.changes(after), self._opened.colours.aio)
+
+    @property
+    def semantic(self) -> AsyncScope:
+        """See `AgentMemory.semantic`."""
+        return AsyncScope(self._opened.long_term(SEMANTIC), self._opened.colours)
+
+    @property
+    def episodic(self) -> AsyncScope:
+        """See `AgentMemory.episodic`."""
+        return AsyncScope(self._opened.long_term(EPISODIC), self._opened.colours)
+
+    async def stats(self) -> MemoryStats:
+        """See `AgentMemory.stats`."""
+        return await arun(self._opened.numbers(), self._opened.colours.aio)
+
+    async def maintain(self) -> Maintained:
+        """See `AgentMemory.maintain`."""
+        return await arun(self._opened.maintaining(), self._opened.colours.aio)
+
+    def maintenance(self, every_s: float | None = None) -> AsyncMaintenance:
+        """See `AgentMemory.maintenance`; it repeats as a task, from ``start()`` or ``async with``."""
+        made = AsyncMaintenance(self.maintain, self._opened.interval(every_s))
+        self._opened.stops.append(made.cancel)
+        return made
 
     async def rotate(self) -> int:
         """See `AgentMemory.rotate`."""

@@ -194,13 +194,19 @@ class AsyncMaintenance:
                     return
             await asyncio.sleep(self._every_s)
 
+    def cancel(self) -> None:
+        """End without waiting; a pass under way leaves each record whole or absent."""
+        if self._task is not None and not self._task.get_loop().is_closed():
+            self._task.cancel()
+
     async def stop(self) -> None:
-        """See `Maintenance.stop`; a pass under way is cancelled, which leaves each record whole or absent."""
+        """See `Maintenance.stop`; a pass under way is cancelled."""
         import asyncio
 
-        task, self._task = self._task, None
+        task = self._task
+        self.cancel()
+        self._task = None
         if task is not None and task is not asyncio.current_task():
-            task.cancel()
             await asyncio.wait([task])
 
     async def __aenter__(self) -> Self:

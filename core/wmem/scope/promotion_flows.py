@@ -80,9 +80,7 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     return kept
 
 
-def _made(
-    handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None
-) -> Row:
+def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None) -> Row:
     """The row that long-term memory keeps: everything known of the item, and how it came there."""
     told = {
         "promoted_from_working": "true",

@@ -24,6 +24,7 @@ from wmem.scope.message_flows import Sayable
 from wmem.scope.messages import AsyncMessages, MessageReads, Messages
 from wmem.scope.packing import packed
 from wmem.scope.queue import AsyncQueue, Queue, QueueReads
+from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.state import State
 
 __all__ = ["AsyncScope", "Colours", "Scope", "ScopeView"]
@@ -262,6 +263,10 @@ class Scope(_Named):
         """
         return self._drive(imported(self._handle, document))
 
+    def stats(self) -> ScopeStats:
+        """What this scope holds by itself, in numbers."""
+        return self._drive(scope_stats(self._handle))
+
     def view(self) -> ScopeView:
         """The scope and its parents as of now, for reading twice and seeing the same."""
         return self._drive(_view(self._handle))
@@ -388,6 +393,10 @@ class AsyncScope(_Named):
     async def import_(self, document: Mapping[str, Any]) -> int:
         """See `Scope.import_`."""
         return await self._drive(imported(self._handle, document))
+
+    async def stats(self) -> ScopeStats:
+        """See `Scope.stats`."""
+        return await self._drive(scope_stats(self._handle))
 
     async def view(self) -> ScopeView:
         """See `Scope.view`."""
