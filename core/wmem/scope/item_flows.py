@@ -5,7 +5,7 @@ from typing import Any, TypedDict, cast
 
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
-from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
+from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_id
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid
@@ -21,7 +21,7 @@ from wmem.scope.item_reads import as_item
 from wmem.scope.room import depends, log_evictions, made_room, stored
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "clear", "found", "remove", "touch", "update"]
+__all__ = ["ItemFields", "add", "drafted", "found", "remove", "touch", "update"]
 
 
 class ItemFields(TypedDict, total=False):
@@ -113,15 +113,22 @@ def _checked_priority(priority: object) -> None:
         raise InvalidInputError(msg)
 
 
-def add(
+def drafted(
     handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
-) -> Flow[MemoryItem]:
-    """Store an item; see `Items.add`."""
+) -> Flow[tuple[Row, float]]:
+    """An item as the scope's policy wants it, not stored yet, and the instant it is of."""
     handle.check()
     if handle.birth is None:
         yield from handle.replica()
     now = handle.settings.clock()
-    row = _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now)
+    return _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now
+
+
+def add(
+    handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
+) -> Flow[MemoryItem]:
+    """Store an item; see `Items.add`."""
+    row, now = yield from drafted(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
     if handle.birth is not None and not depends(handle.policy):
         yield from handle.post([ItemPut(row)], now)
     else:
@@ -218,16 +225,5 @@ def remove(handle: Handle, wanted: str) -> Flow[bool]:
             return [], False
         # An expired item goes too, although nobody could see it.
         return [ItemRemoved(wanted)], state.rows[wanted].visible(now)
-
-    return (yield from handle.commit(decide, now))
-
-
-def clear(handle: Handle) -> Flow[int]:
-    """Remove all items; how many could be seen."""
-    now = handle.settings.clock()
-
-    def decide(state: State) -> tuple[Sequence[Change], int]:
-        count = len(state.visible(state.items, now))
-        return ([Cleared("items", count, now)], count) if state.items else ([], 0)
 
     return (yield from handle.commit(decide, now))
