@@ -4,12 +4,13 @@ A backend is made without waiting for its store where it can be; its driver is i
 when it is made. To add one: a class here, and a line in `BACKENDS`.
 """
 
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, unquote
 
-from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.errors import InvalidInputError, MissingExtraError, StoreError
 from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.history import Cursor, Path
@@ -138,6 +139,72 @@ def _sqlite(name: str, client: object | None) -> Backend:
     return _FileBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
 
 
+class _RedisBackend:
+    """A server, with clients of its own in either colour, or one of the caller's in its."""
+
+    waits: ClassVar[bool] = True
+    plain: ClassVar[bool] = False
+    head = None
+
+    def __init__(self, name: str, client: object | None) -> None:
+        from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+
+        self._client = client
+        coroutines = inspect.iscoroutinefunction(getattr(client, "execute_command", None))
+        self._sync = None if coroutines else RedisJournal(name, client=client)
+        self._async = AsyncRedisJournal(name, client=client) if coroutines or client is None else None
+        if self._sync is not None:
+            try:
+                self._sync.check()
+            except StoreError:
+                self._sync.close()
+                raise
+
+    def sync_journal(self) -> Any:
+        if self._sync is None:
+            msg = f"the client {type(self._client).__name__!r} is for coroutines: use wmem.aopen"
+            raise InvalidInputError(msg)
+        return self._sync
+
+    def async_journal(self) -> Any:
+        if self._async is None:
+            msg = f"the client {type(self._client).__name__!r} is for threads: use wmem.open, or one of redis.asyncio"
+            raise InvalidInputError(msg)
+        return self._async
+
+    def close(self) -> None:
+        if self._sync is not None:
+            self._sync.close()
+        if self._async is not None:
+            self._async.close()
+
+    async def aclose(self) -> None:
+        if self._async is not None:
+            await self._async.aclose()
+        self.close()
+
+    def forked(self) -> None:
+        if self._sync is not None:
+            self._sync.forked()
+        if self._async is not None:
+            self._async.forked()
+
+
+def _redis(name: str, client: object | None) -> Backend:
+    """`redis://`, `rediss://` and `unix://`, by redis-py."""
+    try:
+        return _RedisBackend(name, client)
+    except ImportError as exc:
+        msg = f"{name.partition('://')[0]}:// needs the extra 'redis': pip install 'wmem[redis]'"
+        raise MissingExtraError(msg) from exc
+
+
+def _redis_url(url: str) -> str:
+    from wmem.journal.redis_url import redis_name
+
+    return redis_name(url)
+
+
 def _no_client(name: str, client: object | None) -> None:
     if client is not None:
         msg = f"{name!r} takes no client"
@@ -177,5 +244,8 @@ BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None]
     "memory": (_memory_name, MemoryBackend),
     "disk": (_disk_name, _disk),
     "sqlite": (_sqlite_name, _sqlite),
+    "redis": (_redis_url, _redis),
+    "rediss": (_redis_url, _redis),
+    "unix": (_redis_url, _redis),
 }
 """By scheme: how a URL is written so that equal stores have equal names, and what connects."""

@@ -1,0 +1,284 @@
+"""Journals on a Redis or Valkey server, for any number of processes and machines.
+
+A scope is a hash (head, base, birth, snapshot) and a stream of records; a root has a register of
+its scopes and keeps their births. All keys of a root share one slot of a cluster, so each call
+is one script: one step, one round trip. Needs Redis 6.2, or any Valkey; no modules.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from wmem.flow import Flow, arun, ask, bind, run
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt
+from wmem.journal.redis_async import AsyncLines, async_line
+from wmem.journal.redis_client import ScriptMissingError, Server, Word, line
+from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
+from wmem.journal.redis_server import checked, purged
+from wmem.journal.redis_url import redis_name
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+
+__all__ = ["AsyncRedisJournal", "RedisJournal"]
+
+_ROOTS = "wmem:roots"
+_KEEP_MAX_MS = 1 << 50  # beyond what the server's clock can be added to, thirty thousand years
+_NOWHERE = "18446744073709551615-18446744073709551615"  # the last id there is: no record's
+_IDS = 1 << 64
+
+
+class RedisJournal:
+    """A `Journal` of bytes on a server, for threads.
+
+    Args:
+        url: ``redis://user:password@host:port/db``, ``rediss://…`` or ``unix://…``; with
+            ``?cluster=true`` a cluster that the host is part of.
+        client: A ``redis.Redis`` or ``redis.RedisCluster`` that the caller owns: it is used
+            as it is, and never closed. The URL then only names it.
+
+    Raises:
+        InvalidInputError: The URL names no server, or `client` is none for threads.
+    """
+
+    def __init__(self, url: str, *, client: object | None = None) -> None:
+        self.url = redis_name(url)
+        self._client = client
+        self.forked()
+
+    def forked(self) -> None:
+        """Begin with connections of its own, in a child process too."""
+        self._line = line(self.url, self._client)
+        self._ports = bind(Server=self._line)
+
+    def check(self) -> None:
+        """Ask the server whether it will do, and warn of settings that lose data.
+
+        Raises:
+            StoreError: It cannot be reached, or is too old.
+        """
+        run(checked(self.url), self._ports)
+
+    def close(self) -> None:
+        """Close the connections that wmem made."""
+        self._line.close()
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        return run(_read(after), self._ports)
+
+    def append(
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[bytes]:
+        return run(_append(path, record_id, record, expected, keep_s), self._ports)
+
+    def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
+        return run(_compact(path, upto, snapshot, keep_s), self._ports)
+
+    def delete(self, path: Path, life: Birth | None, /) -> None:
+        run(_delete(path, life), self._ports)
+
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return run(_paths(prefix), self._ports)
+
+    def purge(self, _path: Path, /) -> Sequence[str]:
+        return run(purged(self.url), self._ports)
+
+
+class AsyncRedisJournal:
+    """A `Journal` of bytes on a server, for coroutines of any loop; see `RedisJournal`.
+
+    Each loop has one connection that all its tasks share. A `client` of the caller's own belongs
+    to the loop it was first used in, as redis-py has it.
+    """
+
+    def __init__(self, url: str, *, client: object | None = None) -> None:
+        self.url = redis_name(url)
+        self._lines = AsyncLines(self.url, async_line(self.url, client))
+        self._ports = bind(Server=self._lines)
+
+    def forked(self) -> None:
+        """See `RedisJournal.forked`."""
+        self._lines.forked()
+
+    async def check(self) -> None:
+        """See `RedisJournal.check`."""
+        await arun(checked(self.url), self._ports)
+
+    def close(self) -> None:
+        """Have every loop close its connections, from a thread."""
+        self._lines.close()
+
+    async def aclose(self) -> None:
+        """Close the connections that wmem made in the running loop, and have other loops close theirs."""
+        await self._lines.aclose()
+
+    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        return await arun(_read(after), self._ports)
+
+    async def append(
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+    ) -> Appended[bytes]:
+        return await arun(_append(path, record_id, record, expected, keep_s), self._ports)
+
+    async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
+        return await arun(_compact(path, upto, snapshot, keep_s), self._ports)
+
+    async def delete(self, path: Path, life: Birth | None, /) -> None:
+        await arun(_delete(path, life), self._ports)
+
+    async def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return await arun(_paths(prefix), self._ports)
+
+    async def purge(self, _path: Path, /) -> Sequence[str]:
+        return await arun(purged(self.url), self._ports)
+
+
+# -- keys
+
+
+class _Root(NamedTuple):
+    """The keys of a root, and what those of its scopes begin with."""
+
+    births: str
+    register: str
+    hashes: str
+    streams: str
+
+
+@lru_cache(256)
+def _root(root: str) -> _Root:
+    # A hash tag ends at the first brace: there must be none in it, and JSON can do without.
+    tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
+    key = f"wmem:{{{tag}}}:"
+    return _Root(f"{key}births", f"{key}register", f"{key}h", f"{key}s")
+
+
+@lru_cache(1024)
+def _name(path: Path) -> str:
+    """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
+    return json.dumps(path, separators=(",", ":"))
+
+
+# -- the port, for both colours
+
+
+def _evaluated(script: Script, keys: Sequence[str], args: Sequence[Word], *, writes: bool) -> Flow[Any]:
+    words: tuple[Word, ...] = (len(keys), *keys, *args)
+    send = Server.write if writes else Server.query
+    try:
+        return (yield from ask(send, "EVALSHA", script.sha, *words))
+    except ScriptMissingError:
+        # Which means that it was not executed; from now on the server knows it.
+        return (yield from ask(send, "EVAL", script.text, *words))
+
+
+def _read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
+    if not after:
+        return {}
+    root = _root(next(iter(after))[0])
+    keys = [root.births]
+    args: list[str] = []
+    for path, cursor in after.items():
+        name = _name(path)
+        keys += (root.hashes + name, root.streams + name)
+        args += (name, _told(cursor))
+    replies = yield from _evaluated(READ, keys, args, writes=False)
+    return {
+        path: _tail(reply)
+        if isinstance(reply, list)
+        else Tail(joined=True, base=cursor, snapshot=None, records=(), head=cursor, birth=_birth(reply))
+        for (path, cursor), reply in zip(after.items(), replies, strict=True)
+    }
+
+
+def _append(
+    path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None
+) -> Flow[Appended[bytes]]:
+    root, name = _root(path[0]), _name(path)
+    keys = (root.births, root.hashes + name, root.streams + name, root.register)
+    wanted = ""
+    if expected is not None:
+        wanted = f"c{_told(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
+    args = (name, record_id, record, wanted, _ms(keep_s), new_salt(), MISSED_MAX)
+    reply = yield from _evaluated(APPEND, keys, (*args, ""), writes=True)
+    if reply[0] == 2:  # noqa: PLR2004  # the script says what it means
+        # Roots lie in a slot of their own; known before the first scope is, so that none is ever unlisted.
+        yield from ask(Server.write, "SADD", _ROOTS, path[0].encode("utf-8", "surrogatepass"))
+        reply = yield from _evaluated(APPEND, keys, (*args, "rooted"), writes=True)
+    if reply[0] == 1:
+        _, cursor, head, size, birth = reply
+        return Appended(_cursor(cursor), _cursor(head), None, int(size), _birth(birth))
+    _, head, size, birth, missed = reply
+    return Appended(None, _cursor(head), None if missed is None else _tail(missed), int(size), _birth(birth))
+
+
+def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:
+    root, name = _root(path[0]), _name(path)
+    keys = (root.hashes + name, root.streams + name, root.register)
+    done = yield from _evaluated(COMPACT, keys, (name, _told(upto), snapshot, _ms(keep_s)), writes=True)
+    return bool(done)
+
+
+def _delete(path: Path, life: Birth | None) -> Flow[None]:
+    root, name = _root(path[0]), _name(path)
+    keys = (root.births, root.register, root.hashes + name, root.streams + name)
+    args = (name, name[:-1], "" if life is None else life.chain, root.hashes, root.streams)
+    yield from _evaluated(DELETE, keys, args, writes=True)
+
+
+def _paths(prefix: Path) -> Flow[list[Path]]:
+    if prefix:
+        roots = [prefix[0]]
+    else:
+        listed = yield from ask(Server.query, "SMEMBERS", _ROOTS)
+        roots = sorted(each.decode("utf-8", "surrogatepass") for each in listed)
+    found: list[Path] = []
+    for each in roots:
+        args = (_name(prefix)[:-1] if len(prefix) > 1 else "",)
+        reply = yield from _evaluated(PATHS, (_root(each).register,), args, writes=False)
+        found += map(tuple, json.loads(reply))
+    return found
+
+
+# -- words and replies
+
+
+def _told(cursor: Cursor) -> str:
+    version, chain = cursor
+    return f"{version}-{chain}" if 0 <= version < _IDS and 0 <= chain < _IDS else _NOWHERE
+
+
+def _ms(keep_s: float | None) -> Word:
+    """Milliseconds, at least one; '' for ever."""
+    return "" if keep_s is None else max(1, math.ceil(min(keep_s * 1000, _KEEP_MAX_MS)))
+
+
+def _cursor(reply: bytes) -> Cursor:
+    version, _, chain = reply.partition(b"-")
+    return Cursor(int(version), int(chain))
+
+
+def _birth(reply: bytes) -> Birth | None:
+    return Birth(int(reply)) if reply else None
+
+
+def _tail(reply: list[Any]) -> Tail[bytes]:
+    joined, told_base, snapshot, entries, told_head, birth = reply
+    base, head = _cursor(told_base), _cursor(told_head)
+    if not joined and base != ORIGIN and snapshot is None:
+        snapshot = b""  # gone, which no codec takes for a payload
+    records = [(_cursor(entry).version, _record(fields)) for entry, fields in entries]
+    if len(records) != head.version - base.version:
+        found = dict(records)
+        # What is missing counts as damage, where it was.
+        missing = Record(0, b"")
+        records = [(each, found.get(each, missing)) for each in range(base.version + 1, head.version + 1)]
+    return Tail(bool(joined), base, snapshot, tuple(record for _, record in records), head, _birth(birth))
+
+
+def _record(fields: list[bytes]) -> Record[bytes]:
+    try:
+        _, record_id, _, payload = fields
+        return Record(int(record_id), payload)
+    except (TypeError, ValueError):
+        return Record(0, b"")  # foreign

@@ -1,0 +1,264 @@
+"""Commands to a Redis server, for coroutines: one connection for all tasks of a loop, closed with it."""
+
+import asyncio
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import redis.asyncio
+import redis.asyncio.cluster
+import redis.asyncio.connection
+import redis.asyncio.retry
+from redis import exceptions
+from redis.backoff import NoBackoff
+from redis.client import NEVER_DECODE
+
+from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, translated, wrong_client
+from wmem.journal.redis_url import RedisUrl
+
+__all__ = ["AsyncLines", "AsyncServer", "async_line"]
+
+_AT_ONCE = 32  # calls of one loop through a client with a pool of its own; the driver's raises beyond 100
+_BATCH = 256  # commands that go out in one write
+_BATCH_BYTES = 1 << 20
+
+
+class AsyncServer(Protocol):
+    """See `Server`."""
+
+    async def query(self, /, *words: Word) -> Any: ...
+    async def write(self, /, *words: Word) -> Any: ...
+
+
+class _AsyncLine(Protocol):
+    async def call(self, words: Sequence[Word], /) -> Any: ...
+    async def aclose(self) -> None: ...
+    def abandon(self) -> None: ...
+
+
+class _Lost(NamedTuple):
+    """What came instead of a reply."""
+
+    why: BaseException
+    sent: bool
+
+
+class _Shared:
+    """One connection that carries the calls of all tasks of a loop, many to a write.
+
+    A task that is cancelled leaves its reply to be read and dropped by the others, so no half-read
+    reply is ever left; calls that are not yet written when it is cancelled are never sent.
+    """
+
+    def __init__(self, url: RedisUrl) -> None:
+        kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver)}
+        kind = kwargs.pop("connection_class", redis.asyncio.connection.Connection)
+        self._connection: Any = kind(retry=redis.asyncio.retry.Retry(NoBackoff(), 0), **kwargs)
+        self._waiting: deque[tuple[Sequence[Word], asyncio.Future[Any]]] = deque()
+        self._carrier: asyncio.Task[None] | None = None
+
+    async def call(self, words: Sequence[Word], /) -> Any:
+        reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append((words, reply))
+        if self._carrier is None:
+            self._carrier = asyncio.create_task(self._carry())
+        return await reply
+
+    async def _carry(self) -> None:
+        try:
+            while self._waiting:
+                await self._exchange(self._batch())
+        finally:
+            self._carrier = None
+            for _, reply in self._waiting:  # only when this task was cancelled: the loop is being closed
+                reply.cancel()
+            self._waiting.clear()
+
+    def _batch(self) -> list[tuple[Sequence[Word], asyncio.Future[Any]]]:
+        batch: list[tuple[Sequence[Word], asyncio.Future[Any]]] = []
+        size = 0
+        while self._waiting and len(batch) < _BATCH and size < _BATCH_BYTES:
+            words, reply = self._waiting.popleft()
+            if not reply.done():
+                batch.append((words, reply))
+                size += sum(len(word) for word in words if isinstance(word, bytes))
+        return batch
+
+    async def _exchange(self, batch: Sequence[tuple[Sequence[Word], asyncio.Future[Any]]]) -> None:
+        if not batch:
+            return
+        connection = self._connection
+        sent = False
+        try:
+            await self._ready()
+            sent = True
+            await connection.send_packed_command(connection.pack_commands([words for words, _ in batch]))
+            for _, reply in batch:
+                try:
+                    answer = await connection.read_response()
+                except exceptions.ResponseError as exc:
+                    answer = _Lost(exc, sent)
+                if not reply.done():
+                    reply.set_result(answer)
+        except (*FAILED, asyncio.CancelledError) as exc:
+            await connection.disconnect(nowait=True)
+            for _, reply in batch:
+                if not reply.done():
+                    reply.set_result(_Lost(exc, sent))
+            if isinstance(exc, asyncio.CancelledError):
+                raise
+
+    async def _ready(self) -> None:
+        """Connect, anew if the server closed the connection while nobody used it."""
+        connection = self._connection
+        await connection.connect()
+        try:
+            # The older name is the only one before version 8 of the driver.
+            stale = await getattr(connection, "can_read", connection.can_read_destructive)()
+        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
+            stale = True
+        if stale:
+            await connection.disconnect(nowait=True)
+            await connection.connect()
+
+    async def aclose(self) -> None:
+        await self._connection.disconnect()
+
+    def abandon(self) -> None:
+        """Let go of the socket, of a loop that was closed before it: nothing can be awaited on it any more."""
+        writer = self._connection._writer  # noqa: SLF001  # the driver has no door for a loop that is gone
+        if writer is None:
+            return
+        self._connection._writer = self._connection._reader = None  # noqa: SLF001  # the same
+        with suppress(RuntimeError):
+            writer.transport.abort()
+        socket = getattr(writer.transport, "_sock", None)
+        if socket is not None:
+            writer.transport._sock = None  # noqa: SLF001  # the loop that would have closed it is gone
+            socket.close()
+
+
+class _AsyncClient:
+    """See `_Client`; at most `_AT_ONCE` calls at a time."""
+
+    def __init__(self, client: Any, *, owned: bool) -> None:
+        self._client = client
+        self._owned = owned
+        self._gate = asyncio.Semaphore(_AT_ONCE)
+
+    async def call(self, words: Sequence[Word], /) -> Any:
+        async with self._gate:
+            try:
+                return await self._client.execute_command(*words, **{NEVER_DECODE: True})
+            except FAILED as exc:
+                return _Lost(exc, sent=True)
+
+    async def aclose(self) -> None:
+        if self._owned:
+            await self._client.aclose()
+
+    def abandon(self) -> None:
+        """A cluster's nodes know by themselves."""
+
+
+def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]:
+    """How coroutines of one loop reach a server: what makes the connection, in that loop.
+
+    Raises:
+        InvalidInputError: `client` is none for coroutines.
+    """
+    if client is None:
+        return (lambda: _AsyncClient(_async_cluster(url), owned=True)) if url.cluster else (lambda: _Shared(url))
+    if isinstance(client, redis.asyncio.Redis | redis.asyncio.cluster.RedisCluster):
+        return lambda: _AsyncClient(client, owned=False)
+    raise wrong_client(client, "redis.asyncio.Redis or redis.asyncio.RedisCluster", "wmem.aopen")
+
+
+def _async_cluster(url: RedisUrl) -> Any:
+    retry = redis.asyncio.retry.Retry(NoBackoff(), 0)
+    return redis.asyncio.cluster.RedisCluster.from_url(url.driver, retry=retry, **TIMEOUTS)
+
+
+class AsyncLines:
+    """An `AsyncServer` of every loop that uses it: each has its own connections, closed with the loop.
+
+    Args:
+        connect: Makes the connections of the running loop.
+    """
+
+    _left: ClassVar[set[AsyncGenerator[None, None]]] = set()
+    """Of loops that stand still while somebody closes from a thread: they end with their loop."""
+
+    def __init__(self, url: RedisUrl, connect: Callable[[], _AsyncLine]) -> None:
+        self._url = url
+        self._connect = connect
+        self._lines: weakref.WeakKeyDictionary[
+            asyncio.AbstractEventLoop, tuple[_AsyncLine, AsyncGenerator[None, None]]
+        ] = weakref.WeakKeyDictionary()
+        self._parents: list[object] = []
+
+    async def query(self, /, *words: Word) -> Any:
+        return await self._sent(words, writes=False)
+
+    async def write(self, /, *words: Word) -> Any:
+        return await self._sent(words, writes=True)
+
+    async def _sent(self, words: Sequence[Word], *, writes: bool) -> Any:
+        loop = asyncio.get_running_loop()
+        known = self._lines.get(loop)
+        found = await self._begun(loop) if known is None else known[0]
+        answer = await found.call(words)
+        if type(answer) is _Lost:
+            if isinstance(answer.why, asyncio.CancelledError):
+                # Not this task was cancelled, but the one that carried its command.
+                raise translated(exceptions.ConnectionError("the loop is being closed"), self._url, writes=writes)
+            raise translated(answer.why, self._url, writes=writes, sent=answer.sent) from answer.why
+        return answer
+
+    async def _begun(self, loop: asyncio.AbstractEventLoop) -> _AsyncLine:
+        self._sweep()
+        made = self._connect()
+        # A loop that ends closes the generators that began in it: there is no other moment to close connections in.
+        lifetime = _lifetime(made)
+        await anext(lifetime)
+        self._lines[loop] = (made, lifetime)
+        return made
+
+    def _sweep(self) -> None:
+        """Let go of what belongs to loops that are closed."""
+        for loop, (made, _) in list(self._lines.items()):
+            if loop.is_closed():
+                made.abandon()
+                del self._lines[loop]
+
+    async def aclose(self) -> None:
+        """Close the running loop's connections, and those of closed loops."""
+        found = self._lines.pop(asyncio.get_running_loop(), None)
+        if found is not None:
+            await found[1].aclose()
+        self.close()
+
+    def close(self) -> None:
+        """Have every other loop close its connections: at once where it runs, else when it ends."""
+        self._sweep()
+        AsyncLines._left -= {each for each in AsyncLines._left if getattr(each, "ag_frame", None) is None}
+        for loop, (_, lifetime) in list(self._lines.items()):
+            if loop.is_running():
+                asyncio.run_coroutine_threadsafe(lifetime.aclose(), loop)
+            else:
+                AsyncLines._left.add(lifetime)
+        self._lines.clear()
+
+    def forked(self) -> None:
+        """Leave the parent's connections alone, open as they are, and begin with none."""
+        self._parents.append(self._lines)
+        self._lines = weakref.WeakKeyDictionary()
+
+
+async def _lifetime(made: _AsyncLine) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        await made.aclose()

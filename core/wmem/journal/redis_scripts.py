@@ -1,0 +1,199 @@
+"""What the Redis journal has the server do in one step each, in Lua.
+
+Cursors are stream ids, `version-chain`, in decimal. A chain has 52 bits, so that Lua's
+doubles hold it; record ids have 63 and stay text. Every script looks before its first
+write at each key it will write, and nothing can fail after it: what is refused changed nothing.
+"""
+
+import hashlib
+from typing import NamedTuple
+
+__all__ = ["APPEND", "COMPACT", "DELETE", "PATHS", "READ", "Script"]
+
+
+class Script(NamedTuple):
+    """A script and the name under which a server that has met it knows it."""
+
+    text: str
+    sha: str
+
+
+def _script(body: str) -> Script:
+    text = _SHARED + body
+    return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+_SHARED = """
+local ORIGIN = '0-0'
+
+local function decimal(number) return string.format('%.0f', number) end
+local function version(cursor) return tonumber(string.match(cursor, '^%d+')) end
+
+-- Head, base, birth and bytes of a journal. Nil when there is none, or when it has lapsed: a
+-- hash without its stream is half of one, unless every record is in the snapshot.
+local function journal(hash, stream)
+  local known = redis.call('HMGET', hash, 'head', 'base', 'birth', 'bytes')
+  if known[1] and (known[1] == known[2] or redis.call('EXISTS', stream) == 1) then return known end
+end
+
+-- The life of a path, which outlasts the journal's lapse.
+local function life(known, births, path)
+  if known then return known[3] end
+  return redis.call('HGET', births, path)
+end
+
+local function holds(stream, known, cursor)
+  if cursor == known[1] or cursor == known[2] then return true end
+  return #redis.call('XRANGE', stream, cursor, cursor, 'COUNT', 1) == 1
+end
+
+-- Joined, base, snapshot, records, head, birth; false instead when that is more than `most` records.
+local function tail(hash, stream, known, birth, after, most)
+  if not known then return {after == ORIGIN and 1 or 0, ORIGIN, false, {}, ORIGIN, birth} end
+  local joined = holds(stream, known, after)
+  local base = joined and after or known[2]
+  local snapshot, records = false, {}
+  if most and ((not joined and base ~= ORIGIN) or version(known[1]) - version(base) > most) then return false end
+  if not joined and base ~= ORIGIN then snapshot = redis.call('HGET', hash, 'snap') end
+  if base ~= known[1] then records = redis.call('XRANGE', stream, '(' .. base, known[1]) end
+  return {joined and 1 or 0, base, snapshot, records, known[1], birth}
+end
+
+-- Keep both keys for `ms` from now, '' for ever; never less long than they are kept (`left`; -1: for ever).
+-- They expire at one instant, so that no half is ever read. `fresh`: the stream has just been made.
+local function keep(hash, stream, register, path, ms, left, fresh)
+  if ms == '' then
+    if left == -1 then return end
+    redis.call('PERSIST', hash)
+    redis.call('PERSIST', stream)
+    redis.call('ZADD', register, '+inf', path)
+  elseif left ~= -1 and (fresh or tonumber(ms) > left) then
+    local now = redis.call('TIME')
+    local at = decimal(now[1] * 1000 + math.floor(now[2] / 1000) + math.max(tonumber(ms), left))
+    redis.call('PEXPIREAT', hash, at)
+    redis.call('PEXPIREAT', stream, at)
+    redis.call('ZADD', register, at, path)
+  end
+end
+
+-- Whether a path, as JSON, is at or below the one that `prefix` begins.
+local function below(path, prefix)
+  if string.sub(path, 1, #prefix) ~= prefix then return false end
+  local follows = string.sub(path, #prefix + 1, #prefix + 1)
+  return follows == ',' or follows == ']'
+end
+"""
+
+READ = _script("""
+-- KEYS: births, then hash and stream of each path. ARGV: path and cursor of each.
+-- Answers the birth alone, or '', where there is nothing new.
+local replies = {}
+for n = 1, #ARGV / 2 do
+  local hash, stream, path, after = KEYS[2 * n], KEYS[2 * n + 1], ARGV[2 * n - 1], ARGV[2 * n]
+  local known = journal(hash, stream)
+  local birth = life(known, KEYS[1], path) or ''
+  if after == (known and known[1] or ORIGIN) then
+    replies[n] = birth
+  else
+    replies[n] = tail(hash, stream, known, birth, after)
+  end
+end
+return replies
+""")
+
+APPEND = _script("""
+-- KEYS: births, hash, stream, register. ARGV: see below; `expected` is '', 'c' and a cursor, or 'b' and a birth.
+-- Answers {1, cursor, head before, bytes, birth}; refused {0, head, bytes, birth, missed or false};
+-- {2} when the root must be made known first.
+local births, hash, stream, register = unpack(KEYS)
+local path, id, record, expected, ms, salt, most, rooted = unpack(ARGV)
+local known = journal(hash, stream)
+local head = known and known[1] or ORIGIN
+local birth = life(known, births, path)
+local kind, wanted = string.sub(expected, 1, 1), string.sub(expected, 2)
+if (kind == 'c' and wanted ~= head) or (kind == 'b' and not (known and wanted == birth)) then
+  local missed = kind == 'c' and tail(hash, stream, known, birth or '', wanted, tonumber(most))
+  return {0, head, known and known[4] or 0, birth or '', missed}
+end
+local left = 0
+redis.call('ZSCORE', register, path)
+if known then
+  left = redis.call('PTTL', hash)
+else
+  if rooted == '' and redis.call('EXISTS', births) == 0 then return {2} end
+  -- What an expiry left of it. Only then: after any write a full server no longer refuses the append.
+  if redis.call('EXISTS', hash, stream) > 0 then redis.call('DEL', hash, stream) end
+end
+local fresh = redis.call('EXISTS', stream) == 0
+local before = known and string.match(head, '%d+$') or salt
+local chain = decimal(tonumber(string.sub(redis.sha1hex(before .. ':' .. id), 1, 13), 16))
+local cursor = decimal(version(head) + 1) .. '-' .. chain
+redis.call('XADD', stream, cursor, 'i', id, 'p', record)
+local bytes = decimal((known and tonumber(known[4]) or 0) + #record)
+if known then
+  redis.call('HSET', hash, 'head', cursor, 'bytes', bytes)
+else
+  birth = birth or chain
+  redis.call('HSET', hash, 'head', cursor, 'bytes', bytes, 'base', ORIGIN, 'birth', birth)
+  redis.call('HSET', births, path, birth)
+end
+keep(hash, stream, register, path, ms, left, fresh)
+return {1, cursor, head, bytes, birth}
+""")
+
+COMPACT = _script("""
+-- KEYS: hash, stream, register. ARGV: path, cursor, snapshot, ms. Answers whether it did.
+local hash, stream, register = unpack(KEYS)
+local path, upto, snapshot, ms = unpack(ARGV)
+local known = journal(hash, stream)
+if not known or version(upto) <= version(known[2]) or not holds(stream, known, upto) then return 0 end
+redis.call('ZSCORE', register, path)
+local left = redis.call('PTTL', hash)
+local rest = redis.call('XRANGE', stream, '(' .. upto, known[1])
+-- Written anew: trimming leaves what was trimmed in the server's memory, its files and its replicas.
+redis.call('DEL', stream)
+local bytes = 0
+for _, entry in ipairs(rest) do
+  redis.call('XADD', stream, entry[1], unpack(entry[2]))
+  bytes = bytes + #(entry[2][4] or '')
+end
+redis.call('HSET', hash, 'base', upto, 'snap', snapshot, 'bytes', decimal(bytes))
+keep(hash, stream, register, path, ms, left, #rest > 0)
+return 1
+""")
+
+DELETE = _script("""
+-- KEYS: births, register, hash, stream.
+-- ARGV: path, prefix, life or '', what the names of hashes and of streams begin with.
+local births, register, hash, stream = unpack(KEYS)
+local path, prefix, wanted, hashes, streams = unpack(ARGV)
+if wanted ~= '' and life(journal(hash, stream), births, path) ~= wanted then return 0 end
+local gone = {}
+for _, listed in ipairs({redis.call('HKEYS', births), redis.call('ZRANGE', register, 0, -1)}) do
+  for _, each in ipairs(listed) do
+    if below(each, prefix) then gone[each] = true end
+  end
+end
+for each in pairs(gone) do
+  redis.call('DEL', hashes .. each, streams .. each)
+  redis.call('HDEL', births, each)
+  redis.call('ZREM', register, each)
+end
+return 1
+""")
+
+PATHS = _script("""
+-- KEYS: register. ARGV: prefix, or '' for the whole root. Answers one JSON array.
+local now = redis.call('TIME')
+-- By score, not by looking at each scope's keys: they expire at that instant, and there may be thousands.
+local at = decimal(now[1] * 1000 + math.floor(now[2] / 1000))
+local found = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. at, '+inf')
+if ARGV[1] ~= '' then
+  local all = found
+  found = {}
+  for _, path in ipairs(all) do
+    if below(path, ARGV[1]) then found[#found + 1] = path end
+  end
+end
+return '[' .. table.concat(found, ',') .. ']'
+""")

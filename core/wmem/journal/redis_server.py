@@ -1,0 +1,101 @@
+"""What a Redis server says of itself: whether it will do, and where deleted bytes outlive their deletion."""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from wmem.errors import StoreError
+from wmem.flow import Flow, ask
+from wmem.journal.redis_client import Server
+from wmem.journal.redis_url import RedisUrl
+
+__all__ = ["checked", "purged"]
+
+_log = logging.getLogger("wmem.journal.redis")
+
+_MIN_VERSION = (6, 2)
+_NO_EVICTION = "noeviction"
+
+
+def _info() -> Flow[Mapping[str, str]]:
+    """What a server says of itself."""
+    reply = yield from ask(Server.query, "INFO")
+    if not isinstance(reply, Mapping):
+        told = (line.partition(":") for line in bytes(reply).decode("utf-8", "replace").splitlines())
+        return {name: value for name, _, value in told}
+    # A client has read it already; one of a cluster may have asked each node.
+    nodes = [each for each in reply.values() if isinstance(each, Mapping) and "redis_version" in each]
+    return {str(name): str(value) for name, value in (nodes[0] if nodes else reply).items()}
+
+
+def checked(url: str) -> Flow[None]:
+    """Ask whether the server will do, and warn of settings that lose data.
+
+    Raises:
+        StoreError: It cannot be reached, or is too old.
+    """
+    yield from ask(Server.query, "PING")
+    try:
+        info = yield from _info()
+    except StoreError as exc:
+        _log.debug("%s may not be asked for its settings: %s", url, exc)
+        return
+    told = info.get("redis_version", "")
+    numbers = tuple(int(part) for part in told.split(".")[:2] if part.isdecimal())
+    if numbers and numbers < _MIN_VERSION:
+        msg = f"{url} runs version {told}; wmem needs Redis 6.2 or newer, or Valkey"
+        raise StoreError(msg)
+    policy = info.get("maxmemory_policy", _NO_EVICTION)
+    if policy != _NO_EVICTION:
+        _log.warning(
+            "%s has maxmemory-policy %r: when its memory is full it drops what is stored; set %r",
+            url,
+            policy,
+            _NO_EVICTION,
+        )
+
+
+def purged(url: RedisUrl) -> Flow[Sequence[str]]:
+    """Have the append-only file rewritten where that is allowed, and say what else keeps deleted bytes.
+
+    The server's own memory holds none: what is deleted or compacted away is gone from it.
+    """
+    if url.cluster:
+        return (f"each node of {url}: append-only files keep it until BGREWRITEAOF, RDB files until BGSAVE",)
+    try:
+        info = yield from _info()
+    except StoreError:
+        return (f"{url} does not tell how it persists: see BGREWRITEAOF, BGSAVE and its replicas",)
+    kept = []
+    if info.get("aof_enabled") == "1":
+        kept.append((yield from _aof_rewritten(url, already=info.get("aof_rewrite_in_progress") == "1")))
+    if (yield from _saves()):
+        kept.append(f"the last RDB file of {url} is older than the deletion: run BGSAVE, and delete copies of the file")
+    if (replicas := info.get("connected_slaves", "0")) != "0":
+        kept.append(f"{url} has {replicas} replicas: what holds for its files holds for theirs")
+    if info.get("repl_backlog_active") == "1":
+        kept.append(
+            f"the replication backlog of {url} holds its last {info.get('repl_backlog_histlen')} bytes of writes"
+        )
+    return tuple(kept)
+
+
+def _aof_rewritten(url: str, *, already: bool) -> Flow[str]:
+    rewrite = "the append-only file of {} keeps it until it is rewritten: run BGREWRITEAOF"
+    if not already:
+        try:
+            yield from ask(Server.write, "BGREWRITEAOF")
+        except StoreError as exc:
+            _log.debug("%s may not be asked to rewrite its append-only file: %s", url, exc)
+        else:
+            rewrite = "the append-only file of {} is being rewritten, and keeps it until that ends"
+    return rewrite.format(url)
+
+
+def _saves() -> Flow[bool]:
+    """Whether the server writes RDB files, as far as one may know."""
+    try:
+        reply = yield from ask(Server.query, "CONFIG", "GET", "save")
+    except StoreError:
+        return True
+    values = reply.values() if isinstance(reply, Mapping) else reply[1::2]
+    return any(values)

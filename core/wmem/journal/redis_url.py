@@ -1,0 +1,116 @@
+"""The URL of a Redis server: one spelling for each store, and the password where nobody prints it."""
+
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
+
+from wmem.errors import InvalidInputError
+
+__all__ = ["RedisUrl", "redis_name"]
+
+_PORT = 6379
+_SECRETS = ("password", "ssl_password")
+_OURS = ("decode_responses", "encoding", "encoding_errors", "retry_on_timeout")
+_TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
+
+
+class RedisUrl(str):
+    """A URL without its password, which opens the same store again in this process.
+
+    Attributes:
+        driver: The URL as redis-py reads it, password included.
+        cluster: Whether it leads to a cluster: ``?cluster=true``.
+    """
+
+    __slots__ = ("cluster", "driver")
+
+    driver: str
+    cluster: bool
+
+    def __eq__(self, other: object) -> bool:
+        # Two passwords are two stores: whoever has the wrong one must not get what another has opened.
+        return str.__eq__(self, other) is True and (not isinstance(other, RedisUrl) or other.driver == self.driver)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def redis_name(url: str) -> RedisUrl:
+    """The URL of a server as it is shown and compared.
+
+    Beside ``cluster``, its query takes the driver's own options, such as ``socket_timeout=30``
+    (seconds), ``db``, ``ssl_ca_certs`` or ``protocol``.
+
+    Raises:
+        InvalidInputError: It names no server; the message does not repeat a password.
+    """
+    if isinstance(url, RedisUrl):
+        return url
+    try:
+        parts = urlsplit(url)
+        options = _options(parts)
+        secrets = {name: options.pop(name) for name in _SECRETS if name in options}
+        cluster = _flag(options.pop("cluster", "false"))
+        place, user = _unix(parts, options) if parts.scheme == "unix" else _tcp(parts, options, cluster=cluster)
+    except ValueError as exc:
+        msg = f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {exc}"
+        raise InvalidInputError(msg) from None
+    query = urlencode(sorted(options.items()))
+    driver_query = urlencode(sorted({**options, **secrets}.items()))
+    name = quote(user, safe="")
+    word = ":" + quote(unquote(parts.password), safe="") if parts.password else ""
+    marked = urlencode({"cluster": "true"}) if cluster else ""
+    shown = RedisUrl(_url(parts.scheme, name and f"{name}@", place, "&".join(filter(None, (query, marked)))))
+    shown.driver = _url(parts.scheme, f"{name}{word}@" if name or word else "", place, driver_query)
+    shown.cluster = cluster
+    return shown
+
+
+_EXAMPLES = "redis://user:password@host:6379/0, rediss://…, unix:///path/to/socket?db=0"
+
+
+def _url(scheme: str, user: str, place: str, query: str) -> str:
+    return f"{scheme}://{user}{place}{query and f'?{query}'}"
+
+
+def _options(parts: SplitResult) -> dict[str, str]:
+    if parts.fragment:
+        msg = "'#' begins nothing here; in a password write it as %23"
+        raise ValueError(msg)
+    options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    if refused := sorted(set(options) & set(_OURS)):
+        msg = f"the option {refused[0]!r} is for wmem to decide"
+        raise ValueError(msg)
+    return options
+
+
+def _flag(told: str) -> bool:
+    if told.lower() not in (*_TRUE, *_FALSE):
+        msg = f"cluster is true or false, not {told!r}"
+        raise ValueError(msg)
+    return told.lower() in _TRUE
+
+
+def _tcp(parts: SplitResult, options: dict[str, str], *, cluster: bool) -> tuple[str, str]:
+    host = (parts.hostname or "localhost").lower()
+    db = options.pop("db", parts.path.strip("/") or "0")
+    if not db.isascii() or not db.isdecimal():
+        msg = f"a database is a number, not {db!r}"
+        raise ValueError(msg)
+    if cluster and int(db):
+        msg = "a cluster has one database, 0"
+        raise ValueError(msg)
+    shown = f"[{host}]" if ":" in host else host
+    return f"{shown}:{parts.port or _PORT}/{'' if cluster else int(db)}", unquote(parts.username or "")
+
+
+def _unix(parts: SplitResult, options: dict[str, str]) -> tuple[str, str]:
+    path = unquote(parts.path)
+    if not path.strip("/") or "\0" in path or parts.hostname:
+        msg = "it names no socket"
+        raise ValueError(msg)
+    options.setdefault("db", "0")
+    return quote(path), unquote(parts.username or options.pop("username", ""))
