@@ -21,10 +21,12 @@ BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
     "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
     "disk": lambda place: f"disk://{place}/store",
     "sqlite": lambda place: f"sqlite://{place}/store.db",
+    "redis": "valkey_url",
+    "disk+key": lambda place: f"disk://{place}/store",
 }
 """By backend: what writes the URL of an empty store from a fresh directory, or the name of a fixture that gives it."""
 
-OPTIONS: Mapping[str, Mapping[str, Any]] = {}
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"disk+key": {"key": wmem.KeyRing(b"\xa5" * 32)}}
 """By backend: what `wmem.open` is given beside the URL."""
 
 

@@ -1,0 +1,290 @@
+"""With a key nothing is readable without it, on any backend; keys are changed under writers, and nothing is lost."""
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path as Directory
+from typing import Any
+
+import pytest
+
+import wmem
+from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Opening
+from wmem.engine import COMPACT_MIN_BYTES
+from wmem.errors import CorruptionError, WrongKeyError
+from wmem.flow import run
+from wmem.journal.keyring import KeyRing
+from wmem.model.change import ItemPut
+from wmem.model.history import ORIGIN, Path
+from wmem.model.row import Row
+
+NOON = 1_764_288_000.0
+OLD, NEW = KeyRing(b"\xa5" * 32), KeyRing(b"\x5a" * 31 + b"\xff")
+OLD_THEN_NEW = KeyRing(b"\xa5" * 32, b"\x5a" * 31 + b"\xff")
+NEW_THEN_OLD = OLD_THEN_NEW.with_active(b"\x5a" * 31 + b"\xff")
+MIGRATING = KeyRing(b"\x5a" * 31 + b"\xff", plaintext=True)
+SECRET = "the launch code is 0000"
+
+
+@pytest.fixture(params=[name for name in BACKENDS if name != "memory" and name not in OPTIONS])
+def backend(request: pytest.FixtureRequest) -> str:
+    """Every backend that keeps bytes, opened with the keys of each test."""
+    return str(request.param)
+
+
+def stored(memory: wmem.AgentMemory) -> dict[Path, list[bytes]]:
+    """Every payload of the agent as it is at rest: the checkpoint first, if there is one."""
+    ports = memory._opened.store.sync_ports
+    paths = list(ports["Journal.paths"]((memory.agent_id,)))
+    tails = ports["Journal.read"](dict.fromkeys(paths, ORIGIN))
+    return {
+        path: [*([] if tail.snapshot is None else [tail.snapshot]), *(record.payload for record in tail.records)]
+        for path, tail in tails.items()
+    }
+
+
+def under(ring: KeyRing, memory: wmem.AgentMemory) -> bool:
+    """Whether all of the agent's payloads are under the active key of a ring."""
+    head = b"wmem-aes 1 %s " % ring.active.encode()
+    return all(payload.startswith(head) for payloads in stored(memory).values() for payload in payloads)
+
+
+def filled(memory: wmem.AgentMemory, call: Call) -> None:
+    """Scopes with records alone, with a checkpoint and records, with a checkpoint alone, and one of wmem's own."""
+    call(memory.working.entries.set, SECRET, SECRET)
+    short = memory.scope("short")
+    item = call(short.items.add, SECRET, tags=[SECRET], metadata={SECRET: SECRET})
+    for _ in range(2):
+        call(short.items.fetch, item.id)
+    call(short.messages.append, {"role": "user", "content": SECRET, "id": "m"})
+    call(short.child("sub").entries.set, "found", 7)
+    long = memory.scope("long")
+    for number in range(6):
+        call(long.messages.append, {"role": "user", "content": f"{number} " + "x" * (COMPACT_MIN_BYTES // 4)})
+    call(long.entries.set, "tail", SECRET)
+    call(memory.scope("still").entries.set, "k", SECRET)
+    store = memory._opened.store
+    for path in (("agent", "still"), ("agent", "~semantic")):
+        _put(memory, path)
+    (replica,) = run(store.engine.caught_up([("agent", "still")]), store.sync_ports)
+    assert run(store.engine.compact(replica, NOON), store.sync_ports)
+
+
+def _put(memory: wmem.AgentMemory, path: Path) -> None:
+    """Write into a scope that may be one of wmem's own."""
+    put = ItemPut(Row(f"of {path[-1]}", b'"kept"', NOON, NOON))
+    store = memory._opened.store
+    run(store.engine.commit(path, lambda _: ([put], None), opening=(), birth=None, now=NOON), store.sync_ports)
+
+
+def told(memory: wmem.AgentMemory, call: Call) -> dict[str, Any]:
+    """Everything that `filled` stored, as it is read."""
+    found: dict[str, Any] = {}
+    for names in ((), ("short",), ("short", "sub"), ("long",), ("still",)):
+        scope = memory.scope(*names)
+        found["/".join(names)] = (
+            call(scope.entries.local.all),
+            call(scope.items.all),
+            call(scope.messages.all),
+        )
+    engine = memory._opened.store.engine
+    (replica,) = run(engine.caught_up([("agent", "~semantic")]), memory._opened.store.sync_ports)
+    return found | {"~semantic": dict(replica.state.rows)}
+
+
+def reads(memory: wmem.AgentMemory, call: Call) -> Mapping[str, Callable[[], Any]]:
+    """Ways to read and write the scope `short`."""
+    scope = memory.scope("short")
+    return {
+        "get": lambda: call(scope.entries.get, "absent"),
+        "all": lambda: call(scope.messages.all),
+        "view": lambda: call(scope.view),
+        "pack": lambda: call(scope.pack, budget=500),
+        "changes": lambda: call(memory.changes),
+        "append": lambda: call(scope.messages.append, {"role": "user", "content": "x"}),
+        "set": lambda: call(scope.entries.set, "k", 1),
+        "add": lambda: call(scope.items.add, "x"),
+        "dispose": lambda: call(scope.dispose),
+        "rotate": lambda: call(memory.rotate),
+    }
+
+
+@pytest.mark.parametrize("key", [None, NEW], ids=["no key", "another key"])
+def test_whoever_has_not_the_key_is_told_so_and_reads_and_changes_nothing(
+    key: KeyRing | None, opening: Opening, call: Call
+) -> None:
+    memory = opening(key=OLD)
+    filled(memory, call)
+    before = stored(memory)
+    for name, attempt in reads(opening(key=key), call).items():
+        with pytest.raises(WrongKeyError, match=OLD.active) as refused:
+            attempt()
+        assert not isinstance(refused.value, CorruptionError), name
+    assert stored(memory) == before
+    assert told(opening.elsewhere(key=OLD), call) == told(memory, call)
+
+
+def test_nothing_of_the_content_is_in_the_files_of_a_store(opening: Opening, call: Call, tmp_path: Directory) -> None:
+    memory = opening(key=OLD)
+    filled(memory, call)
+    call(memory.scope("short").entries.set, "k", "overwritten " + SECRET)
+    call(memory.scope("short").dispose)
+    files = [file for file in tmp_path.rglob("*") if file.is_file()]
+    call(memory.close)
+    for file in [*files, *(file for file in tmp_path.rglob("*") if file.is_file())]:
+        if file.exists():
+            content = file.read_bytes()
+            for clear in (b"launch", b"kept", b"found", b"xxxx", b"ItemPut", b"session", b"user"):
+                assert clear not in content, (file.name, clear)
+
+
+def test_everything_reads_the_same_under_the_new_key_alone(opening: Opening, call: Call) -> None:
+    memory = opening(key=OLD)
+    filled(memory, call)
+    before = told(memory, call)
+    call(memory.close)
+
+    turned = opening(key=NEW_THEN_OLD)
+    assert not under(NEW, turned)
+    assert call(turned.rotate) == 6
+    assert under(NEW, turned)
+    assert call(turned.rotate) == 0, "there is nothing left to do"
+    assert told(turned, call) == before
+    call(turned.close)
+
+    new = opening(key=NEW)
+    assert told(new, call) == before
+    call(new.scope("short").messages.append, {"role": "user", "content": "goes on"})
+    assert call(opening.elsewhere(key=NEW).scope("short").messages.count) == 2
+    with pytest.raises(WrongKeyError, match=NEW.active):
+        call(opening(key=OLD).scope("short").messages.all)
+
+
+def test_a_rotation_is_no_news_to_those_who_read_and_listen(opening: Opening, call: Call) -> None:
+    memory = opening(key=OLD_THEN_NEW)
+    filled(memory, call)
+    bound = memory.scope("short")
+    before = told(memory, call)
+    heard: list[Any] = []
+    memory.subscribe(heard.append)
+    assert call(opening.elsewhere(key=NEW_THEN_OLD).rotate) == 6
+    assert told(memory, call) == before
+    call(bound.messages.append, {"role": "user", "content": "the same life"})
+    changes = [(event.path[1:], type(event.change).__name__) for event in heard]
+    # Where a checkpoint stood alone, a record that says nothing came before the one that took its place.
+    assert changes == [(("still",), "Resynced"), (("short",), "ItemPut")]
+    assert call(memory.changes, call(memory.changes).cursors).events == ()
+
+
+def test_another_agent_keeps_its_key(opening: Opening, call: Call) -> None:
+    mine, other = opening(key=NEW_THEN_OLD), opening("other", key=OLD)
+    call(other.scope("s").entries.set, "k", 1)
+    filled(mine, call)
+    assert call(mine.rotate) == 0
+    assert under(OLD, other)
+
+
+def test_a_scope_under_a_key_that_is_lost_ends_a_rotation_and_is_named(opening: Opening, call: Call) -> None:
+    call(opening(key=OLD).scope("short").entries.set, "k", 1)
+    memory = opening(key=NEW)
+    with pytest.raises(WrongKeyError, match=rf"short.*{OLD.active}.*{NEW.active}"):
+        call(memory.rotate)
+    assert under(OLD, memory)
+
+
+def test_what_was_stored_without_a_key_is_encrypted_by_a_rotation(opening: Opening, call: Call) -> None:
+    plain = opening()
+    filled(plain, call)
+    before = told(plain, call)
+    with pytest.raises(WrongKeyError, match="plaintext=True"):
+        call(opening(key=NEW).scope("short").messages.all)
+    moving = opening(key=MIGRATING)
+    assert told(moving, call) == before
+    call(moving.scope("short").entries.set, "new", 1)
+    assert not under(NEW, moving)
+    assert call(moving.rotate) == 6
+    assert under(NEW, moving)
+    call(moving.scope("short").entries.remove, "new")
+    assert told(opening(key=NEW), call) == before
+    with pytest.raises(WrongKeyError, match=NEW.active):
+        call(plain.scope("short").messages.all)
+
+
+def test_without_a_key_there_is_nothing_to_write_anew(opening: Opening, call: Call) -> None:
+    memory = opening()
+    filled(memory, call)
+    before = stored(memory)
+    assert call(memory.rotate) == 0
+    assert stored(memory) == before
+
+
+def test_a_disposed_scope_is_not_brought_back(opening: Opening, call: Call) -> None:
+    memory = opening(key=OLD)
+    filled(memory, call)
+    call(memory.scope("short").dispose)
+    turned = opening(key=NEW_THEN_OLD)
+    assert call(turned.rotate) == 4
+    assert call(turned.working.children) == ["long", "still"]
+
+
+def test_a_closed_memory_rotates_nothing(opening: Opening, call: Call) -> None:
+    memory = opening(key=OLD)
+    call(memory.close)
+    with pytest.raises(wmem.InvalidInputError, match="closed"):
+        call(memory.rotate)
+
+
+def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call, url: str) -> None:
+    """The steps of the manual, with writers of both steps at work all along."""
+    call(opening(key=OLD).scope("s").messages.append, {"role": "user", "content": "first", "id": "first"})
+    written: list[str] = []
+    failed: list[BaseException] = []
+
+    def write(name: str, ring: KeyRing) -> None:
+        try:
+            with wmem.open(url, agent_id="agent", key=ring) as memory:
+                for number in range(60):
+                    message = {"role": "user", "content": "x" * 200, "id": f"{name}-{number}"}
+                    memory.scope("s").messages.append(message)
+                    written.append(f"{name}-{number}")
+        except BaseException as exc:
+            failed.append(exc)
+            raise
+
+    writers = [
+        threading.Thread(target=write, args=("slow to turn", OLD_THEN_NEW)),
+        threading.Thread(target=write, args=("turned", NEW_THEN_OLD)),
+    ]
+    rotating = opening(key=NEW_THEN_OLD)
+    for writer in writers:
+        writer.start()
+    rotations = 0
+    while any(writer.is_alive() for writer in writers):
+        try:
+            call(rotating.rotate)
+            rotations += 1
+        except wmem.ConflictError as refused:
+            assert "active everywhere" in str(refused)  # noqa: PT017  # either answer will do
+    for writer in writers:
+        writer.join()
+    assert not failed
+    call(rotating.rotate)
+    assert under(NEW, rotating)
+    found = [str(message.id) for message in call(opening.elsewhere(key=NEW).scope("s").messages.all)]
+    assert sorted(found) == sorted(["first", *written])
+    assert len(written) == 120
+
+
+def test_nothing_that_is_logged_or_raised_shows_content_or_keys(
+    opening: Opening, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
+    filled(opening(key=OLD), call)
+    with caplog.at_level(logging.DEBUG, "wmem"):
+        refusals = []
+        for attempt in reads(opening(key=NEW), call).values():
+            with pytest.raises(WrongKeyError) as refused:
+                attempt()
+            refusals.append(str(refused.value))
+        assert call(opening(key=NEW_THEN_OLD).rotate) == 6
+    for secret in (SECRET, "a5a5", "5a5a", "paWl", "Wlpa"):
+        assert secret not in f"{caplog.text} {refusals}"
