@@ -192,6 +192,29 @@ def test_a_scope_with_damage_is_not_compacted(
     assert reopen().scope("damaged").messages.count() == 103
 
 
+def test_a_rotation_of_keys_leaves_a_damaged_scope_and_says_that_its_key_is_needed(
+    url: str, directory: Path, rows: "Rows", caplog: pytest.LogCaptureFixture
+) -> None:
+    old, new = wmem.KeyRing.new_key(), wmem.KeyRing.new_key()
+    with wmem.open(url, agent_id=AGENT, key=old) as memory:
+        for name in ("damaged", "other"):
+            for number in range(3):
+                memory.scope(name).entries.set(f"key {number}", number)
+    key = rows.records(NAME)[1]
+    rows.put(key, value=_flipped(rows.value(key)))
+    before = rows.values(f"r{NAME}")
+    with wmem.open(url, agent_id=AGENT, key=wmem.KeyRing(new, old)) as memory, caplog.at_level(logging.WARNING, "wmem"):
+        assert memory.rotate() == 1
+        assert memory.rotate() == 0
+        assert memory.scope("damaged").entries.get("key 2") == 2
+    assert rows.values(f"r{NAME}") == before
+    assert any("damaged" in each.getMessage() and "still needed" in each.getMessage() for each in caplog.records)
+    with wmem.open(url, agent_id=AGENT, key=new) as memory:
+        assert memory.scope("other").entries.get("key 2") == 2
+        with pytest.raises(wmem.WrongKeyError):
+            memory.scope("damaged").entries.get("key 2")
+
+
 @pytest.mark.parametrize("tampering", ["a pickle as the value", "a foreign key", "no row", "a flipped bit", "no bytes"])
 def test_a_damaged_snapshot_is_reported_and_the_records_after_it_are_read(
     tampering: str,
@@ -379,6 +402,11 @@ FORGERIES: Mapping[str, object] = {
     "a role that is none": [
         {"change": "ItemPut", "id": "x", "content": 1, "created_at": 1, "updated_at": 1, "role": "root"}
     ],
+    "a step that is text": [{"change": "StepAdvanced", "step": "next", "at": 1.0}],
+    "a step that is true": [{"change": "StepAdvanced", "step": True, "at": 1.0}],
+    "an item of a step that is text": [
+        {"change": "ItemPut", "id": "x", "content": 2, "created_at": 1, "updated_at": 1, "step_index": "5"}
+    ],
     "a constructor": [
         {"change": "ItemPut", "id": "x", "content": 2, "created_at": 1, "updated_at": 1, "key": "k", "__class__": "os"}
     ],
@@ -424,6 +452,7 @@ def test_B84_a_forged_record_with_a_good_checksum_is_plain_data_or_a_typed_error
         {"~wmem": "bytes", "value": "AAAA"},
         {"change": "Cleared", "facet": "all"},
         "wmem 1 00000000\n[]",
+        "wmem-aes 1 00000000 00000000\n",
     ],
 )
 def test_B84_user_content_that_looks_like_an_envelope_is_plain_data(content: object, url: str) -> None:
