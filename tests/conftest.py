@@ -6,6 +6,18 @@ import sys
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.servers import cluster_url, new_server, redis62_server, redis62_url, redis_cluster, valkey_server, valkey_url
+
+__all__ = [
+    "cluster_url",
+    "new_server",
+    "redis62_server",
+    "redis62_url",
+    "redis_cluster",
+    "valkey_server",
+    "valkey_url",
+]
+
 LOCAL = ("127.", "::1", "localhost")
 
 # Examples share their cores with whatever else runs: time says nothing about correctness here.
