@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import NOON, Call, Clock, Opening
-from wmem import DisposedError, InvalidInputError, StoreError
+from tests.conformance.conftest import NOON, Clock
+from wmem import DisposedError, StoreError
 from wmem.engine import COMPACT_MIN_BYTES, Engine
 from wmem.flow import Flow, Ports, run
 from wmem.journal.codec import IdentityCodec, JsonCodec
@@ -180,14 +180,6 @@ def test_replicas_leave_the_longest_unused_first_and_read_the_same_again(journal
     assert held(engine)[-1] == scopes(100)[40]
 
 
-def test_a_listener_hears_of_the_first_write_to_every_new_scope(memory: wmem.AgentMemory, call: Call) -> None:
-    heard: list[Path] = []
-    memory.subscribe(lambda event: heard.append(event.path))
-    for path in scopes(70):
-        call(memory.scope(path[1]).entries.set, "k", 1)
-    assert list(dict.fromkeys(heard)) == scopes(70)
-
-
 def test_a_few_large_replicas_keep_to_the_bound_too(journal: Any) -> None:
     writer, ports = Engine(JsonCodec()), sync_ports(journal)
     for path in scopes(30):
@@ -209,100 +201,6 @@ def test_a_replica_with_counts_that_are_not_written_stays(journal: Any) -> None:
     for path in scopes(100):
         begin(engine, ports, path, size=1_000)
     assert engine.replica(PATH) is replica
-
-
-# -- counts that wait
-
-
-def test_fetches_are_written_at_close_and_counted_by_the_next_opener(opening: Opening, call: Call) -> None:
-    memory = opening()
-    item = call(memory.scope("s").items.add, "x")
-    for _ in range(2):
-        call(memory.scope("s").items.fetch, item.id)
-    assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == 1
-    call(memory.close)
-    again = call(opening.elsewhere().scope("s").items.get, item.id)
-    assert (again.access_count, again.last_accessed_at) == (3, NOON)
-
-
-def test_fetches_are_written_before_a_merge_and_counted_in_the_parent(session: wmem.Scope, call: Call) -> None:
-    child = session.child("sub")
-    item = call(child.items.add, "found out")
-    for _ in range(2):
-        call(child.items.fetch, item.id)
-    call(child.merge_to_parent, items=True)
-    assert call(session.items.get, item.id).access_count == 3
-    assert call(child.items.get, item.id).access_count == 3
-
-
-def test_fetches_go_with_the_next_write_of_any_kind(opening: Opening, call: Call) -> None:
-    memory = opening()
-    scope = memory.scope("s")
-    item = call(scope.items.add, "x")
-    writes: list[Callable[[], Any]] = [
-        lambda: call(scope.messages.append, said("a")),
-        lambda: call(scope.entries.set, "k", 1),
-        lambda: call(scope.entries.remove, "k"),
-        lambda: call(scope.messages.pop),
-        lambda: call(scope.items.add, "y"),
-    ]
-    for count, write in enumerate(writes, start=2):
-        call(scope.items.fetch, item.id)
-        write()
-        assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == count
-
-
-def test_fetches_are_not_forgotten_by_an_update(opening: Opening, call: Call, clock: Clock) -> None:
-    memory = opening()
-    item = call(memory.scope("s").items.add, "x")
-    clock.pass_(0.5)
-    call(memory.scope("s").items.fetch, item.id)
-    assert call(memory.scope("s").items.update, item.id, content="y").access_count == 2
-    for each in (memory, opening.elsewhere()):
-        again = call(each.scope("s").items.get, item.id)
-        assert (again.access_count, again.last_accessed_at) == (2, NOON + 0.5)
-
-
-# -- closing
-
-
-def test_a_closed_memory_and_all_its_scopes_serve_no_more(opening: Opening, call: Call) -> None:
-    memory = opening()
-    scope = memory.scope("s")
-    item = call(scope.items.add, "x")
-    call(scope.entries.set, "k", 1)
-    view = call(scope.view)
-    child = scope.child("c")
-    call(memory.close)
-    asked: list[Callable[[], Any]] = [
-        lambda: memory.scope("s"),
-        lambda: memory.working,
-        lambda: memory.subscribe(print),
-        lambda: call(memory.changes),
-        lambda: scope.child("other"),
-        lambda: call(scope.children),
-        lambda: call(scope.entries.get, "k"),
-        lambda: call(scope.entries.get, "missing"),
-        lambda: call(scope.entries.set, "k", 2),
-        lambda: call(scope.entries.keys),
-        lambda: call(scope.items.add, "y"),
-        lambda: call(scope.items.fetch, item.id),
-        lambda: call(scope.items.all),
-        lambda: call(scope.messages.append, said("a")),
-        lambda: call(scope.messages.all),
-        lambda: call(scope.messages.pop),
-        lambda: call(scope.pack, budget=100),
-        lambda: call(scope.view),
-        lambda: call(scope.dispose),
-        lambda: call(child.entries.set, "k", 1),
-        lambda: call(child.merge_to_parent),
-    ]
-    for ask in asked:
-        with pytest.raises(InvalidInputError, match="closed"):
-            ask()
-    # What was handed out before is the caller's.
-    assert call(view.entries.get, "k") == 1
-    assert call(opening().scope("s").entries.get, "k") == 1
 
 
 # -- steps cut in half
@@ -504,24 +402,3 @@ def test_a_reader_that_a_new_life_overtakes_sees_none_of_it(
 
 
 # -- one id, one thing
-
-
-def test_a_message_never_takes_the_place_of_an_item_or_an_entry(session: wmem.Scope, call: Call) -> None:
-    item = call(session.items.add, "an item")
-    call(session.entries.set, "k", "a value")
-    entry = call(session.entries.entry, "k")
-    for taken in (item.id, entry.id):
-        try:
-            call(session.messages.append, {"id": taken, "role": "user", "content": "a message"})
-        except InvalidInputError:
-            continue
-    assert call(session.items.get, item.id).content == "an item"
-    assert call(session.entries.get, "k") == "a value"
-
-
-def test_messages_that_were_pinned_later_stand_where_they_were_said(session: wmem.Scope, call: Call) -> None:
-    stored = call(session.messages.append, [said(f"message number {number}") for number in range(40)])
-    for number in (2, 0):
-        call(session.messages.append, stored[number].model_copy(update={"pinned": True}))
-    texts = [message.text for message in call(session.pack, budget=60, recent=1).messages]
-    assert texts == sorted(texts, key=lambda text: int(text.rsplit(" ", 1)[1]))

@@ -13,9 +13,16 @@ pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgut
 
 from wmem.testing.calls import Call  # noqa: E402  # after the registration above
 from wmem.testing.entries import EntriesSuite  # noqa: E402
+from wmem.testing.fetches import FetchesSuite  # noqa: E402
+from wmem.testing.items import ItemsSuite  # noqa: E402
 from wmem.testing.limits import LimitsSuite  # noqa: E402
+from wmem.testing.memory import MemorySuite  # noqa: E402
+from wmem.testing.merges import MergesSuite  # noqa: E402
+from wmem.testing.messages import MessagesSuite  # noqa: E402
 from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
-from wmem.testing.suite import FacetSuite  # noqa: E402
+from wmem.testing.pack import PackSuite  # noqa: E402
+from wmem.testing.scopes import ScopesSuite  # noqa: E402
+from wmem.testing.suite import FacetSuite, Plain  # noqa: E402
 from wmem.testing.updates import UpdatesSuite  # noqa: E402
 from wmem.testing.values import ValuesSuite  # noqa: E402
 
@@ -25,8 +32,16 @@ __all__ = [
     "Clock",
     "EntriesSuite",
     "FacetSuite",
+    "FetchesSuite",
+    "ItemsSuite",
     "LimitsSuite",
+    "MemorySuite",
+    "MergesSuite",
+    "MessagesSuite",
     "Opening",
+    "PackSuite",
+    "Plain",
+    "ScopesSuite",
     "UpdatesSuite",
     "ValuesSuite",
 ]

@@ -49,8 +49,12 @@ class Opening:
 
     def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
         """An agent's memory on the engine that this process has for the store; in the async colour its twin."""
+        return self.at(self.url, agent_id, **options)
+
+    def at(self, url: str, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
+        """The same at another URL."""
         given = {"clock": self._clock, "counter": EstimateCounter(), **self._options, **options}
-        memory: wmem.AgentMemory = self._call(self._open, self.url, agent_id=agent_id, **given)
+        memory: wmem.AgentMemory = self._call(self._open, url, agent_id=agent_id, **given)
         self._opened.append(memory)
         return memory
 

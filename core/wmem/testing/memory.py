@@ -1,0 +1,298 @@
+"""An agent's memory: opening and closing, events in order, and catching up with other processes."""
+
+import gc
+import logging
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wmem
+from wmem import InvalidInputError
+from wmem.testing.suite import Call, FacetSuite, Opening, Plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["MemorySuite"]
+
+
+def kinds(events: Any) -> list[str]:
+    return [type(event.change).__name__ for event in events]
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+class MemorySuite(FacetSuite):
+    """Events, changes and closing."""
+
+    def test_a_listener_gets_every_change_once_and_in_order(self, memory: wmem.AgentMemory, call: Call) -> None:
+        events: list[Any] = []
+        stop = memory.subscribe(events.append)
+        session = memory.scope("s")
+        call(session.entries.set, "k", 1)
+        call(session.entries.set, "k", 2)
+        item = call(session.items.add, "x")
+        call(session.messages.append, [said("a"), said("b")])
+        call(session.items.remove, item.id)
+        call(session.messages.clear)
+        call(session.dispose)
+        assert kinds(events) == [
+            "ScopeOpened",
+            *["ItemPut"] * 5,
+            "ItemRemoved",
+            "Cleared",
+            "ScopeDisposed",
+        ]
+        assert {event.path for event in events} == {("agent", "s")}
+        assert [event.updated for event in events[1:4]] == [False, True, False]
+        versions = [event.cursor.version for event in events]
+        assert versions == sorted(versions)
+        stop()
+        stop()
+        call(memory.scope("s").entries.set, "k", 1)
+        assert len(events) == 9
+
+    def test_a_listener_hears_its_own_agent_alone(self, opening: Opening, call: Call) -> None:
+        ada, bob = opening("ada"), opening("bob")
+        events: list[Any] = []
+        ada.subscribe(events.append)
+        call(bob.scope("s").entries.set, "k", 1)
+        assert events == []
+
+    def test_a_failing_listener_breaks_nothing_and_is_logged(
+        self, memory: wmem.AgentMemory, call: Call, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        events: list[Any] = []
+
+        def fails(_: Any) -> None:
+            msg = "a listener's own trouble"
+            raise RuntimeError(msg)
+
+        memory.subscribe(fails)
+        memory.subscribe(events.append)
+        with caplog.at_level(logging.ERROR, "wmem"):
+            call(memory.scope("s").entries.set, "k", "a secret value")
+        assert kinds(events) == ["ScopeOpened", "ItemPut"]
+        assert "a listener failed" in caplog.text
+        assert call(memory.scope("s").entries.get, "k") == "a secret value"
+
+    def test_a_listener_may_write(self, memory: wmem.AgentMemory, call: Call, plain: Plain) -> None:
+        events: list[Any] = []
+
+        def echo(event: Any) -> None:
+            events.append(event)
+            if event.path[-1] == "s" and type(event.change).__name__ == "ItemPut":
+                plain(memory.scope("echo")).entries.set("k", 1)
+
+        memory.subscribe(echo)
+        call(memory.scope("s").entries.set, "k", 1)
+        assert [(event.path[-1], type(event.change).__name__) for event in events] == [
+            ("s", "ScopeOpened"),
+            ("s", "ItemPut"),
+            ("echo", "ScopeOpened"),
+            ("echo", "ItemPut"),
+        ]
+
+    def test_changes_at_once_reach_a_listener_once_each_in_order(self, memory: wmem.AgentMemory, call: Call) -> None:
+        events: list[Any] = []
+        memory.subscribe(events.append)
+        session = memory.scope("s")
+
+        def appending(number: int) -> Any:
+            return lambda: session.messages.append(said(str(number)))
+
+        call.together([appending(number) for number in range(20)])
+        stored = [message.id for message in call(session.messages.all)]
+        assert [event.change.row.id for event in events if type(event.change).__name__ == "ItemPut"] == stored
+
+    def test_events_of_another_process_arrive_when_this_one_catches_up(self, opening: Opening, call: Call) -> None:
+        here, there = opening(), opening.elsewhere()
+        call(here.scope("s").entries.set, "k", 1)
+        events: list[Any] = []
+        here.subscribe(events.append)
+        call(there.scope("s").entries.set, "k", 2)
+        call(there.scope("s").messages.append, said("a"))
+        assert events == []
+        call(here.scope("s").messages.count)
+        assert kinds(events) == ["ItemPut", "ItemPut"]
+        call(here.scope("s").messages.count)
+        assert len(events) == 2
+
+    def test_jumping_over_a_checkpoint_says_resynced(self, opening: Opening, call: Call) -> None:
+        here, there = opening(), opening.elsewhere()
+        call(here.scope("s").entries.set, "k", 1)
+        cursors = call(here.changes).cursors
+        events: list[Any] = []
+        here.subscribe(events.append)
+        for _ in range(3):
+            call(there.scope("s").messages.append, said("x" * 40_000))
+        assert call(here.scope("s").messages.count) == 3
+        assert kinds(events)[0] == "Resynced"
+        assert kinds(call(here.changes, cursors).events)[0] == "Resynced"
+        call(there.scope("s").entries.set, "j", 1)
+        call(here.scope("s").entries.get, "j")
+        assert kinds(events)[-1] == "ItemPut"
+
+    def test_changes_are_what_came_after_the_cursors(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s")
+        call(session.entries.set, "k", 1)
+        first = call(memory.changes)
+        assert kinds(first.events) == ["ScopeOpened", "ItemPut"]
+        assert call(memory.changes, first.cursors).events == ()
+        call(session.entries.remove, "k")
+        call(memory.working.entries.set, "root", 1)
+        second = call(memory.changes, first.cursors)
+        assert sorted(kinds(second.events)) == ["ItemPut", "ItemRemoved", "ScopeOpened"]
+        assert call(memory.changes, second.cursors).events == ()
+        call(session.dispose)
+        third = call(memory.changes, second.cursors)
+        assert kinds(third.events) == ["Resynced"]
+        assert set(third.cursors) == {("agent",)}
+
+    def test_changes_of_another_agent_are_refused(self, opening: Opening, call: Call) -> None:
+        ada, bob = opening("ada"), opening("bob")
+        call(bob.scope("s").entries.set, "k", 1)
+        with pytest.raises(InvalidInputError, match="ada"):
+            call(ada.changes, call(bob.changes).cursors)
+
+    def test_what_was_written_is_there_when_the_store_is_opened_again(self, opening: Opening, call: Call) -> None:
+        memory = opening()
+        call(memory.scope("s").entries.set, "k", 1)
+        call(memory.scope("s").messages.append, said("a"))
+        call(memory.close)
+        again = opening()
+        assert call(again.scope("s").entries.get, "k") == 1
+        assert call(again.scope("s").messages.count) == 1
+
+    def test_closing_is_counted_and_closing_twice_does_nothing(self, opening: Opening, call: Call) -> None:
+        first, second = opening(), opening()
+        call(first.scope("s").entries.set, "k", 1)
+        call(first.close)
+        call(first.close)
+        assert call(second.scope("s").entries.get, "k") == 1
+        call(second.scope("s").entries.set, "k", 2)
+        with pytest.raises(InvalidInputError, match="closed"):
+            first.scope("s")
+
+    def test_two_openings_of_one_url_share_replicas(self, opening: Opening, call: Call) -> None:
+        first, second = opening(), opening()
+        events: list[Any] = []
+        second.subscribe(events.append)
+        call(first.scope("s").entries.set, "k", 1)
+        # Without a read of its own: the write of one is the replica of both.
+        assert kinds(events) == ["ScopeOpened", "ItemPut"]
+
+    def test_both_faces_of_a_memory_share_it(self, opening: Opening, call: Call, colour: str) -> None:
+        memory = opening()
+        twin: Any = memory.aio() if colour == "sync" else memory.sync()  # type: ignore[attr-defined]  # the async face has it
+        back = twin.sync() if colour == "sync" else twin.aio()
+        call(back.scope("s").entries.set, "k", 1)
+        assert call(memory.scope("s").entries.get, "k") == 1
+        assert (twin.url, twin.agent_id) == (memory.url, "agent")
+        call(memory.close)
+        with pytest.raises(InvalidInputError, match="closed"):
+            twin.scope("s")
+
+    def test_a_url_that_a_memory_tells_opens_the_same_store(self, opening: Opening, call: Call) -> None:
+        memory = opening()
+        call(memory.scope("s").entries.set, "k", 1)
+        again = opening.at(memory.url)
+        assert again.url == memory.url
+        assert call(again.scope("s").entries.get, "k") == 1
+
+    def test_leaving_a_with_block_closes_and_deletes_nothing(self, opening: Opening, call: Call) -> None:
+        with call.within(opening()) as memory:
+            call(memory.scope("s").entries.set, "k", 1)
+        with pytest.raises(InvalidInputError, match="closed"):
+            memory.scope("s")
+        with call.within(opening()) as again:
+            assert call(again.scope("s").entries.get, "k") == 1
+
+    def test_reading_scopes_that_are_not_there_takes_no_memory(self, memory: wmem.AgentMemory, call: Call) -> None:
+        def read(numbers: range) -> None:
+            for number in numbers:
+                scope = memory.scope(f"missing-{number}")
+                call(scope.entries.get, "k")
+                call(scope.messages.count)
+
+        read(range(50))
+        gc.collect()
+        tracemalloc.start()
+        try:
+            read(range(50, 350))
+            gc.collect()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert kept < 400_000  # 300 empty replicas would be about 900 kB
+
+    def test_a_listener_hears_of_the_first_write_to_every_new_scope(self, memory: wmem.AgentMemory, call: Call) -> None:
+        heard: list[tuple[str, ...]] = []
+        memory.subscribe(lambda event: heard.append(event.path))
+        names = [f"session-{number}" for number in range(70)]
+        for name in names:
+            call(memory.scope(name).entries.set, "k", 1)
+        assert list(dict.fromkeys(heard)) == [("agent", name) for name in names]
+
+    def test_a_closed_memory_and_all_its_scopes_serve_no_more(self, opening: Opening, call: Call) -> None:
+        memory = opening()
+        scope = memory.scope("s")
+        item = call(scope.items.add, "x")
+        call(scope.entries.set, "k", 1)
+        view = call(scope.view)
+        child = scope.child("c")
+        call(memory.close)
+        asked: list[Callable[[], Any]] = [
+            lambda: memory.scope("s"),
+            lambda: memory.working,
+            lambda: memory.subscribe(print),
+            lambda: call(memory.changes),
+            lambda: scope.child("other"),
+            lambda: call(scope.children),
+            lambda: call(scope.entries.get, "k"),
+            lambda: call(scope.entries.get, "missing"),
+            lambda: call(scope.entries.set, "k", 2),
+            lambda: call(scope.entries.keys),
+            lambda: call(scope.items.add, "y"),
+            lambda: call(scope.items.fetch, item.id),
+            lambda: call(scope.items.all),
+            lambda: call(scope.messages.append, said("a")),
+            lambda: call(scope.messages.all),
+            lambda: call(scope.messages.pop),
+            lambda: call(scope.pack, budget=100),
+            lambda: call(scope.view),
+            lambda: call(scope.dispose),
+            lambda: call(child.entries.set, "k", 1),
+            lambda: call(child.merge_to_parent),
+        ]
+        for ask in asked:
+            with pytest.raises(InvalidInputError, match="closed"):
+                ask()
+        # What was handed out before is the caller's.
+        assert call(view.entries.get, "k") == 1
+        assert call(opening().scope("s").entries.get, "k") == 1
+
+    @pytest.mark.parametrize("own", [True, False], ids=["root written", "root unwritten"])
+    def test_closing_with_dispose_deletes_all_of_the_agent_and_nothing_of_another(
+        self, opening: Opening, call: Call, own: bool
+    ) -> None:
+        memory, other = opening("agent"), opening("agent-2")
+        for each in (memory, other):
+            call(each.scope("s", "deep").entries.set, "k", 1)
+            call(each.scope("t").messages.append, said("hello"))
+            if own:
+                call(each.working.items.add, "an item")
+        call(memory.close, dispose=True)
+        for opened in (opening, opening.elsewhere):
+            again = opened("agent")
+            assert call(again.working.children) == []
+            assert call(again.changes).events == ()
+            assert call(again.scope("s", "deep").entries.get, "k") is None
+            kept = opened("agent-2")
+            assert call(kept.working.children) == ["s", "t"]
+            assert call(kept.scope("s", "deep").entries.get, "k") == 1
+            assert call(kept.working.items.count) == own
+        call(memory.close, dispose=True)

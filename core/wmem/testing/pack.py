@@ -1,0 +1,123 @@
+"""What a pack makes of a scope and of a framework's own view of it."""
+
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import BudgetError, Scope
+from wmem.testing.suite import Call, FacetSuite
+
+__all__ = ["PackSuite"]
+
+SCHEMA = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+
+
+def sent(context: wmem.Context) -> list[str]:
+    return [message.text for message in context.messages]
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def talk(count: int) -> list[dict[str, Any]]:
+    return [{"role": "user", "content": f"message {number}", "id": f"m{number}"} for number in range(count)]
+
+
+class PackSuite(FacetSuite):
+    """Packs hold the newest, keep to the budget, and recall what may be seen."""
+
+    def test_what_the_model_answers_now_is_newest_wherever_it_is_stored(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        call(session.messages.append, talk(200))
+        asked = {"role": "user", "content": "message 3, asked again", "id": "m3"}
+        context = call(session.pack, budget=200, messages=[asked])
+        assert sent(context)[-1] == "message 3, asked again"
+        assert "message 3" not in sent(context)
+        assert context.tokens <= 200
+
+    def test_a_live_message_that_is_not_stored_stands_where_the_framework_has_it(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        call(session.messages.append, talk(4))
+        live = [
+            {"role": "user", "content": "message 2", "id": "m2"},
+            {"role": "assistant", "content": "said in passing"},
+            {"role": "user", "content": "the question"},
+        ]
+        context = call(session.pack, budget=500, messages=live)
+        assert sent(context) == ["message 0", "message 1", "message 2", "said in passing", "message 3", "the question"]
+        assert call(session.messages.count) == 4
+
+    def test_a_pack_recalls_entries_and_items_of_the_parents_and_messages_of_none(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        parent = memory.scope("s")
+        child = parent.child("task")
+        call(parent.entries.set, "harbour pilot", "Ruth Okafor")
+        call(parent.items.add, "the harbour closes at dusk")
+        call(parent.messages.append, {"role": "user", "content": "the harbour is full of herring"})
+        call(child.messages.append, {"role": "user", "content": "hello"})
+        note = call(child.pack, "harbour", budget=500).note
+        assert "Ruth Okafor" in note
+        assert "closes at dusk" in note
+        assert "herring" not in note
+        assert call(child.pack, "harbour", budget=500, inherit=False).note == ""
+
+    def test_an_expired_item_is_not_recalled_and_a_replaced_text_finds_nothing_more(
+        self, memory: wmem.AgentMemory, call: Call, clock: Any
+    ) -> None:
+        session = memory.scope("s")
+        item = call(session.items.add, "the zeppelin lands on Friday", ttl_s=60)
+        assert "zeppelin" in call(session.pack, "zeppelin", budget=500).note
+        call(session.items.update, item.id, content="the balloon lands on Friday")
+        assert call(session.pack, "zeppelin", budget=500).note == ""
+        assert "balloon" in call(session.pack, "balloon", budget=500).note
+        clock.pass_(3_600 * 5)
+        assert call(session.pack, "balloon", budget=500).note == ""
+
+    def test_a_blank_query_asks_nothing(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session = memory.scope("s")
+        call(session.items.add, "something")
+        assert call(session.pack, "  ", budget=500).note == ""
+        assert call(session.pack, budget=500).note == ""
+
+    def test_a_schema_larger_than_the_budget_is_counted_and_refused(self, session: Scope, call: Call) -> None:
+        long = {**SCHEMA, "description": "word " * 5_000}
+        call(session.messages.append, said("hello"))
+        with pytest.raises(BudgetError, match="tools"):
+            call(session.pack, budget=300, tools=[long])
+        context = call(session.pack, budget=20_000, tools=[long])
+        assert 5_000 <= context.sizes["tools"] < context.tokens <= 20_000
+
+    def test_what_a_parent_says_under_a_key_of_its_child_is_not_recalled(self, session: Scope, call: Call) -> None:
+        child = session.child("task")
+        call(session.entries.set, "deadline", "Friday")
+        call(child.entries.set, "deadline", "Monday")
+        note = call(child.pack, "deadline", budget=500).note
+        assert "Monday" in note
+        assert "Friday" not in note
+
+    def test_live_system_text_and_live_pins_are_in_every_pack(self, session: Scope, call: Call) -> None:
+        talk = [{"role": "user", "content": f"{number} " + "word " * 20, "id": f"m{number}"} for number in range(40)]
+        call(session.messages.append, talk)
+        live: list[dict[str, Any]] = [
+            {"role": "system", "content": "Answer in Latin.", "id": "sys"},
+            {**talk[1], "pinned": True},
+            {"role": "user", "content": "and now?", "id": "now"},
+        ]
+        told = [message.text for message in call(session.pack, budget=300, messages=live).messages]
+        assert "Answer in Latin." in told
+        assert talk[1]["content"].strip() in [text.strip() for text in told]
+        assert told[-1] == "and now?"
+
+    def test_messages_that_were_pinned_later_stand_where_they_weresaid(self, session: wmem.Scope, call: Call) -> None:
+        stored = call(session.messages.append, [said(f"message number {number}") for number in range(40)])
+        for number in (2, 0):
+            call(session.messages.append, stored[number].model_copy(update={"pinned": True}))
+        texts = [message.text for message in call(session.pack, budget=60, recent=1).messages]
+        assert texts == sorted(texts, key=lambda text: int(text.rsplit(" ", 1)[1]))
