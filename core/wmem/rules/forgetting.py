@@ -14,7 +14,8 @@ __all__ = ["INSTRUCTIONS", "forgotten", "understood"]
 INSTRUCTIONS = ("oldest", "least important", "position:N", "before:step_N")
 
 _NUMBERED = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")
-_GAPS = re.compile(r"[\s_-]+")
+# A hyphen that could be a minus is no joint.
+_GAPS = re.compile(r"[\s_]+|(?<=[a-z])-(?=[a-z])|(?<=step)-")
 
 
 def understood(instruction: object) -> tuple[str, int]:
