@@ -1,13 +1,16 @@
-"""Write the golden store of this format: run it once for a new format, never again for an old one.
+"""Write the golden stores of this format: run it once for a new format, never again for an old one.
 
-    python tests/golden/make.py tests/golden/store-v1
+    python tests/golden/make.py tests/golden/store-v2
+    python tests/golden/make.py tests/golden/store-v2-aes
 
-`cache.db` is the store; `expected.json` says what every later version must read from it.
+A directory whose name ends in ``-aes`` is encrypted under `KEY`. `cache.db` is the store;
+`expected.json` says what every later version must read from it.
 """
 
 import json
 import sqlite3
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -17,9 +20,11 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import wmem
+from wmem.flow import run
 from wmem.model.message import Message, Native, Part, ToolCall
 
 START = 1_700_000_000.0
+KEY = bytes(range(128, 160))  # hides nothing: it is here
 
 VALUES: dict[str, Any] = {
     "text": 'naïve 世界 🦊 \ud800 "quoted"\n',
@@ -130,7 +135,21 @@ def told(memory: wmem.AgentMemory) -> dict[str, Any]:
             "messages": [message.model_dump(mode="json", exclude_defaults=True) for message in scope.messages.all()],
         }
     found["children"] = {"root": memory.working.children(), "golden": memory.scope("golden").children()}
+    if "queue" in found["children"]["root"]:  # since format 2
+        found["queue"] = _told_queue(memory)
     return found
+
+
+def _told_queue(memory: wmem.AgentMemory) -> dict[str, Any]:
+    queue, session = memory.scope("queue"), memory.scope("session")
+    _, state = run(queue._handle.replica(), memory._opened.colours.sync)
+    return {
+        "policy": queue.policy.name,
+        "items": [_dumped(item) for item in queue.items.all()],
+        "step": state.step,
+        "decisions": [[decision.rule, decision.tokens, decision.at] for decision in queue.queue.decisions()],
+        "promoted": [_dumped(item) for item in session.items.promoted()],
+    }
 
 
 def _dumped(item: wmem.MemoryItem) -> dict[str, Any]:
@@ -139,9 +158,15 @@ def _dumped(item: wmem.MemoryItem) -> dict[str, Any]:
     return item.model_dump(mode="json", exclude_defaults=True, exclude={"importance"} if item.key is None else set())
 
 
+def opened(directory: Path, clock: Callable[[], float]) -> wmem.AgentMemory:
+    """The store in a directory, with its key if it has one."""
+    key = KEY if directory.name.endswith("-aes") else None
+    return wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=clock, counter=count, key=key)
+
+
 def make(directory: Path) -> None:
     """Write the store and what it holds into a directory that has none yet."""
-    with wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=Clock(), counter=count) as memory:
+    with opened(directory, Clock()) as memory:
         memory.working.entries.set("of the agent", "inherited")
         golden = memory.scope("golden")
         for key, value in VALUES.items():
@@ -172,19 +197,32 @@ def make(directory: Path) -> None:
         memory.scope("gone").dispose()
         buffer = memory.scope("buffer", policy=wmem.Policy.buffer(max_items=None, max_entries=7))
         buffer.items.add("hot")
+        _fill_queue(memory.scope("queue", policy=wmem.Policy.queue(max_items=4)))
+        session = memory.scope("session")
+        session.items.promote(session.items.add("told to the long term", type="fact", priority="critical").id)
         # Long enough to be compacted, then some records more: a snapshot and a tail.
         long = memory.scope("long")
         for number in range(70):
             long.messages.append(Message.of("user", f"{number} " + "word " * 200, id=f"l{number}", created_at=START))
         long.items.add("in the tail")
         long.entries.set("in the tail", date(2026, 1, 1))
-    with wmem.open(f"disk://{directory}", agent_id="agent 🦊", clock=lambda: START + 200, counter=count) as memory:
+    with opened(directory, lambda: START + 200) as memory:
         expected = told(memory)
     with closing(sqlite3.connect(directory / "cache.db", isolation_level=None)) as connection:
         # One file, as small as it gets: a store at rest.
         connection.execute("PRAGMA journal_mode = DELETE")
         connection.execute("VACUUM")
     (directory / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
+
+
+def _fill_queue(scope: wmem.Scope) -> None:
+    """Six thoughts of three steps, of which two are evicted and one is hidden, and what is gone for good."""
+    for number in range(6):
+        scope.queue.memorize(f"thought {number}", importance=0.5 + number / 100, type="thought")
+        if number % 2:
+            scope.queue.advance_step()
+    scope.queue.forget("oldest", mode="soft")
+    scope.queue.forget("position:0", mode="hard")
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ MAKE: Mapping[str, Any] = runpy.run_path(str(HERE / "make.py"))
 @pytest.fixture(params=STORES)
 def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A copy of a golden store, alone in its directory."""
-    place = tmp_path / "store"
+    place = tmp_path / str(request.param)
     place.mkdir()
     shutil.copyfile(HERE / request.param / "cache.db", place / "cache.db")
     shutil.copyfile(HERE / request.param / "expected.json", tmp_path / "expected.json")
@@ -27,15 +27,32 @@ def copy(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def _opened(place: Path) -> wmem.AgentMemory:
-    return wmem.open(f"disk://{place}", agent_id="agent 🦊", clock=lambda: MAKE["START"] + 200, counter=MAKE["count"])
+    memory: wmem.AgentMemory = MAKE["opened"](place, lambda: MAKE["START"] + 200)
+    return memory
 
 
 def _expected(place: Path) -> Any:
     return json.loads((place.parent / "expected.json").read_text("utf-8"))
 
 
-def test_there_is_a_golden_store() -> None:
-    assert "store-v1" in STORES
+def test_there_is_a_golden_store_of_each_format() -> None:
+    assert STORES == ["store-v1", "store-v2", "store-v2-aes"]
+
+
+@pytest.mark.parametrize("copy", ["store-v2-aes"], indirect=True)
+def test_the_encrypted_store_shows_nothing_and_needs_its_key(copy: Path) -> None:
+    content = (copy / "cache.db").read_bytes()
+    assert not any(clear in content for clear in (b"thought", b"prefers", b"You are careful", b"ItemPut"))
+    with wmem.open(f"disk://{copy}", agent_id="agent 🦊") as memory, pytest.raises(wmem.WrongKeyError):
+        memory.scope("golden").messages.all()
+
+
+@pytest.mark.parametrize("copy", ["store-v1"], indirect=True)
+def test_a_store_of_an_older_format_is_written_anew_on_request_and_reads_the_same(copy: Path) -> None:
+    with _opened(copy) as memory:
+        assert memory.rotate() > 0
+        assert memory.rotate() == 0
+        assert json.loads(json.dumps(MAKE["told"](memory))) == _expected(copy)
 
 
 def test_a_golden_store_reads_as_when_it_was_written(copy: Path) -> None:
@@ -89,15 +106,16 @@ def test_a_golden_store_takes_writes_and_keeps_what_it_held(copy: Path) -> None:
         assert found["children"]["golden"] == ["another", "draft"]
 
 
-def test_what_makes_the_golden_store_still_makes_one_that_reads_the_same(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", STORES[-2:])
+def test_what_makes_the_golden_stores_still_makes_ones_that_read_the_same(name: str, tmp_path: Path) -> None:
     """Ids differ from run to run; all else is the same as long as the format is."""
-    MAKE["make"](tmp_path / "fresh")
-    fresh = json.loads((tmp_path / "fresh" / "expected.json").read_text("utf-8"))
-    golden = json.loads((HERE / STORES[-1] / "expected.json").read_text("utf-8"))
+    MAKE["make"](tmp_path / name)
+    fresh = json.loads((tmp_path / name / "expected.json").read_text("utf-8"))
+    golden = json.loads((HERE / name / "expected.json").read_text("utf-8"))
 
     def bare(told: Any) -> Any:
         if isinstance(told, dict):
-            return {name: bare(each) for name, each in told.items() if name not in ("id", "target_id")}
+            return {name: bare(each) for name, each in told.items() if name not in ("id", "target_id", "promoted_to", "sources", "lineage_ids")}
         return [bare(each) for each in told] if isinstance(told, list) else told
 
     assert bare(fresh) == bare(golden)

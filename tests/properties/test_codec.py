@@ -84,7 +84,7 @@ ROWS = st.builds(
 )
 OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemPut: st.builds(ItemPut, ROWS),
-    ItemRemoved: st.builds(ItemRemoved, TEXT),
+    ItemRemoved: st.builds(ItemRemoved, TEXT, optional(INSTANT)),
     ItemTouched: st.builds(ItemTouched, TEXT, WHOLE, INSTANT),
     ItemExpired: st.builds(ItemExpired, TEXT),
     ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT),
