@@ -248,7 +248,7 @@ def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
             # What has expired takes nobody's room; as long as there is enough it need not be told apart.
             entries = replica.state.entries
             counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
-    census.counted(counts)
+    census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1})  # with the one to come
     if (total := sum(counts.values())) >= limit:
         msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in its {len(live)} scopes; remove some"
         raise CapacityError(msg)
@@ -286,6 +286,8 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
             _stored(handle, key, held=local is not None)
             return value
         tries += 1
+        if handle.settings.metrics is not None:
+            handle.settings.metrics.conflicts.add(1)
         if time.monotonic() > deadline:
             msg = f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
             raise ConflictError(msg)
