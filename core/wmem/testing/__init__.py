@@ -12,6 +12,7 @@ import pytest
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
 
 from wmem.testing.calls import Call  # noqa: E402  # after the registration above
+from wmem.testing.document_1 import Document1Suite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
@@ -30,6 +31,7 @@ __all__ = [
     "NOON",
     "Call",
     "Clock",
+    "Document1Suite",
     "EntriesSuite",
     "FacetSuite",
     "FetchesSuite",
