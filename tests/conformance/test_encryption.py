@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path as Directory
 from typing import Any
 
@@ -10,8 +10,9 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Opening
+from wmem.agent.rotation import rotated
 from wmem.engine import COMPACT_MIN_BYTES
-from wmem.errors import CorruptionError, WrongKeyError
+from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import run
 from wmem.journal.keyring import KeyRing
 from wmem.model.change import ItemPut
@@ -128,13 +129,15 @@ def test_nothing_of_the_content_is_in_the_files_of_a_store(opening: Opening, cal
     memory = opening(key=OLD)
     filled(memory, call)
     call(memory.scope("short").entries.set, "k", "overwritten " + SECRET)
+    shown = (b"launch", b"kept", b"found", b"xxxx", b"ItemPut", b"session", b"user")
+    assert not any(clear in payload for clear in shown for each in stored(memory).values() for payload in each)
     call(memory.scope("short").dispose)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     call(memory.close)
     for file in [*files, *(file for file in tmp_path.rglob("*") if file.is_file())]:
         if file.exists():
             content = file.read_bytes()
-            for clear in (b"launch", b"kept", b"found", b"xxxx", b"ItemPut", b"session", b"user"):
+            for clear in shown:
                 assert clear not in content, (file.name, clear)
 
 
@@ -273,6 +276,120 @@ def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call
     found = [str(message.id) for message in call(opening.elsewhere(key=NEW).scope("s").messages.all)]
     assert sorted(found) == sorted(["first", *written])
     assert len(written) == 120
+
+
+# -- others in between, step by step
+
+
+def rotate(memory: wmem.AgentMemory, **ports: Callable[..., Any]) -> int:
+    """Rotate with other ports in place of some of the store's own."""
+    store = memory._opened.store
+    given = {name.replace("_", "."): port for name, port in ports.items()}
+    return run(rotated(store.engine, (memory.agent_id,), NOON), {**store.sync_ports, **given})
+
+
+@pytest.fixture
+def turned(url: str) -> Iterator[wmem.AgentMemory]:
+    """A memory with one scope under the old key, opened with the new one active."""
+    with wmem.open(url, agent_id="agent", key=OLD) as memory:
+        memory.scope("s").entries.set("k", 0)
+    with wmem.open(url, agent_id="agent", key=NEW_THEN_OLD) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_what_others_write_under_the_old_key_meanwhile_is_written_anew_too(
+    others: int, turned: wmem.AgentMemory, url: str
+) -> None:
+    compact = turned._opened.store.sync_ports["Journal.compact"]
+    left = list(range(others))
+
+    def overtaken(*arguments: Any) -> bool:
+        done: bool = compact(*arguments)
+        if left:
+            late.scope("s").messages.append({"role": "user", "content": f"late {left.pop()}"})
+        return done
+
+    with wmem.open(url, agent_id="agent", key=OLD_THEN_NEW) as late:
+        assert rotate(turned, Journal_compact=overtaken) == 1
+    assert under(NEW, turned)
+    assert turned.scope("s").messages.count() == others
+
+
+def test_a_rotation_that_others_undo_all_the_time_says_so_and_ends(turned: wmem.AgentMemory, url: str) -> None:
+    compact = turned._opened.store.sync_ports["Journal.compact"]
+
+    def overtaken(*arguments: Any) -> bool:
+        done: bool = compact(*arguments)
+        late.scope("s").messages.append({"role": "user", "content": "late"})
+        return done
+
+    with wmem.open(url, agent_id="agent", key=OLD_THEN_NEW) as late:
+        with pytest.raises(wmem.ConflictError, match=r"'s'.*active everywhere"):
+            rotate(turned, Journal_compact=overtaken)
+        said = late.scope("s").messages.count()
+    assert turned.rotate() == 1
+    assert turned.scope("s").messages.count() == said
+
+
+def test_another_compaction_in_between_is_no_obstacle(turned: wmem.AgentMemory) -> None:
+    compact = turned._opened.store.sync_ports["Journal.compact"]
+
+    def twice(*arguments: Any) -> bool:
+        assert compact(*arguments)
+        done: bool = compact(*arguments)
+        assert not done, "what others have compacted so far is not compacted again"
+        return done
+
+    assert rotate(turned, Journal_compact=twice) == 0, "it was somebody else who wrote it"
+    assert under(NEW, turned)
+    assert turned.scope("s").entries.get("k") == 0
+
+
+def test_a_rotation_that_fails_half_way_loses_nothing_and_goes_on_when_it_is_repeated(
+    turned: wmem.AgentMemory, url: str
+) -> None:
+    with wmem.open(url, agent_id="agent", key=OLD) as memory:
+        for number in range(4):
+            memory.scope(f"s{number}").entries.set("k", number)
+    compact = turned._opened.store.sync_ports["Journal.compact"]
+    calls: list[Path] = []
+
+    def failing(path: Path, *arguments: Any) -> bool:
+        calls.append(path)
+        if len(calls) == 3:
+            msg = "the disk is full"
+            raise StoreError(msg)
+        done: bool = compact(path, *arguments)
+        return done
+
+    with pytest.raises(StoreError, match="full"):
+        rotate(turned, Journal_compact=failing)
+    assert [turned.scope(f"s{number}").entries.get("k") for number in range(4)] == [0, 1, 2, 3]
+    assert turned.rotate() == 3
+    assert under(NEW, turned)
+    assert turned.rotate() == 0
+
+
+def test_a_scope_that_ends_meanwhile_is_left_out(turned: wmem.AgentMemory) -> None:
+    read = turned._opened.store.sync_ports["Journal.read"]
+
+    def ended(asked: Any) -> Any:
+        turned._opened.store.sync_ports["Journal.delete"](("agent", "s"), None)
+        return read(asked)
+
+    assert rotate(turned, Journal_read=ended) == 0
+    assert turned.scope("s").entries.get("k") is None
+
+
+def test_what_the_store_still_keeps_of_the_old_key_is_said(
+    turned: wmem.AgentMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, "wmem"):
+        assert rotate(turned, Purge_purge=lambda _: ("the tape in the cellar",)) == 1
+        assert rotate(turned, Purge_purge=lambda _: ("asked for nothing",)) == 0
+    assert "not yet gone from the store: the tape in the cellar" in caplog.text
+    assert "asked for nothing" not in caplog.text
 
 
 def test_nothing_that_is_logged_or_raised_shows_content_or_keys(
