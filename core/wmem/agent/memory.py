@@ -307,8 +307,8 @@ class AgentMemory(_Face):
         reported, open with the new key alone.
 
         Returns:
-            How many scopes were written; 0 when all were as they should be. One that holds
-            damage is left as it is and reported in the log: its keys are still needed.
+            How many scopes were written: 0 when it is repeated. One that holds damage is left
+            as it is and reported in the log: its keys are still needed.
 
         Raises:
             WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
