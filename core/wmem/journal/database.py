@@ -76,16 +76,16 @@ class Database:
             CorruptionError: It is no database, or damaged.
             StoreError: Anything else.
         """
-        with self.gate, typed_errors(self.file, self._wait_s):
+        with self.gate:
             life = self._life
+            connection = None
             try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = self._connected(self._wait_s)
-            try:
+                connection = self._idle.pop() if self._idle else self._connected(self._wait_s)
                 yield connection
-            except BaseException:
-                connection.close()  # ends whatever it was at
+            except BaseException as exc:
+                if connection is not None:
+                    connection.close()  # ends whatever it was at
+                _retell(exc, self.file, self._wait_s)
                 raise
             if life is self._life and len(self._idle) < _IDLE_MAX:
                 self._idle.append(connection)
@@ -101,19 +101,20 @@ class Database:
             CorruptionError: See `reading`.
             StoreError: Anything else; nothing was changed.
         """
-        with self.gate, typed_errors(self.file, self._wait_s):
+        with self.gate:
             deadline = time.monotonic() + self._wait_s
             if not self._turn.acquire(timeout=self._wait_s):
                 raise _locked(self.file, self._wait_s)
             try:
                 connection = _asked_again(self._begun, deadline)
-                try:
-                    yield connection
-                    connection.execute("COMMIT")
-                except BaseException:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException as exc:
+                if self._writer is not None:
+                    self._writer.close()  # undoes what was begun, whatever state it is in
                     self._writer = None
-                    connection.close()  # undoes what was begun, whatever state it is in
-                    raise
+                _retell(exc, self.file, self._wait_s)
+                raise
             finally:
                 self._turn.release()
 
@@ -164,17 +165,9 @@ def typed_errors(file: str, wait_s: float) -> Iterator[None]:
     """Raise what SQLite says of `file` as an error of wmem."""
     try:
         yield
-    except sqlite3.DatabaseError as exc:
-        if _code(exc) in _BUSY:
-            raise _locked(file, wait_s) from exc
-        if _code(exc) in _DAMAGED:
-            msg = f"the store in {file!r} is damaged: {exc}"
-            raise CorruptionError(msg) from exc
-        msg = f"the store in {file!r} failed, nothing was changed: {exc}"
-        raise StoreError(msg) from exc
-    except OSError as exc:
-        msg = f"the store in {file!r} failed, nothing was changed: {exc}"
-        raise StoreError(msg) from exc
+    except (sqlite3.DatabaseError, OSError) as exc:
+        _retell(exc, file, wait_s)
+        raise
 
 
 def scrubbed(file: str, wait_s: float) -> Sequence[str]:
@@ -223,6 +216,18 @@ def _asked_again(step: Callable[[], R], deadline: float) -> R:
                 raise
         time.sleep(random.uniform(0, longest))  # noqa: S311  # spreads writers, hides nothing
         longest = min(2 * longest, _PAUSE_MAX_S)
+
+
+def _retell(exc: BaseException, file: str, wait_s: float) -> None:
+    """Raise what SQLite or the system says of `file` as an error of wmem."""
+    if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _BUSY:
+        raise _locked(file, wait_s) from exc
+    if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _DAMAGED:
+        msg = f"the store in {file!r} is damaged: {exc}"
+        raise CorruptionError(msg) from exc
+    if isinstance(exc, (sqlite3.DatabaseError, OSError)):
+        msg = f"the store in {file!r} failed, nothing was changed: {exc}"
+        raise StoreError(msg) from exc
 
 
 def _connected(file: str, wait_s: float) -> Connection:

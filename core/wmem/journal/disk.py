@@ -105,7 +105,7 @@ class DiskJournal:
             else:
                 cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
             meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
-            self._cache.set(f"m{name}", meta.packed(name.encode()))
+            self._cache.set(f"m{name}", meta.packed(_seal(name)))
             row = _row(name, meta.birth, cursor.version)
             if not self._cache.add(row, _RECORD.pack(record_id, cursor.chain) + record):
                 msg = f"the journal of scope {name} in {self._directory!r} goes on beyond its head; nothing was changed"
@@ -126,7 +126,7 @@ class DiskJournal:
                 self._cache.delete(row)
             self._cache.set(f"s{name}", snapshot)
             self._cache.set(
-                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(name.encode())
+                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(_seal(name))
             )
         return True
 
@@ -177,7 +177,7 @@ class DiskJournal:
         if stored is None:
             return None
         try:
-            return Head.unpacked(stored, name.encode())
+            return Head.unpacked(stored, _seal(name))
         except ValueError as exc:
             msg = f"the journal of scope {name} in {self._directory!r} has a damaged head; other scopes are readable"
             raise CorruptionError(msg) from exc
@@ -281,6 +281,11 @@ class DiskJournal:
 def _name(path: Path) -> str:
     """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
     return json.dumps(path, separators=(",", ":"))
+
+
+@lru_cache(1024)
+def _seal(name: str) -> int:
+    return zlib.crc32(name.encode())
 
 
 def _row(name: str, birth: Birth, version: int) -> str:

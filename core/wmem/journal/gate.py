@@ -18,25 +18,29 @@ class Gate:
     """Entered by every call; while it is shut, calls wait outside."""
 
     def __init__(self) -> None:
-        self._turn = threading.Condition()
         self._inside = 0
         self._is_shut = False
+        self._fresh()
+
+    def _fresh(self) -> None:
+        self._lock = threading.Lock()
+        self._turn = threading.Condition(self._lock)
 
     def __enter__(self) -> None:
-        with self._turn:
+        with self._lock:
             while self._is_shut:
                 self._turn.wait()
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
-        with self._turn:
+        with self._lock:
             self._inside -= 1
             if self._is_shut:
                 self._turn.notify_all()
 
     def shut(self) -> None:
         """Let nobody in, and wait for those inside; the caller alone may `open` it again."""
-        self._turn.acquire()
+        self._lock.acquire()
         self._is_shut = True
         while self._inside:
             self._turn.wait()
@@ -45,10 +49,10 @@ class Gate:
         """Let calls pass again, after `shut`."""
         self._is_shut = False
         if child:
-            self._turn = threading.Condition()  # the old one knows threads that only the parent has
+            self._fresh()  # the old one knows threads that only the parent has
         else:
             self._turn.notify_all()
-            self._turn.release()
+            self._lock.release()
 
 
 class Connected(Protocol):

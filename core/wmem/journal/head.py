@@ -14,7 +14,7 @@ Found: TypeAlias = tuple[int, int, bytes] | None
 """A record as it was found: its id, its chain and its payload; None where it is missing or foreign."""
 
 _FIELDS = struct.Struct(">QQQQQQ")
-_CHECK = struct.Struct(">I")
+_CHECKED = struct.Struct(">QQQQQQI")
 
 
 class Head(NamedTuple):
@@ -30,26 +30,26 @@ class Head(NamedTuple):
         """Of a journal whose first record made `cursor`, before that record's bytes are counted."""
         return cls(cursor, ORIGIN, Birth(cursor.chain), 0)
 
-    def packed(self, owner: bytes) -> bytes:
-        """As bytes that belong to `owner` alone."""
-        fields = _FIELDS.pack(*self.head, *self.base, self.birth.chain, self.tail_bytes)
-        return fields + _CHECK.pack(zlib.crc32(fields, zlib.crc32(owner)))
+    def packed(self, seal: int) -> bytes:
+        """As bytes that belong to one journal; `seal` is a checksum of its name."""
+        (version, chain), (base, base_chain), (birth,), tail_bytes = self
+        fields = _FIELDS.pack(version, chain, base, base_chain, birth, tail_bytes)
+        return fields + zlib.crc32(fields, seal).to_bytes(4, "big")
 
     @classmethod
-    def unpacked(cls, stored: bytes, owner: bytes) -> "Head":
-        """What `packed` packed for the same owner.
+    def unpacked(cls, stored: bytes, seal: int) -> "Head":
+        """What `packed` packed for the same journal.
 
         Raises:
             ValueError: Something else.
         """
-        size = _FIELDS.size
-        if len(stored) != size + _CHECK.size:
+        if len(stored) != _CHECKED.size:
             msg = "size"
             raise ValueError(msg)
-        if _CHECK.unpack_from(stored, size)[0] != zlib.crc32(stored[:size], zlib.crc32(owner)):
+        version, chain, base, base_chain, birth, tail_bytes, check = _CHECKED.unpack(stored)
+        if check != zlib.crc32(stored[: _FIELDS.size], seal):
             msg = "checksum"
             raise ValueError(msg)
-        version, chain, base, base_chain, birth, tail_bytes = _FIELDS.unpack_from(stored)
         return cls(Cursor(version, chain), Cursor(base, base_chain), Birth(birth), tail_bytes)
 
 

@@ -6,6 +6,7 @@ checkpoints only. Network file systems do not keep SQLite's locks: the file must
 """
 
 import re
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -33,11 +34,15 @@ _SCOPES = tuple(
     f"SELECT path, number, head FROM scope WHERE path IN ({', '.join('?' * count)})"  # noqa: S608  # question marks alone
     for count in range(_TOGETHER + 1)
 )
+_MOVE = "UPDATE scope SET head = ? WHERE number = ?"
 
 
 class _Scope(NamedTuple):
+    """One row of the table; `seal` is what its head is packed with."""
+
     number: int
     head: Head
+    seal: int
 
     def place(self, version: int) -> int:
         """Where a record of this version lies."""
@@ -67,14 +72,16 @@ class SqliteJournal:
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        keys = {_key(path): path for path in after}
         with self._database.reading() as connection:
-            if len(keys) <= _TOGETHER:
+            if len(after) <= _TOGETHER:
                 # One statement sees one instant: while there is no news it is all that is needed.
-                scopes = self._scopes(connection, list(keys))
-                known = {path: scopes.get(key) for key, path in keys.items()}
-                if all((scope.head.head if scope else ORIGIN) == after[path] for path, scope in known.items()):
-                    return {path: self._tail(connection, scope, after[path]) for path, scope in known.items()}
+                scopes = self._scopes(connection, list(after))
+                heads = [scope.head.head if scope else ORIGIN for scope in scopes]
+                if heads == list(after.values()):
+                    return {
+                        path: Tail(True, head, None, (), head, scope.head.birth if scope else None)  # noqa: FBT003  # joined
+                        for path, head, scope in zip(after, heads, scopes, strict=True)
+                    }
             connection.execute("BEGIN")
             tails = {path: self._tail(connection, self._scope(connection, path), after[path]) for path in after}
             connection.execute("COMMIT")
@@ -99,10 +106,10 @@ class SqliteJournal:
                 return Appended(None, at, missed, known.tail_bytes if known else 0, known.birth if known else None)
             if scope is None:
                 cursor = Cursor(1, chain_after(new_salt(), record_id))
-                scope = _Scope(self._born(connection, path), Head.born(cursor))
+                scope = self._born(connection, path, cursor)
             else:
                 cursor = Cursor(at.version + 1, chain_after(at.chain, record_id))
-            head = scope.head._replace(head=cursor, tail_bytes=scope.head.tail_bytes + len(record))
+            head = Head(cursor, scope.head.base, scope.head.birth, scope.head.tail_bytes + len(record))
             try:
                 connection.execute(
                     "INSERT INTO record VALUES (?, ?, ?, ?)",
@@ -111,7 +118,7 @@ class SqliteJournal:
             except IntegrityError as exc:
                 msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
                 raise CorruptionError(msg) from exc
-            self._write_head(connection, path, scope.number, head)
+            connection.execute(_MOVE, (head.packed(scope.seal), scope.number))
             return Appended(cursor, at, None, head.tail_bytes, head.birth)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
@@ -125,8 +132,8 @@ class SqliteJournal:
             ).fetchall()
             connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
             connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
-            left = max(0, scope.head.tail_bytes - gone)
-            self._write_head(connection, path, scope.number, scope.head._replace(base=upto, tail_bytes=left))
+            head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone))
+            connection.execute(_MOVE, (head.packed(scope.seal), scope.number))
             return True
 
     def delete(self, path: Path, life: Birth | None, /) -> None:
@@ -157,32 +164,33 @@ class SqliteJournal:
 
     # -- rows
 
-    def _scopes(self, connection: Connection, keys: Sequence[bytes]) -> dict[bytes, _Scope]:
-        """The scopes with these keys, as of one instant."""
-        scopes = {}
-        for key, number, head in connection.execute(_SCOPES[len(keys)], keys).fetchall():
-            try:
-                scopes[key] = _Scope(number, Head.unpacked(head, key))
-            except (TypeError, ValueError) as exc:
-                msg = (
-                    f"the journal of scope {_path(key)!r} in {self._file!r} has a damaged head; "
-                    "other scopes are readable"
-                )
-                raise CorruptionError(msg) from exc
-        return scopes
+    def _scopes(self, connection: Connection, paths: Sequence[Path]) -> list[_Scope | None]:
+        """The scopes of these paths, as of one instant."""
+        keyed = [_keyed(path) for path in paths]
+        keys = [key for key, _ in keyed]
+        rows = {row[0]: row for row in connection.execute(_SCOPES[len(keys)], keys)}
+        return [
+            self._read_scope(path, rows[key], seal) if key in rows else None
+            for path, (key, seal) in zip(paths, keyed, strict=True)
+        ]
 
     def _scope(self, connection: Connection, path: Path) -> _Scope | None:
-        key = _key(path)
-        return self._scopes(connection, (key,)).get(key)
+        key, seal = _keyed(path)
+        row = connection.execute(_SCOPES[1], (key,)).fetchone()
+        return None if row is None else self._read_scope(path, row, seal)
 
-    def _born(self, connection: Connection, path: Path) -> int:
-        """The number of a new scope."""
-        number = connection.execute("INSERT INTO scope (path, head) VALUES (?, x'')", (_key(path),)).lastrowid
+    def _read_scope(self, path: Path, row: tuple[bytes, int, bytes], seal: int) -> _Scope:
+        try:
+            return _Scope(row[1], Head.unpacked(row[2], seal), seal)
+        except (TypeError, ValueError) as exc:
+            msg = f"the journal of scope {path!r} in {self._file!r} has a damaged head; other scopes are readable"
+            raise CorruptionError(msg) from exc
+
+    def _born(self, connection: Connection, path: Path, cursor: Cursor) -> _Scope:
+        key, seal = _keyed(path)
+        number = connection.execute("INSERT INTO scope (path, head) VALUES (?, x'')", (key,)).lastrowid
         assert number is not None  # a row was inserted
-        return number
-
-    def _write_head(self, connection: Connection, path: Path, number: int, head: Head) -> None:
-        connection.execute("UPDATE scope SET head = ? WHERE number = ?", (head.packed(_key(path)), number))
+        return _Scope(number, Head.born(cursor), seal)
 
     def _holds(self, connection: Connection, scope: _Scope, cursor: Cursor) -> bool:
         if cursor in (scope.head.base, scope.head.head):
@@ -264,6 +272,12 @@ def _log_ahead(connection: Connection, file: str) -> None:
 
 
 @lru_cache(1024)
+def _keyed(path: Path) -> tuple[bytes, int]:
+    """The key of a path, and its checksum."""
+    key = _key(path)
+    return key, zlib.crc32(key)
+
+
 def _key(path: Path) -> bytes:
     """Injective, and a path's descendants begin with it: each segment in UTF-8 with an end that nothing else holds."""
     return b"".join(segment.encode("utf-8", "surrogatepass").replace(b"\0", b"\0\xff") + b"\0" for segment in path)
@@ -276,6 +290,6 @@ def _below(path: Path) -> tuple[bytes, bytes]:
 
 def _path(key: bytes) -> Path:
     if b"\0\xff" not in key:
-        return tuple(key[:-1].decode("utf-8", "surrogatepass").split("\0"))
+        return tuple(str(key, "utf-8", "surrogatepass")[:-1].split("\0"))
     segments = re.split(rb"\0(?!\xff)", key[:-1])
     return tuple(segment.replace(b"\0\xff", b"\0").decode("utf-8", "surrogatepass") for segment in segments)
