@@ -1,0 +1,298 @@
+"""A network that loses requests and replies, at every step: nothing acknowledged is lost, nothing is done twice."""
+
+import asyncio
+import itertools
+import os
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import redis
+import redis.asyncio
+
+import wmem
+from tests.conformance.conftest import call, clock, colour
+from tests.proxy import Fate, Proxy
+from tests.servers import RedisServer
+from wmem.errors import StoreError, UnknownOutcomeError
+from wmem.journal.port import new_record_id
+from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.model.history import ORIGIN, Path
+from wmem.testing import Call, Clock, Opening
+
+__all__ = ["call", "clock", "colour"]
+
+PATH: Path = ("agent", "session")
+FATES: tuple[Fate, ...] = ("request", "reply", "half")
+
+
+@pytest.fixture
+def proxy(valkey_server: RedisServer) -> Iterator[Proxy]:
+    with Proxy(valkey_server.port) as made:
+        yield made
+
+
+@pytest.fixture
+def url(proxy: Proxy, valkey_url: str) -> str:
+    return proxy.url(valkey_url)
+
+
+@pytest.fixture
+def opening(url: str, call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
+    made = Opening(url, {}, call, colour, clock)
+    yield made
+    made.close()
+
+
+# -- how many round trips
+
+
+def _said(proxy: Proxy, call: Call, act: Any, *args: Any, **named: Any) -> list[str]:
+    before = len(proxy.commands)
+    call(act, *args, **named)
+    return proxy.commands[before:]
+
+
+def test_an_append_is_one_round_trip_and_so_is_a_read_at_depth_three(
+    opening: Opening, call: Call, proxy: Proxy
+) -> None:
+    session = opening().scope("session")
+    deep = session.child("task").child("step")
+    for scope in (session, deep):
+        call(scope.entries.set, "key", "value")
+        call(scope.messages.append, {"role": "user", "content": "hello"})
+    assert _said(proxy, call, session.messages.append, {"role": "user", "content": "again"}) == ["EVALSHA"]
+    assert _said(proxy, call, deep.entries.get, "key") == ["EVALSHA"]
+    assert _said(proxy, call, deep.entries.get, "nowhere") == ["EVALSHA"]
+
+
+def test_a_cold_open_of_a_thousand_items_takes_at_most_two_round_trips(
+    opening: Opening, call: Call, proxy: Proxy
+) -> None:
+    session = opening().scope("session")
+    for first in range(0, 1000, 100):
+        call(session.messages.append, [{"role": "user", "content": f"{first + n}"} for n in range(100)])
+    elsewhere = opening.elsewhere().scope("session")
+    before = len(proxy.commands)
+    assert len(call(elsewhere.messages.all)) == 1000
+    assert len(proxy.commands) - before <= 2
+
+
+# -- every step, every fate
+
+
+def _at(step: int, fate: Fate, place: int) -> Fate:
+    return fate if place == step else "pass"
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_connection_dropped_at_any_step_loses_and_doubles_nothing(
+    fate: Fate, opening: Opening, call: Call, proxy: Proxy
+) -> None:
+    for step in range(6):
+        session = opening(f"agent-{step}").scope("session")
+        call(session.messages.append, {"role": "user", "content": "begin"})
+        call(session.entries.set, "count", 0)
+        begun = len(proxy.commands)
+        proxy.fate = partial(_at, begun + step, fate)
+        sure, unsure = 0, 0
+        for number in range(4):
+            try:
+                call(session.entries.update, "count", lambda count: count + 1, 0)
+                call(session.messages.append, {"role": "user", "content": f"{number}"})
+            except StoreError:
+                unsure += 1
+            else:
+                sure += 1
+        proxy.fate = lambda _: "pass"
+        count = call(session.entries.get, "count")
+        texts = Counter(message.text for message in call(session.messages.all))
+        assert sure >= 3
+        assert sure <= count <= sure + unsure
+        assert max(texts.values()) == 1
+        assert sure + 1 <= len(texts) <= sure + unsure + 1
+        elsewhere = opening.elsewhere(f"agent-{step}").scope("session")
+        assert call(elsewhere.entries.get, "count") == count
+        assert Counter(message.text for message in call(elsewhere.messages.all)) == texts
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_lost_write_is_unknown_and_a_lost_read_a_failure(
+    fate: Fate, call: Call, colour: str, url: str, proxy: Proxy
+) -> None:
+    journal: Any = RedisJournal(url) if colour == "sync" else AsyncRedisJournal(url)
+    head = call(journal.append, PATH, 1, b"1", None, None).cursor
+    proxy.fate = lambda _: fate
+    writes: list[tuple[Any, ...]] = [
+        (journal.append, PATH, 2, b"2", None, None),
+        (journal.compact, PATH, head, b"state", None),
+        (journal.delete, PATH, None),
+    ]
+    for act, *args in writes:
+        with pytest.raises(UnknownOutcomeError):
+            call(act, *args)
+    reads: list[tuple[Any, ...]] = [(journal.read, {PATH: ORIGIN}), (journal.paths, PATH)]
+    for act, *args in reads:
+        with pytest.raises(StoreError) as failed:
+            call(act, *args)
+        assert not isinstance(failed.value, UnknownOutcomeError)
+    proxy.fate = lambda _: "pass"
+    assert call(journal.read, {PATH: ORIGIN})[PATH].head != head or fate == "request"
+    call(journal.close if colour == "sync" else journal.aclose)
+
+
+def test_a_server_that_cannot_be_reached_has_changed_nothing(call: Call, colour: str, new_server: Any) -> None:
+    server: RedisServer = new_server()
+    journal: Any = RedisJournal(server.url) if colour == "sync" else AsyncRedisJournal(server.url)
+    call(journal.append, PATH, 1, b"1", None, None)
+    server.kill()
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"nothing was changed|lost") as failed:
+            call(journal.append, PATH, 2, b"2", None, None)
+    assert not isinstance(failed.value, UnknownOutcomeError)
+    server.start()
+    assert call(journal.append, PATH, 3, b"3", None, None).cursor.version == 1
+    call(journal.close if colour == "sync" else journal.aclose)
+
+
+def test_a_client_that_repeats_by_itself_stores_nothing_twice(
+    proxy: Proxy, valkey_url: str, colour: str, call: Call, clock: Clock
+) -> None:
+    # The caller's own, with the driver's default retries, and every third reply lost.
+    number = itertools.count()
+    proxy.fate = lambda _: "reply" if next(number) % 3 == 2 else "pass"
+    kind: Any = redis.Redis if colour == "sync" else redis.asyncio.Redis
+    client = kind(port=proxy.port, db=int(valkey_url.rpartition("/")[2]))
+    opening = Opening("redis://", {"client": client}, call, colour, clock)
+    session = opening().scope("session")
+    for each in range(20):
+        call(session.messages.append, {"role": "user", "content": f"{each}"})
+        call(session.entries.update, "count", lambda count: count + 1, 0)
+    proxy.fate = lambda _: "pass"
+    with RedisJournalReader(valkey_url) as stored:
+        assert len(stored) > 40, "the network lost nothing"  # what the driver repeated is there twice, and read once
+    assert [message.text for message in call(session.messages.all)] == [f"{each}" for each in range(20)]
+    assert call(session.entries.get, "count") == 20
+    again = opening.elsewhere().scope("session")
+    assert [message.text for message in call(again.messages.all)] == [f"{each}" for each in range(20)]
+    opening.close()
+    assert call(client.ping)
+    call(client.close if colour == "sync" else client.aclose)
+
+
+class RedisJournalReader:
+    """The records of the session as they are stored."""
+
+    def __init__(self, url: str) -> None:
+        self._journal = RedisJournal(url)
+
+    def __enter__(self) -> tuple[Any, ...]:
+        return self._journal.read({PATH: ORIGIN})[PATH].records
+
+    def __exit__(self, *_: object) -> None:
+        self._journal.close()
+
+
+# -- cancelled
+
+
+def test_a_cancelled_call_leaves_no_reply_for_the_next(url: str) -> None:
+    async def main() -> None:
+        journal = AsyncRedisJournal(url)
+        await journal.append(PATH, 1, b"1", None, None)
+        for steps in range(12):
+            tasks = [asyncio.create_task(journal.append(("a", f"{n}"), n, b"%d" % n, None, None)) for n in range(3)]
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            tasks[steps % 3].cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            tail = (await journal.read({PATH: ORIGIN}))[PATH]
+            assert [record.payload for record in tail.records] == [b"1"]
+        for n in range(3):
+            found = (await journal.read({("a", f"{n}"): ORIGIN}))["a", f"{n}"]
+            assert {record.payload for record in found.records} == {b"%d" % n}
+        await journal.aclose()
+
+    asyncio.run(main())
+
+
+def test_a_timeout_on_one_task_disturbs_no_other(url: str) -> None:
+    async def main() -> None:
+        journal = AsyncRedisJournal(url)
+
+        async def one(number: int) -> int:
+            path = ("agent", f"session-{number}")
+            async with asyncio.timeout(None if number % 3 else 0.0):
+                await journal.append(path, 1, b"%d" % number, None, None)
+            return int((await journal.read({path: ORIGIN}))[path].records[0].payload)
+
+        done = await asyncio.gather(*(one(number) for number in range(60)), return_exceptions=True)
+        assert [each for number, each in enumerate(done) if number % 3] == [n for n in range(60) if n % 3]
+        assert all(isinstance(each, TimeoutError) for each in done[::3])
+        await journal.aclose()
+
+    asyncio.run(main())
+
+
+# -- many
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whose", ["wmem's", "the caller's"])
+def test_a_thousand_sessions_at_once_on_one_server(whose: str, valkey_url: str) -> None:
+    async def main() -> None:
+        client = redis.asyncio.Redis.from_url(valkey_url) if whose == "the caller's" else None
+        async with await wmem.aopen(valkey_url, agent_id="agent", client=client) as memory:
+
+            async def converse(number: int) -> list[str]:
+                session = memory.scope(f"session-{number}")
+                for turn in range(3):
+                    await session.messages.append({"role": "user", "content": f"{number}.{turn}"})
+                return [message.text for message in await session.messages.all()]
+
+            told = await asyncio.gather(*(converse(number) for number in range(1000)))
+        assert told == [[f"{number}.{turn}" for turn in range(3)] for number in range(1000)]
+        if client is not None:
+            assert await client.ping()
+            await client.aclose()
+
+    asyncio.run(main())
+
+
+# -- forks
+
+
+def test_a_child_process_has_connections_of_its_own(valkey_url: str) -> None:
+    with wmem.open(valkey_url, agent_id="agent") as memory:
+        session = memory.scope("session")
+        session.entries.set("count", 0)
+        children = []
+        for _ in range(3):
+            child = os.fork()
+            if child == 0:
+                code = 1
+                try:
+                    for _ in range(20):
+                        session.entries.update("count", lambda count: count + 1, 0)
+                    code = 0
+                finally:
+                    os._exit(code)
+            children.append(child)
+        for _ in range(20):
+            session.entries.update("count", lambda count: count + 1, 0)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+        assert session.entries.get("count") == 80
+
+
+def test_records_that_arrive_twice_are_there_once(valkey_url: str) -> None:
+    journal = RedisJournal(valkey_url)
+    with wmem.open(valkey_url, agent_id="agent") as memory:
+        session = memory.scope("session")
+        session.messages.append({"role": "user", "content": "once"})
+        (record,) = journal.read({PATH: ORIGIN})[PATH].records
+        journal.append(PATH, record.id, record.payload, None, None)
+        journal.append(PATH, new_record_id(), b"foreign", None, None)
+        assert [message.text for message in session.messages.all()] == ["once"]
+    journal.close()

@@ -1,0 +1,72 @@
+"""Journals on each kind of server, in both colours."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from tests.conformance.conftest import call, colour
+from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis_url import redis_name
+from wmem.testing import Call
+
+__all__ = ["call", "colour"]
+
+SERVERS = ("valkey_url", "redis62_url", "cluster_url")
+
+
+@pytest.fixture(params=SERVERS)
+def server_url(request: pytest.FixtureRequest) -> str:
+    """An empty store on each kind of server."""
+    return str(request.getfixturevalue(request.param))
+
+
+class Journals:
+    """The journals of one store in one colour; their methods are called through `call`."""
+
+    def __init__(self, url: str, call: Call, colour: str) -> None:
+        self.url = url
+        self._call = call
+        self.kind: Any = RedisJournal if colour == "sync" else AsyncRedisJournal
+        self.made: list[Any] = []
+
+    def __call__(self, **options: Any) -> Any:
+        made = self.kind(self.url, **options)
+        self.made.append(made)
+        return made
+
+    def close(self) -> None:
+        for each in self.made:
+            self._call(each.close if self.kind is RedisJournal else each.aclose)
+
+
+@pytest.fixture
+def journals(server_url: str, call: Call, colour: str) -> Iterator[Journals]:
+    made = Journals(server_url, call, colour)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def journal(journals: Journals) -> Any:
+    """One journal of the store."""
+    return journals()
+
+
+@pytest.fixture
+def server(server_url: str) -> Iterator[Any]:
+    """What somebody with another tool sees of the store."""
+    url = redis_name(server_url)
+    kind = redis.RedisCluster if url.cluster else redis.Redis
+    with kind.from_url(url.driver) as client:
+        yield client
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """A loop that a test closes when it likes, without the courtesies of `asyncio.run`."""
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
