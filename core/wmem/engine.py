@@ -22,7 +22,7 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import State
 
-__all__ = ["RETRY_S", "Callback", "Decide", "Engine", "Listener", "OtherLife", "Pause", "backoff"]
+__all__ = ["KEEP_GRACE_S", "RETRY_S", "Callback", "Decide", "Engine", "Listener", "OtherLife", "Pause", "backoff"]
 
 P = TypeVar("P")
 R = TypeVar("R")

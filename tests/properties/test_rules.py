@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmem.engine import BACKOFF_MAX_S, backoff, keep_of
+from wmem.engine import BACKOFF_MAX_S, KEEP_GRACE_S, backoff, keep_of
 from wmem.errors import InvalidInputError
 from wmem.journal.disk import _name, _root_shard, _row, _shard
 from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt
@@ -128,13 +128,15 @@ def test_what_is_due_to_be_written_stays_due_with_every_fetch_and_moment(
 
 
 @given(now=LATER, lives=st.lists(st.none() | TTL, max_size=5))
-def test_a_record_is_kept_as_long_as_its_longest_item(now: float, lives: list[float | None]) -> None:
+def test_a_record_is_kept_as_long_as_its_longest_item_and_while_that_can_be_revived(
+    now: float, lives: list[float | None]
+) -> None:
     puts = [ItemPut(Row("i", b"", now, now, expires_at=None if life is None else now + life)) for life in lives]
     kept = keep_of([ItemRemoved("gone"), *puts], now)
     if None in lives:
         assert kept is None
     else:
-        assert kept == max(((put.row.expires_at or now) - now for put in puts), default=0.0)
+        assert kept == max(((put.row.expires_at or now) - now for put in puts), default=0.0) + KEEP_GRACE_S
 
 
 @given(row=ROWS, now=LATER)

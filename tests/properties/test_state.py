@@ -133,6 +133,8 @@ class Plain:
                     row._replace(promoted_to=to, promoted_at=at) if row.id == promoted else row for row in self.rows
                 ]
             case Cleared(facet, _, _):
+                if facet == "all":
+                    self.merged = {}
                 self.rows = [row for row in self.rows if facet not in ("all", facet_of(row))]
             case ScopeOpened(policy, _) | PolicyChanged(policy, _):
                 self.policy = policy
