@@ -14,9 +14,14 @@ from wmem.policy import Policy
 from wmem.rules.importance import importance
 from wmem.scope.handle import Handle
 
-__all__ = ["check_plain", "crossed", "flushed"]
+__all__ = ["check_plain", "crossed", "flushed", "may_cross"]
 
 _log = logging.getLogger("wmem.scope.queue")
+
+
+def may_cross(policy: Policy, stored: int) -> bool:
+    """Whether one item more than is stored, seen or not, can be enough: most adds need not count."""
+    return policy.flush_threshold is not None and stored + 1 >= policy.flush_threshold
 
 
 def crossed(policy: Policy, before: int, after: int) -> bool:

@@ -150,7 +150,7 @@ def memorize(
 ) -> Flow[Memorized]:
     """Store an item at the end of the queue; see `Queue.memorize`."""
     row, now = yield from drafted(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-    made = yield from stored(handle, row, now, stepped=True)
+    made = yield from stored(handle, row, now, queued=True)
     items, tokens = size_of(made.seen)
     score = made.row.importance
     if score is None:

@@ -10,7 +10,7 @@ from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.eviction import Room, Victim, leaving, victims
-from wmem.scope.flush import crossed, flushed
+from wmem.scope.flush import crossed, flushed, may_cross
 from wmem.scope.handle import Handle
 from wmem.state import State
 
@@ -26,7 +26,7 @@ class Stored(NamedTuple):
 
     Attributes:
         row: As it is stored.
-        seen: All rows that can be seen now, oldest first.
+        seen: All rows that can be seen now, oldest first; the new one alone where nobody asked.
         gone: Who left for it, first to last.
     """
 
@@ -87,27 +87,30 @@ def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
             )
 
 
-def stored(handle: Handle, row: Row, now: float, *, stepped: bool = False) -> Flow[Stored]:
+def stored(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flow[Stored]:
     """Store an item, together with what leaves for it, and hand the items on if they are enough now.
 
     Args:
-        stepped: Note the scope's step on an item that was given none, whatever the policy.
+        queued: Note the scope's step on an item that was given none, whatever the policy, and
+            tell all that can be seen.
     """
 
-    def decide(state: State) -> tuple[Sequence[Change], tuple[Stored, Sequence[Change], int]]:
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Stored, Sequence[Change], bool]]:
         policy = handle.policy
-        counts = stepped or _counts_steps(policy)
+        counts = queued or _counts_steps(policy)
         put = row._replace(step_index=state.step) if counts and row.step_index is None else row
         gone = _leaving_for(handle, state, [put], now)
-        before = state.visible(state.items, now)
-        left = {victim.row.id for victim in gone}
-        seen = (*(each for each in before if each.id not in left and each.id != put.id), put)
+        near = may_cross(policy, len(state.items))
+        before = state.visible(state.items, now) if queued or near else []
+        left = {put.id, *(victim.row.id for victim in gone)}
+        seen = (*(each for each in before if each.id not in left), put)
         changes = changes_of(gone, now)
-        return [*changes, ItemPut(put)], (Stored(put, seen, tuple(gone)), changes, len(before))
+        due = near and crossed(policy, len(before), len(seen))
+        return [*changes, ItemPut(put)], (Stored(put, seen, tuple(gone)), changes, due)
 
-    made, changes, before = yield from handle.commit(decide, now)
+    made, changes, due = yield from handle.commit(decide, now)
     log_evictions(handle, changes)
-    if crossed(handle.policy, before, len(made.seen)):
+    if due:
         yield from flushed(handle, made.seen, now)
     return made
 
