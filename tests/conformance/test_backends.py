@@ -1,13 +1,16 @@
 """Every suite of `wmem.testing` over every backend, in both colours."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import wmem.backends
 from tests.conformance.conftest import BACKENDS, OPTIONS, located
 from wmem import testing
+from wmem.journal.memory import MemoryJournal
+from wmem.ports import InPlaceJournal
 
 
 class Everywhere:
@@ -24,6 +27,36 @@ class Everywhere:
     @pytest.fixture
     def options(self, backend: str) -> Mapping[str, Any]:
         return OPTIONS.get(backend, {})
+
+
+class TestJournal(testing.JournalSuite):
+    @pytest.fixture(params=("sync", "async"))
+    def colour(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    # A journal does not know what its bytes mean: encrypted ones are the same to it.
+    @pytest.fixture(params=sorted({*BACKENDS} - {*OPTIONS}))
+    def backend(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def connect(
+        self, backend: str, colour: str, request: pytest.FixtureRequest, tmp_path: Path
+    ) -> Iterator[testing.Connect]:
+        url = located(backend, request, tmp_path)
+        made: list[wmem.backends.Backend] = []
+        in_memory: MemoryJournal[bytes] = MemoryJournal(len)
+
+        def connected() -> Any:
+            if backend == "memory":
+                return in_memory if colour == "sync" else InPlaceJournal(in_memory)
+            normal, connect = wmem.backends.BACKENDS[url.partition("://")[0]]
+            made.append(connect(normal(url), None))
+            return made[-1].sync_journal() if colour == "sync" else made[-1].async_journal()
+
+        yield connected
+        for each in made:
+            each.close()
 
 
 class TestEntries(Everywhere, testing.EntriesSuite): ...

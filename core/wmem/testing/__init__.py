@@ -16,6 +16,7 @@ from wmem.testing.document_1 import Document1Suite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
+from wmem.testing.journal import Book, Connect, JournalSuite  # noqa: E402
 from wmem.testing.limits import LimitsSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
 from wmem.testing.merges import MergesSuite  # noqa: E402
@@ -29,13 +30,16 @@ from wmem.testing.values import ValuesSuite  # noqa: E402
 
 __all__ = [
     "NOON",
+    "Book",
     "Call",
     "Clock",
+    "Connect",
     "Document1Suite",
     "EntriesSuite",
     "FacetSuite",
     "FetchesSuite",
     "ItemsSuite",
+    "JournalSuite",
     "LimitsSuite",
     "MemorySuite",
     "MergesSuite",

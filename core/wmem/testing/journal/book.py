@@ -1,0 +1,156 @@
+"""A journal of either colour as a test speaks to it: one call, one reply."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, TypeVar
+
+import pytest
+
+from wmem.flow import Flow, arun, bind, run
+from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_id
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.testing.calls import Call
+
+__all__ = ["PATH", "Book", "Connect", "JournalFixtures"]
+
+T = TypeVar("T")
+
+PATH: Path = ("agent", "session")
+
+Connect: TypeAlias = Callable[[], Any]
+"""Gives a journal of bytes of either colour, or a coroutine that does: each time another connection to one store."""
+
+
+class Book:
+    """A journal, and what runs its methods.
+
+    Args:
+        journal: A `Journal[bytes]` or an `AsyncJournal[bytes]`.
+        loop: Where coroutines run.
+    """
+
+    def __init__(self, journal: Journal[bytes] | AsyncJournal[bytes], loop: asyncio.Runner) -> None:
+        self.journal: Any = journal
+        self._waits = inspect.iscoroutinefunction(journal.append)
+        self._call = Call(loop if self._waits else None)
+
+    def read(self, path: Path, after: Cursor = ORIGIN) -> Tail[bytes]:
+        """What comes after a cursor."""
+        return self.reads({path: after})[path]
+
+    def reads(self, after: Mapping[Path, Cursor]) -> Mapping[Path, Tail[bytes]]:
+        """What comes after each cursor."""
+        tails: Mapping[Path, Tail[bytes]] = self._call(self.journal.read, after)
+        return tails
+
+    def append(
+        self,
+        path: Path,
+        payload: bytes,
+        *,
+        record_id: int | None = None,
+        expected: Cursor | Birth | None = None,
+        keep_s: float | None = None,
+    ) -> Appended[bytes]:
+        """Append a record, under a new id if none is given."""
+        chosen = new_record_id() if record_id is None else record_id
+        reply: Appended[bytes] = self._call(self.journal.append, path, chosen, payload, expected, keep_s)
+        return reply
+
+    def grow(self, path: Path, *payloads: bytes) -> list[Cursor]:
+        """Append records without a condition; the head after each."""
+        cursors = []
+        for payload in payloads:
+            reply = self.append(path, payload)
+            assert reply.cursor is not None, "an append without a condition is never refused"
+            cursors.append(reply.cursor)
+        return cursors
+
+    def compact(self, path: Path, upto: Cursor, snapshot: bytes = b"state") -> bool:
+        """Put a snapshot in place of the records up to a cursor."""
+        done: bool = self._call(self.journal.compact, path, upto, snapshot, None)
+        return done
+
+    def delete(self, path: Path, life: Birth | None = None) -> None:
+        """Delete a journal with its descendants."""
+        self._call(self.journal.delete, path, life)
+
+    def paths(self, prefix: Path = ()) -> list[Path]:
+        """The paths at or below a prefix, sorted."""
+        return sorted(self._call(self.journal.paths, prefix))
+
+    def ask(self, name: str, *args: Any) -> Any:
+        """What the journal answers to a method it offers beside the port; skips the test if it offers none."""
+        method = getattr(self.journal, name, None)
+        if method is None:
+            pytest.skip(f"the journal offers no `{name}`")
+        return self._call(method, *args)
+
+    def together(self, flows: Sequence[Flow[T]]) -> list[T]:
+        """Run conversations with the journal at once, in threads or as tasks."""
+        ports = bind(Journal=self.journal)
+        drive: Any = arun if self._waits else run
+
+        def driving(flow: Flow[T]) -> Callable[[], T]:
+            return lambda: drive(flow, ports)
+
+        return self._call.together([driving(flow) for flow in flows])
+
+    def close(self) -> None:
+        """Close the connection if it can be closed."""
+        close = getattr(self.journal, "aclose", None) or getattr(self.journal, "close", None)
+        if close is not None:
+            self._call(close)
+
+
+class JournalFixtures:
+    """A subclass overrides `connect`, or `journal` if there is only ever one connection.
+
+    Whatever has `aclose` or `close` is closed at the end of a test.
+    """
+
+    @pytest.fixture
+    def connect(self) -> Connect | None:
+        """What connects to an empty store, each time anew; a store in memory gives the same journal each time."""
+        return None
+
+    @pytest.fixture
+    def loop(self) -> Iterator[asyncio.Runner]:
+        """Where coroutines run."""
+        loop = asyncio.Runner()  # makes none before one is needed
+        yield loop
+        loop.close()
+
+    @pytest.fixture
+    def journal(self, connect: Connect | None, loop: asyncio.Runner) -> Any:
+        """A journal in which nothing is stored yet."""
+        if connect is None:
+            pytest.fail("a suite needs a journal: override the fixture `connect`, or `journal`", pytrace=False)
+        return _connected(connect, loop)
+
+    @pytest.fixture
+    def book(self, journal: Any, loop: asyncio.Runner) -> Iterator[Book]:
+        """The journal, with what runs it."""
+        book = Book(journal, loop)
+        yield book
+        book.close()
+
+    @pytest.fixture
+    def other(self, book: Book, connect: Connect | None, loop: asyncio.Runner) -> Iterator[Book]:
+        """Another connection to the same store."""
+        if connect is None:
+            pytest.skip("there is no second connection: override the fixture `connect`")
+        other = Book(_connected(connect, loop), loop)
+        yield other
+        if other.journal is not book.journal:
+            other.close()
+
+
+def _connected(connect: Connect, loop: asyncio.Runner) -> Any:
+    made = connect()
+
+    async def awaited() -> Any:
+        return await made
+
+    return loop.run(awaited()) if inspect.isawaitable(made) else made

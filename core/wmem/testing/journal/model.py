@@ -1,0 +1,137 @@
+"""A journal as a list, and a machine that plays one against a real one."""
+
+import itertools
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule
+
+from wmem.journal.port import MISSED_MAX, Record, Tail
+from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.testing.journal.book import Book
+
+__all__ = ["JournalMachine"]
+
+_names = itertools.count()
+_picks = st.integers(0, 1 << 16)
+_places = st.integers(0, 3)
+_payloads = st.binary(max_size=40)
+
+
+@dataclass
+class Log:
+    """One life of a path."""
+
+    birth: Birth
+    base: Cursor = ORIGIN
+    snapshot: bytes | None = None
+    records: list[tuple[Cursor, Record[bytes]]] = field(default_factory=list)
+
+    @property
+    def head(self) -> Cursor:
+        return self.records[-1][0] if self.records else self.base
+
+    @property
+    def cursors(self) -> list[Cursor]:
+        return [self.base, *(cursor for cursor, _ in self.records)]
+
+    @property
+    def tail_bytes(self) -> int:
+        return sum(len(record.payload) for _, record in self.records)
+
+    def tail(self, after: Cursor) -> Tail[bytes]:
+        joined = after in self.cursors
+        place = self.cursors.index(after) if joined else 0
+        records = tuple(record for _, record in self.records[place:])
+        base, snapshot = (after, None) if joined else (self.base, self.snapshot)
+        return Tail(joined, base, snapshot, records, self.head, self.birth)
+
+
+class JournalMachine(RuleBasedStateMachine):
+    """Plays random calls on a few paths of a root of its own, and expects every reply."""
+
+    def __init__(self, book: Book) -> None:
+        super().__init__()
+        self.book = book
+        root = f"machine {next(_names)}"
+        self.places: list[Path] = [(root,), (root, "a"), (root, "a", "b"), (root, "ab")]
+        self.logs: dict[Path, Log] = {}
+        self.cursors: list[Cursor] = [ORIGIN, Cursor(1, 1)]
+        """Every cursor there ever was, of any path and life, and one that never was."""
+        self.births: list[Birth] = [Birth(1)]
+
+    def expected_tail(self, path: Path, after: Cursor) -> Tail[bytes]:
+        log = self.logs.get(path)
+        return Tail(after == ORIGIN, ORIGIN, None, (), ORIGIN, None) if log is None else log.tail(after)
+
+    @rule(place=_places, payload=_payloads, pick=_picks, kind=st.sampled_from(["free", "head", "cursor", "birth"]))
+    def append(self, place: int, payload: bytes, pick: int, kind: str) -> None:
+        path = self.places[place]
+        log = self.logs.get(path)
+        head = log.head if log else ORIGIN
+        expected: Cursor | Birth | None = {
+            "free": None,
+            "head": head,
+            "cursor": self.cursors[pick % len(self.cursors)],
+            "birth": self.births[pick % len(self.births)],
+        }[kind]
+        taken = expected is None or expected == head or (log is not None and expected == log.birth)
+        reply = self.book.append(path, payload, record_id=pick, expected=expected)
+        assert (reply.cursor is not None) == taken
+        assert reply.previous == head
+        if reply.cursor is None:
+            assert (reply.tail_bytes, reply.birth) == ((log.tail_bytes, log.birth) if log else (0, None))
+            if isinstance(expected, Cursor):
+                missed = self.expected_tail(path, expected)
+                some = {missed, None} if missed.snapshot is not None or not missed.joined else {missed}
+                assert reply.missed in (some if len(missed.records) <= MISSED_MAX else {None})
+            return
+        assert reply.cursor.version == head.version + 1
+        assert reply.cursor not in self.cursors
+        if log is None:
+            log = self.logs[path] = Log(Birth(reply.cursor.chain))
+            assert log.birth not in self.births
+            self.births.append(log.birth)
+        log.records.append((reply.cursor, Record(pick, payload)))
+        self.cursors.append(reply.cursor)
+        assert (reply.missed, reply.tail_bytes, reply.birth) == (None, log.tail_bytes, log.birth)
+
+    @rule(place=_places, snapshot=_payloads, pick=_picks, own=st.booleans())
+    def compact(self, place: int, snapshot: bytes, pick: int, own: bool) -> None:  # drawn, by name
+        path = self.places[place]
+        log = self.logs.get(path)
+        known = log.cursors if log and own else self.cursors
+        upto = known[pick % len(known)]
+        due = log is not None and upto in log.cursors[1:]
+        assert self.book.compact(path, upto, snapshot) is due
+        if log is not None and due:
+            gone = log.cursors.index(upto)
+            log.base, log.snapshot, log.records = upto, snapshot, log.records[gone:]
+
+    @rule(place=_places, pick=_picks, kind=st.sampled_from(["any", "own", "life"]))
+    def delete(self, place: int, pick: int, kind: str) -> None:
+        path = self.places[place]
+        log = self.logs.get(path)
+        life = {
+            "any": None,
+            "own": log.birth if log else Birth(2),
+            "life": self.births[pick % len(self.births)],
+        }[kind]
+        self.book.delete(path, life)
+        if life is None or (log is not None and log.birth == life):
+            self.logs = {each: kept for each, kept in self.logs.items() if each[: len(path)] != path}
+
+    @rule(picks=st.lists(_picks, min_size=4, max_size=4), count=st.integers(1, 4))
+    def read(self, picks: list[int], count: int) -> None:
+        asked = {}
+        for path, pick in zip(self.places[:count], picks, strict=False):
+            log = self.logs.get(path)
+            known = log.cursors if log and pick % 3 else self.cursors
+            asked[path] = known[pick % len(known)]
+        told = {path: self.expected_tail(path, after) for path, after in asked.items()}
+        assert dict(self.book.reads(asked)) == told
+
+    @rule(place=_places)
+    def paths(self, place: int) -> None:
+        prefix = self.places[place]
+        assert self.book.paths(prefix) == sorted(path for path in self.logs if path[: len(prefix)] == prefix)

@@ -1,0 +1,72 @@
+"""Paths: any text is a segment, no two share a journal, and a prefix means whole segments."""
+
+from wmem.testing.journal.book import Book, JournalFixtures
+
+__all__ = ["SEGMENTS", "Naming"]
+
+SEGMENTS = (
+    "a", "A", "ab", "a b", "a ", " a", "a.", ".a", "a/b", "a\\b", "a:b", "a|b", "a,b", "a%2Fb", "a%b", "a_b",
+    "a*", "a?", "[a]", "[a", "{a}", "{", "}", "a}b", '"', 'a"b', "'", "a'b", "`", "$a", "${a}", "#a", "~a", "!a",
+    "a&b", "a;b", "-a", "(a)", "<a>", "a\u2028b", "é", "e\u0301", "ß", "SS", "\u0131", "\u0130", "日本",
+    "👩\u200d👩\u200d👧", "\u202ea", "\ufeffa", "a\u00a0", "..", ".", "...", "/", "//", "\\", "CON", "nul", "0", "00",
+    "1", "-1", "1e3", "null", "None", "true", "*", "%", "_", "%_", "x" * 255, "x" * 10_000, "y" * 10_000,
+)  # fmt: skip
+
+
+class Naming(JournalFixtures):
+    """What a segment holds has no meaning to a journal."""
+
+    def test_every_segment_names_a_journal_of_its_own(self, book: Book) -> None:
+        paths = [("agent", segment) for segment in SEGMENTS]
+        for number, path in enumerate(paths):
+            book.append(path, b"%d" % number)
+        assert book.paths() == sorted(paths)
+        for number, path in enumerate(paths):
+            assert book.paths(path) == [path]
+            assert [record.payload for record in book.read(path).records] == [b"%d" % number]
+
+    def test_every_segment_names_a_root_of_its_own(self, book: Book) -> None:
+        paths = [(segment, "session") for segment in SEGMENTS]
+        for number, path in enumerate(paths):
+            book.append(path, b"%d" % number)
+        assert book.paths() == sorted(paths)
+        for number, path in enumerate(paths):
+            assert book.paths(path[:1]) == [path]
+            assert [record.payload for record in book.read(path).records] == [b"%d" % number]
+
+    def test_a_deletion_of_one_segment_deletes_no_other(self, book: Book) -> None:
+        paths = {("agent", segment, "below") for segment in SEGMENTS}
+        for path in paths:
+            book.append(path, b"x")
+        for path in sorted(paths)[::3]:
+            book.delete(path[:2])
+            paths.remove(path)
+        assert book.paths() == sorted(paths)
+        assert all(len(book.read(path).records) == 1 for path in paths)
+
+    def test_segments_are_not_joined_into_others(self, book: Book) -> None:
+        paths = [
+            ("a", "b", "c"), ("a/b", "c"), ("a", "b/c"), ("a/b/c",), ("a", '"b","c"'), ('a","b', "c"), ("a,b", "c"),
+            ("a", "b\\", "c"), ("a\\", "b", "c"), ("a", "b:c"), ("a:b", "c"), ("ab", "c"), ("a", "bc"), ("abc",),
+        ]  # fmt: skip
+        for number, path in enumerate(paths):
+            book.append(path, b"%d" % number)
+        assert book.paths() == sorted(paths)
+        for number, path in enumerate(paths):
+            assert [record.payload for record in book.read(path).records] == [b"%d" % number]
+
+    def test_a_prefix_means_whole_segments(self, book: Book) -> None:
+        paths = [("a",), ("a", "b"), ("a", "b", "c"), ("a", "bb"), ("a", "B"), ("a", "b/c"), ("aa",), ("b", "a")]
+        for path in paths:
+            book.append(path, b"x")
+        assert book.paths(()) == sorted(paths)
+        assert book.paths(("a",)) == sorted(path for path in paths if path[0] == "a")
+        assert book.paths(("a", "b")) == [("a", "b"), ("a", "b", "c")]
+        assert book.paths(("a", "b", "c", "d")) == []
+        assert book.paths(("c",)) == []
+
+    def test_a_path_is_listed_once_however_much_is_written(self, book: Book) -> None:
+        cursors = book.grow(("a", "b"), *[b"x"] * 5)
+        book.compact(("a", "b"), cursors[-1])
+        book.grow(("a", "b"), b"x")
+        assert book.paths(("a",)) == [("a", "b")]

@@ -1,0 +1,120 @@
+"""Calls at once: each is one step, whoever else is in the middle of what."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from wmem.flow import Flow, ask
+from wmem.journal.port import Appended, Journal, Tail, new_record_id
+from wmem.model.history import ORIGIN, Cursor, Path
+from wmem.testing.journal.book import PATH, Book, JournalFixtures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Racing"]
+
+WRITERS = 8
+ROUNDS = 12
+
+
+def appending(path: Path, payload: bytes, expected: Cursor | None) -> Flow[tuple[int, Appended[bytes]]]:
+    """Append one record; its id and the reply."""
+    record_id = new_record_id()
+    reply: Appended[bytes] = yield from ask(Journal.append, path, record_id, payload, expected, None)
+    return record_id, reply
+
+
+class Racing(JournalFixtures):
+    """Threads of a sync journal, tasks of an async one."""
+
+    def test_appends_at_once_all_land_once_and_where_they_were_told(self, book: Book) -> None:
+        def writing() -> Flow[list[tuple[int, Appended[bytes]]]]:
+            told = [(yield from appending(PATH, b"x", None))]
+            while len(told) < ROUNDS:
+                told += [(yield from appending(PATH, b"x", None))]
+            return told
+
+        told = [each for replies in book.together([writing() for _ in range(WRITERS)]) for each in replies]
+        cursors = {reply.cursor: record_id for record_id, reply in told if reply.cursor}
+        assert sorted(cursor.version for cursor in cursors) == list(range(1, WRITERS * ROUNDS + 1))
+        tail = book.read(PATH)
+        assert [record.id for record in tail.records] == [cursors[cursor] for cursor in sorted(cursors)]
+        assert tail.head == max(cursors)
+        assert {reply.birth for _, reply in told} == {tail.birth}
+
+    def test_of_many_that_begin_at_one_head_one_is_taken(self, book: Book) -> None:
+        for head in (ORIGIN, *book.grow(("agent", "other"), b"1")):
+            path = PATH if head == ORIGIN else ("agent", "other")
+            told = book.together([appending(path, b"x", head) for _ in range(WRITERS)])
+            ((winner, taken),) = [(record_id, reply) for record_id, reply in told if reply.cursor is not None]
+            assert taken.previous == head
+            for _, reply in told:
+                if reply.cursor is None:
+                    assert reply.previous == taken.cursor
+                    assert reply.missed is not None
+                    assert [record.id for record in reply.missed.records] == [winner]
+
+    def test_several_paths_are_read_as_of_one_instant(self, book: Book) -> None:
+        first, second = ("agent", "first"), ("agent", "second")
+
+        def writing() -> Flow[list[tuple[int, int]]]:
+            for _ in range(3 * ROUNDS):
+                yield from appending(first, b"x", None)
+                yield from appending(second, b"x", None)
+            return []
+
+        def reading() -> Flow[list[tuple[int, int]]]:
+            seen = []
+            for _ in range(3 * ROUNDS):
+                asked: Mapping[Path, Cursor] = {first: ORIGIN, second: ORIGIN}
+                tails = yield from ask(Journal.read, asked)
+                seen.append((tails[first].head.version, tails[second].head.version))
+            return seen
+
+        for ahead, behind in [pair for told in book.together([writing(), reading(), reading()]) for pair in told]:
+            assert ahead - behind in (0, 1)
+
+    def test_a_reader_finds_no_gap_while_others_write_and_compact(self, book: Book) -> None:
+        def writing() -> Flow[list[Tail[bytes]]]:
+            for number in range(1, 3 * ROUNDS):
+                _, reply = yield from appending(PATH, b"%d" % number, None)
+                assert reply.cursor is not None
+                if number % 5 == 0:
+                    assert (yield from ask(Journal.compact, PATH, reply.cursor, b"%d" % number, None))
+            return []
+
+        def reading() -> Flow[list[Tail[bytes]]]:
+            seen: list[Tail[bytes]] = []
+            after = ORIGIN
+            for _ in range(3 * ROUNDS):
+                tail: Tail[bytes] = (yield from ask(Journal.read, {PATH: after}))[PATH]
+                seen.append(tail)
+                after = tail.head
+            return seen
+
+        for tail in [tail for told in book.together([writing(), reading(), reading()]) for tail in told]:
+            found = [int(record.payload) for record in tail.records]
+            assert found == list(range(tail.base.version + 1, tail.head.version + 1))
+            assert tail.snapshot in (None, b"%d" % tail.base.version)
+            assert tail.snapshot is not None or tail.joined or tail.base == ORIGIN
+
+    def test_a_deletion_takes_all_or_nothing_of_a_family(self, book: Book) -> None:
+        family = [PATH, (*PATH, "a"), (*PATH, "a", "b")]
+        for path in family:
+            book.grow(path, b"x")
+
+        def deleting() -> Flow[list[int]]:
+            yield from ask(Journal.delete, PATH, None)
+            return []
+
+        def reading() -> Flow[list[int]]:
+            seen = []
+            for _ in range(ROUNDS):
+                asked: Mapping[Path, Cursor] = dict.fromkeys(family, ORIGIN)
+                tails = yield from ask(Journal.read, asked)
+                seen.append(sum(tail.head != ORIGIN for tail in tails.values()))
+            return seen
+
+        counts = Counter(count for told in book.together([reading(), deleting(), reading()]) for count in told)
+        assert set(counts) <= {0, len(family)}
+        assert book.paths() == []
