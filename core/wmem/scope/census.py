@@ -2,11 +2,10 @@
 
 Each scope is a journal of its own: an exact count reads them all. A process therefore
 remembers what it counted last and what it has written since, and counts afresh before
-its own writes could matter: after a sixteenth of the room that was left, and for each
-new key from 95 % of the limit on. So writers that race exceed it by one write each.
+its own writes could matter: when they reach a sixteenth of the room that was left, and
+for each new key from 95 % of the limit on. So writers that race exceed it by one write each.
 """
 
-import threading
 from collections.abc import Mapping
 
 from wmem.model.history import Path
@@ -19,35 +18,37 @@ _SHARE = 16
 
 
 class Census:
-    """The last known counts of one agent, by scope."""
+    """The last known counts of one agent, by scope.
 
-    __slots__ = ("_counts", "_lock", "_since", "_total")
+    It takes no lock: threads that meet may make it a key or two off, until the next count.
+    """
+
+    __slots__ = ("_counts", "_until", "total")
 
     def __init__(self) -> None:
         self._counts: dict[Path, int] = {}
-        self._total = 0
-        self._since = 0
-        """New keys since the last full count."""
-        self._lock = threading.Lock()
+        self.total = 0
+        """Entries in all scopes, as far as known and with those about to be written."""
+        self._until = -1.0
+        """The total up to which nobody counts."""
 
     def due(self, path: Path, entries: int, limit: int) -> bool:
         """Note that a scope of so many entries gets one more; whether to count afresh before it does."""
-        with self._lock:
-            counts = self._counts
-            total = self._total = self._total + entries + 1 - counts.get(path, 0)
-            counts[path] = entries + 1
-            self._since += 1
-            return self._since * _SHARE > limit - total or total > NEARLY_FULL * limit
+        known = self._counts.get(path)
+        self._counts[path] = entries + 1
+        if known is None:
+            # What a scope held when it was met is no growth.
+            self._until = (limit / _SHARE if self._until < 0 else self._until) + entries
+            known = 0
+        self.total = total = self.total + entries + 1 - known
+        return total > self._until or total > NEARLY_FULL * limit
 
-    @property
-    def total(self) -> int:
-        """Entries in all scopes as far as known."""
-        return self._total
+    def counted(self, counts: Mapping[Path, int], limit: int) -> None:
+        """Take over what was counted, with the entry to come."""
+        self._counts = dict(counts)
+        self.total = sum(counts.values())
+        self.put_off(limit)
 
-    def counted(self, counts: Mapping[Path, int] | None) -> None:
-        """Take over what was counted; None when it was put off."""
-        with self._lock:
-            self._since = 0
-            if counts is not None:
-                self._counts = dict(counts)
-                self._total = sum(counts.values())
+    def put_off(self, limit: int) -> None:
+        """Let the total grow by a sixteenth of the room that is left before the next count."""
+        self._until = self.total + (limit - self.total) / _SHARE

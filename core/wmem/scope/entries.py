@@ -20,6 +20,7 @@ from wmem.scope.handle import Handle, Read, Unknown
 __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
 
 _log = logging.getLogger("wmem.scope")
+_DEBUG = logging.DEBUG
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -143,17 +144,12 @@ class Entries(EntryReads):
         self._measured = handle.settings.metrics is not None
 
     def _row(self, key: str) -> Row | None:
-        if self._measured or _log.isEnabledFor(logging.DEBUG):
-            began = time.perf_counter()
-            row = self._quick_row(key)
-            flows.looked_up(self._handle, key, row, began)
-            return row
-        return self._quick_row(key)
-
-    def _quick_row(self, key: str) -> Row | None:
+        began = time.perf_counter() if self._measured else 0.0
         row = self._handle.entry(checked_key(key))
         if isinstance(row, Unknown):
             row = self._drive(self._handle.lookup(key))
+        if self._measured or _log.isEnabledFor(_DEBUG):
+            flows.looked_up(self._handle, key, row, began)
         return row
 
     @property
@@ -298,11 +294,11 @@ class AsyncEntries(AsyncLocalEntries):
         self._measured = handle.settings.metrics is not None
 
     async def _of(self, key: str) -> EntryReads:
-        began = time.perf_counter()
+        began = time.perf_counter() if self._measured else 0.0
         row = self._handle.entry(checked_key(key))
         if isinstance(row, Unknown):
             row = await self._drive(self._handle.lookup(key))
-        if self._measured or _log.isEnabledFor(logging.DEBUG):
+        if self._measured or _log.isEnabledFor(_DEBUG):
             flows.looked_up(self._handle, key, row, began)
         return self._over(row)
 

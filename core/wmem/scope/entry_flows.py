@@ -214,15 +214,14 @@ def put(
     if not held:
         if replica.behind or len(replica.state.entries) >= NEARLY_FULL * handle.policy.max_entries:
             yield from handle.replica()
-        yield from _room(handle, key, now)
+        limit = handle.root.policy.max_entries
+        if handle.settings.census.due(handle.path, len(replica.state.entries), limit):
+            yield from _count(handle, limit, now)
     yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
-    _stored(handle, key, held=held)
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
     if metrics is not None:
         metrics.set_ms.record((time.perf_counter() - began) * 1_000)
-
-
-def _stored(handle: Handle, key: str, *, held: bool) -> None:
-    _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
 
 
 def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
@@ -235,7 +234,7 @@ def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
     listed = yield from ask(Journal.paths, handle.path[:1])
     paths = [path for path in listed if not any(segment.startswith("~") for segment in path)]
     if len(paths) > MANY_SCOPES and census.total <= NEARLY_FULL * limit:
-        census.counted(None)
+        census.put_off(limit)
         return
     live = []
     if paths:
@@ -248,7 +247,7 @@ def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
             # What has expired takes nobody's room; as long as there is enough it need not be told apart.
             entries = replica.state.entries
             counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
-    census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1})  # with the one to come
+    census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1}, limit)
     if (total := sum(counts.values())) >= limit:
         msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in its {len(live)} scopes; remove some"
         raise CapacityError(msg)
@@ -283,7 +282,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
         decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
         yield from _room(handle, key, now)
         if (yield from handle.commit(decide, now)):
-            _stored(handle, key, held=local is not None)
+            _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
             return value
         tries += 1
         if handle.settings.metrics is not None:
@@ -356,7 +355,7 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
     there = yield from handle.commit(decide, now)
     if there is not None:
         return load_value(there.content, as_type, key=key)
-    _stored(handle, key, held=False)
+    _log.debug(_WRITTEN, "set", key, handle.path[0])
     return value
 
 

@@ -82,7 +82,7 @@ UNKNOWN = Unknown()
 class Handle:
     """One scope as one caller knows it."""
 
-    __slots__ = ("_asked", "_disposed", "_policy", "birth", "engine", "lineage", "parent", "path", "settings")
+    __slots__ = ("_asked", "_disposed", "_policy", "birth", "engine", "lineage", "parent", "path", "root", "settings")
 
     def __init__(
         self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
@@ -91,6 +91,7 @@ class Handle:
         self.settings = settings
         self.path = path
         self.parent = parent
+        self.root: Handle = self if parent is None else parent.root
         self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
         self.birth: Birth | None = None
         self._asked = policy
@@ -106,14 +107,6 @@ class Handle:
     def id(self) -> str:
         """The whole path as one text, for people."""
         return "/".join(self.path)
-
-    @property
-    def root(self) -> "Handle":
-        """The agent's own scope."""
-        handle = self
-        while handle.parent is not None:
-            handle = handle.parent
-        return handle
 
     @property
     def disposed(self) -> bool:
