@@ -1,4 +1,9 @@
-"""What wmem tells of itself: typed events of entries and scopes, and metrics."""
+"""What wmem tells of itself: typed events of entries and scopes, and metrics.
+
+Events reach whoever subscribes: ``memory.subscribe(wmem.observe.entry_events(listener))``.
+Metrics go, by OpenTelemetry, to the meter provider that the process had set when the
+memory was opened; where there is none, nothing is measured.
+"""
 
 from wmem.observe.events import (
     EntriesCleared,
