@@ -1,7 +1,7 @@
 """Journals in the memory of this process."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt, quick_chain_after
@@ -54,6 +54,43 @@ _NOTHING: Tail[object] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(
 _GONE: Tail[object] = Tail(joined=False, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=None)
 
 
+class _Register:
+    """The paths that exist, as a tree: what is asked of one branch costs nothing for the others."""
+
+    __slots__ = ("_below",)
+
+    def __init__(self) -> None:
+        self._below: dict[Path, dict[Path, None]] = {}
+
+    def add(self, path: Path) -> None:
+        """Hang a path below its parents, which need not exist themselves."""
+        for depth in range(len(path), 0, -1):
+            branch = self._below.setdefault(path[: depth - 1], {})
+            if path[:depth] in branch:
+                return
+            branch[path[:depth]] = None
+
+    def at_or_below(self, prefix: Path) -> list[Path]:
+        """Everything that hangs there, parents that do not exist themselves included."""
+        found = [prefix]
+        for path in found:  # it grows as it goes
+            if path in self._below:
+                found += self._below[path]
+        return found
+
+    def cut(self, prefix: Path, exists: Container[Path]) -> None:
+        """Take a branch off, and with it the parents that were there for its sake alone."""
+        for path in self.at_or_below(prefix):
+            self._below.pop(path, None)
+        for depth in range(len(prefix), 0, -1):
+            parent, path = prefix[: depth - 1], prefix[:depth]
+            if path in self._below or path in exists or path not in self._below.get(parent, ()):
+                return
+            del self._below[parent][path]
+            if not self._below[parent]:
+                del self._below[parent]
+
+
 class MemoryJournal(Generic[P]):
     """A `Journal` in process memory, for one engine or for all that share a name.
 
@@ -64,6 +101,7 @@ class MemoryJournal(Generic[P]):
     def __init__(self, size: Callable[[P], int]) -> None:
         self._size = size
         self._logs: dict[Path, _Log[P]] = {}
+        self._register = _Register()
         self._lock = threading.Lock()
 
     def forked(self) -> None:
@@ -101,6 +139,7 @@ class MemoryJournal(Generic[P]):
                 return Appended(None, head, missed, 0 if log is None else log.bytes, None if log is None else log.birth)
             if log is None:
                 log = self._logs[path] = _Log()
+                self._register.add(path)
                 cursor = Cursor(1, quick_chain_after(new_salt(), record_id))
                 log.birth = Birth(cursor.chain)
             else:
@@ -127,9 +166,10 @@ class MemoryJournal(Generic[P]):
             log = self._logs.get(path)
             if life is not None and (log is None or log.birth != life):
                 return
-            for each in [each for each in self._logs if each[: len(path)] == path]:
-                del self._logs[each]
+            for each in self._register.at_or_below(path):
+                self._logs.pop(each, None)
+            self._register.cut(path, self._logs)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         with self._lock:
-            return [each for each in self._logs if each[: len(prefix)] == prefix]
+            return [each for each in self._register.at_or_below(prefix) if each in self._logs]
