@@ -187,6 +187,8 @@ def test_what_a_later_version_encrypted_says_to_upgrade(monkeypatch: pytest.Monk
 
 # -- hands that know the checksum, and not the key
 
+REFUSED_BY_TAG = "an encrypted payload (that was changed, or belongs elsewhere|of [0-9]+ bytes)"
+
 BOTH = pytest.mark.parametrize(
     ("payload", "reads", "place", "sealed"),
     [
@@ -215,16 +217,16 @@ def test_no_forged_bit_of_nonce_content_or_tag_is_read(payload: bytes, reads: An
         def flip(body: bytes, at: int = at) -> bytes:
             return body[:at] + bytes([body[at] ^ (1 << at % 8)]) + body[at + 1 :]
 
-        with pytest.raises(CorruptionError):
+        with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
             reads(forged(payload, sealed, flip), PATH, place)
 
 
 @BOTH
 def test_nothing_that_was_cut_or_grew_is_read(payload: bytes, reads: Any, place: Any, sealed: int) -> None:
     for size in range(len(payload.partition(b"\n")[2])):
-        with pytest.raises(CorruptionError):
+        with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
             reads(forged(payload, sealed, lambda body, size=size: body[:size]), PATH, place)  # type: ignore[misc]  # a default, not an argument
-    with pytest.raises(CorruptionError):
+    with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
         reads(forged(payload, sealed, lambda body: body + b"\0"), PATH, place)
 
 
@@ -232,7 +234,7 @@ def test_nothing_that_was_cut_or_grew_is_read(payload: bytes, reads: Any, place:
 def test_a_record_is_refused_in_every_other_place(path: Path, record_id: int) -> None:
     for where, number in ((path, RECORD_ID), (PATH, record_id)):
         if (where, number) != (PATH, RECORD_ID):
-            with pytest.raises(CorruptionError):
+            with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
                 CODEC.read_record(forged(RECORD, seal(where, number)), where, number)
 
 
@@ -240,14 +242,14 @@ def test_a_record_is_refused_in_every_other_place(path: Path, record_id: int) ->
 def test_a_checkpoint_is_refused_at_every_other_cursor(version: int, chain: int) -> None:
     for cursor in (Cursor(version, UPTO.chain), Cursor(UPTO.version, chain)):
         if cursor != UPTO:
-            with pytest.raises(CorruptionError):
+            with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
                 CODEC.read_checkpoint(forged(REST, seal(PATH, cursor.chain)), PATH, cursor)
 
 
 def test_a_record_and_a_checkpoint_are_refused_as_each_other() -> None:
-    with pytest.raises(CorruptionError):
-        CODEC.read_checkpoint(RECORD, PATH, Cursor(1, RECORD_ID))
-    with pytest.raises(CorruptionError):
+    with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
+        CODEC.read_checkpoint(RECORD, PATH, Cursor(1, RECORD_ID))  # the same checksum covers both
+    with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
         CODEC.read_record(REST, PATH, UPTO.chain)
 
 
@@ -255,8 +257,15 @@ def test_a_payload_under_the_id_of_another_key_of_the_ring_is_refused() -> None:
     ring = RING.with_active(NEW)
     head = b"wmem-aes 1 %s " % ring.active.encode()
     renamed = framed(head, RECORD.partition(b"\n")[2], seal(PATH, RECORD_ID))
-    with pytest.raises(CorruptionError):
+    with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
         AesCodec(ring).read_record(renamed, PATH, RECORD_ID)
+
+
+@pytest.mark.parametrize("version", [b"0", b"01"])
+def test_a_payload_under_another_version_is_refused(version: bytes) -> None:
+    head = b"wmem-aes %s %s " % (version, RING.active.encode())
+    with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
+        CODEC.read_record(framed(head, RECORD.partition(b"\n")[2], seal(PATH, RECORD_ID)), PATH, RECORD_ID)
 
 
 @pytest.mark.parametrize(
