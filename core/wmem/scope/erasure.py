@@ -5,10 +5,11 @@ and then asks the store what may still keep some.
 """
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from wmem.engine import Pause, backoff
-from wmem.errors import DisposedError
+from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
 from wmem.model.change import Change, Cleared
@@ -30,40 +31,20 @@ _TRIES = 8
 _FACETS = ("entries", "items", "messages")
 
 
-def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
-    """Erase what is under these ids and every copy of it; see `Scope.erase`."""
-    wanted = {checked_id(each): None for each in ids}
-    handle.check()
-    found = yield from _copies(handle, wanted)
-    now = handle.settings.clock()
-    remaining: list[str] = []
-    for scope, there in found:
-
-        def decide(state: State, there: Sequence[str] = there) -> tuple[Sequence[Change], None]:
-            # Its own id too when it is gone already: a copy that comes back later is known by it.
-            return ([ErasedIds(tuple(there))], None) if any(each not in state.erased for each in there) else ([], None)
-
-        if scope.birth is None:
-            continue  # there is no such scope
-        if there:
-            yield from scope.commit(decide, now)
-        remaining += yield from swept(scope)
-    return Erased(not remaining, tuple(dict.fromkeys(remaining)), tuple(wanted))
-
-
 def cleared(handle: Handle, facet: str) -> Flow[int]:
     """Empty a facet, or with ``all`` the scope, and leave nothing of it in the store; how many could be seen."""
     now = handle.settings.clock()
 
-    def decide(state: State) -> tuple[Sequence[Change], tuple[int, bool]]:
+    def decide(state: State) -> tuple[Sequence[Change], int]:
         held = [each for name in (_FACETS if facet == "all" else (facet,)) for each in _ids(state, name)]
         count = len(state.visible(held, now))
-        return ([Cleared(facet, count, now)], (count, True)) if held else ([], (0, False))
+        return [Cleared(facet, count, now)] if held else [], count
 
-    count, changed = yield from handle.commit(decide, now)
-    if changed:
-        for sentence in (yield from swept(handle)):
-            _log.warning("scope %s was cleared, but %s", "/".join(handle.path), sentence)
+    count = yield from handle.commit(decide, now)
+    if handle.birth is not None:
+        # Also when it was empty: what was removed before may still be in the journal.
+        for sentence in (yield from _swept([handle])):
+            _log.warning("scope %s was cleared, but %s", handle.id, sentence)
     return count
 
 
@@ -73,68 +54,158 @@ def _ids(state: State, facet: str) -> Iterable[str]:
     return state.items if facet == "items" else state.messages
 
 
-def _copies(handle: Handle, wanted: dict[str, None]) -> Flow[list[tuple[Handle, list[str]]]]:
-    """The scopes that an id may lead to, with what they have of it; `wanted` grows by the ids of copies."""
-    scopes: dict[Path, Handle] = {}
-    above: Handle | None = handle
-    while above is not None:
-        scopes[above.path] = above
-        above = above.parent
-    for name in (SEMANTIC, EPISODIC):
-        path = (handle.path[0], name)
-        scopes.setdefault(path, Handle(handle.engine, handle.settings, path, policy=None, parent=None))
-    while True:
-        known, found = len(wanted), []
-        for scope in tuple(scopes.values()):
-            try:
-                _, state = yield from scope.replica()
-            except DisposedError:
-                continue  # it is gone with all it had
-            for source, _, _ in tuple(state.merged):
-                if source not in scopes:
-                    scopes[source] = Handle(handle.engine, handle.settings, source, policy=None, parent=None)
-                    known = -1  # once more, with this one
-            there = [row.id for row in tuple(state.rows.values()) if _leads(row, wanted)]
-            wanted |= dict.fromkeys(there)
-            if there or scope is handle:
-                found.append((scope, list(wanted) if scope is handle else there))
-        if len(wanted) == known:
-            return found
+# -- by id
 
 
-def _leads(row: Row, wanted: dict[str, None]) -> bool:
+def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
+    """Erase what is under these ids and every copy of it; see `Scope.erase`."""
+    asked = dict.fromkeys(map(checked_id, ids))
+    handle.check()
+    wanted = {**asked, **{origin: None for each in asked if (origin := origin_of(each)) is not None}}
+    gone: dict[str, None] = {}
+    # Its own scope comes first: whoever copies at the same time finds the tombstone, or is found.
+    scopes: dict[Path, Handle] = {handle.path: handle}
+    merged: dict[Path, Sequence[Path]] = {}
+    held = {handle.path}
+    before = -1
+    while len(wanted) + len(scopes) != before:
+        before = len(wanted) + len(scopes)
+        for path, scope in tuple(scopes.items()):
+            rows, merged[path] = yield from _dropped(scope, wanted, wherever=scope is handle)
+            gone |= {row.id: None for row in rows}
+            wanted |= {each: None for row in rows for each in _akin(row)}
+            led = [*_near(path), *merged[path]]
+            if rows:
+                held.add(path)
+            if any(origin_of(row.id) is not None for row in rows):
+                led += yield from _sessions(handle, rows)
+            for new in led:
+                if new not in scopes:
+                    scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
+    # The bytes of a copy that was replaced or removed before are in a journal until that is compacted.
+    _spread(held, merged)
+    if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
+        held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
+    remaining = yield from _swept([scope for path, scope in scopes.items() if path in held and scope.birth is not None])
+    return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
+
+
+def _spread(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
+    """Add to those that held something all that they were merged into."""
+    while more := [path for path, sources in merged.items() if path not in held and not held.isdisjoint(sources)]:
+        held |= set(more)
+
+
+def _dropped(
+    scope: Handle, wanted: Mapping[str, None], *, wherever: bool
+) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
+    """Take out what leads to one of the wanted, leaving tombstones.
+
+    Args:
+        wherever: Leave one for each of the wanted, whether it is here or not.
+
+    Returns:
+        The rows that are gone now, and the scopes that were merged into this one.
+    """
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Sequence[Row], Sequence[Path]]]:
+        rows = [row for row in state.rows.values() if _leads(row, wanted)]
+        ids = {row.id: None for row in rows}
+        if wherever:
+            ids |= {each: None for each in wanted if each not in state.erased}
+        sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
+        return [ErasedIds(tuple(ids))] if ids else [], (rows, sources)
+
+    try:
+        yield from scope.replica()
+        if scope.birth is None:
+            return (), ()  # there is no such scope
+        return (yield from scope.commit(decide, scope.settings.clock()))
+    except DisposedError:
+        if wherever:
+            raise
+        return (), ()  # it is gone with all it had
+
+
+def _leads(row: Row, wanted: Mapping[str, None]) -> bool:
     """Whether a row is one of these, or was made from one."""
     if row.id in wanted or origin_of(row.id) in wanted:
         return True
+    return not wanted.keys().isdisjoint(_lineage(row))
+
+
+def _akin(row: Row) -> Iterable[str]:
+    """What else the content of a row is known by: the item it was promoted from or to, the entries it was merged from.
+
+    What a summary or another item was made from is content of its own.
+    """
+    yield row.id
+    for each in (origin_of(row.id), row.promoted_to):
+        if each is not None:
+            yield each
+    if row.key is not None:
+        yield from _lineage(row)
+
+
+def _lineage(row: Row) -> Sequence[str]:
     if row.rest is None or b'"lineage_ids"' not in row.rest:
-        return False
-    return not wanted.keys().isdisjoint(load_json(row.rest).get("lineage_ids", ()))
+        return ()
+    lineage: Sequence[str] = load_json(row.rest).get("lineage_ids", ())
+    return lineage
 
 
-def swept(handle: Handle) -> Flow[list[str]]:
-    """Compact a scope, whatever its size, and purge its store; what may still keep bytes, one sentence each."""
-    remaining = list((yield from _compacted(handle)))
-    remaining += yield from ask(Purge.purge, handle.path)
-    return remaining
+def _near(path: Path) -> list[Path]:
+    """Where copies of what is in a scope may be: above it, and in long-term memory."""
+    above = [path[:depth] for depth in range(1, len(path))]
+    return [*above, (path[0], SEMANTIC), (path[0], EPISODIC)]
 
 
-def _compacted(handle: Handle) -> Flow[Iterator[str]]:
+def _sessions(handle: Handle, rows: Sequence[Row]) -> Flow[list[Path]]:
+    """The scopes that promoted rows say they came from."""
+    named = {_session(row) for row in rows}
+    paths = yield from ask(Journal.paths, handle.path[:1])
+    return [path for path in paths if ("/".join(path[1:]) or path[0]) in named]
+
+
+def _session(row: Row) -> Any:
+    metadata = load_json(row.rest or b"{}").get("metadata")
+    return metadata.get("working_memory_session") if isinstance(metadata, dict) else None
+
+
+# -- its bytes
+
+
+def _swept(scopes: Sequence[Handle]) -> Flow[list[str]]:
+    """Compact scopes, whatever their size, and purge their store; what may still keep bytes, one sentence each."""
+    remaining: list[str] = []
+    try:
+        for scope in scopes:
+            remaining += yield from _compacted(scope)
+        if scopes:
+            remaining += yield from ask(Purge.purge, scopes[0].path)
+    except StoreError as exc:
+        # What was to go is gone for every reader already: that must not look as if it had failed.
+        remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
+    return list(dict.fromkeys(remaining))
+
+
+def _compacted(handle: Handle) -> Flow[Sequence[str]]:
     now = handle.settings.clock()
     (replica,) = yield from handle.engine.caught_up([handle.path])
     due = replica.cursor
     for tries in range(1, _TRIES + 1):
         if due == ORIGIN:
-            return iter(())
+            return ()
         if replica.damage:
             told = f"scope {handle.path!r} holds damaged records, which are never compacted: have them repaired"
-            return iter((told,))
+            return (told,)
         replica.read = {}
         if (yield from handle.engine.compact(replica, now, limit=None)):
-            return iter(())
+            return ()
         # Somebody else may be compacting, from before or after what is to go: the journal tells which.
         tails = yield from ask(Journal.read, {handle.path: ORIGIN})
         if tails[handle.path].base.version >= due.version or tails[handle.path].head == ORIGIN:
-            return iter(())
+            return ()
         yield from ask(Pause.sleep, backoff(tries))
         (replica,) = yield from handle.engine.caught_up([handle.path])
-    return iter((f"scope {handle.path!r} could not be compacted while others did: erase again",))
+    return (f"scope {handle.path!r} could not be compacted while others did: erase again",)

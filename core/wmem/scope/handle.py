@@ -245,10 +245,10 @@ class Handle:
         if self.birth is None:
             yield from self.replica()
         if self.birth is not None:
-            if not (yield from self.engine.post(self.path, self.birth, changes, now=now)):
-                self._disposed = True
-                raise self._gone()
-            return
+            if (yield from self.engine.post(self.path, self.birth, changes, now=now)):
+                return
+            # This life is over, or its store let it lapse when all it held had expired: then it begins again.
+            yield from self.replica()
         yield from self.commit(lambda _: (changes, None), now)
 
     def commit(self, decide: Decide[R], now: float) -> Flow[R]:
@@ -353,7 +353,8 @@ class Handle:
         self._disposed = True
         self.engine.forget(self.path)
         for sentence in (yield from ask(Purge.purge, self.path)):
-            _log.warning("scope %s was disposed, but %s", "/".join(self.path), sentence)
+            if self.engine.first_time(sentence):
+                _log.warning("what was deleted may leave bytes behind: %s", sentence)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 
