@@ -51,7 +51,7 @@ def queues(draw: st.DrawFn) -> list[Row]:
 
 
 def ordered(rows: Sequence[Row], policy: Policy = QUEUE) -> list[Victim]:
-    return leaving(rows, policy, step=STEP, now=NOON)
+    return list(leaving(rows, policy, step=STEP, now=NOON))
 
 
 # -- who may leave, and in what order

@@ -4,7 +4,7 @@ A rule is a pure function: no clock, no journal, no randomness of its own. The r
 given stand in the order of their journal, which is what old and new mean here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from wmem.model.row import Row
@@ -15,7 +15,16 @@ __all__ = ["Room", "Rule", "Victim", "leaving", "recent", "stale", "victims"]
 
 Rule: TypeAlias = Literal["expired", "deleted", "oldest", "stale", "low", "middle", "guarded"]
 
-_ORDER = ("stale", "low", "middle")
+_RULES: tuple[Rule, ...] = (
+    "expired",
+    "deleted",
+    "oldest",
+    *("stale", "low", "middle"),  # of earlier steps
+    *("stale", "low", "middle"),  # of the last steps
+    *("guarded", "guarded"),  # the stale, the others
+)
+"""First to last."""
+_EXPIRED, _DELETED, _OLDEST, _EARLIER, _RECENT, _GUARDED = 0, 1, 2, 3, 6, 9
 
 
 class Room(NamedTuple):
@@ -48,7 +57,7 @@ def recent(row: Row, policy: Policy, *, step: int) -> bool:
     return row.step_index is not None and step - row.step_index < policy.recent_steps
 
 
-def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> list[Victim]:
+def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> Iterator[Victim]:
     """All items that may leave, first to last; pinned ones may not.
 
     Expired and softly deleted items come first. Then, unless the policy wants the oldest,
@@ -59,39 +68,47 @@ def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> li
     Source: bounded store document, "Eviction Policy"; buffer document, "Size Limits and Eviction".
     """
     rows = list(rows)
-    guarded = policy.eviction != "oldest"
-    scores = importances((row for row in rows if row.visible(now)), policy.guard_high) if guarded else {}
-    ranked: list[tuple[int, Victim]] = []
-    for row in rows:
-        if row.expired(now):
-            ranked.append((0, Victim(row, "expired", {})))
-        elif row.deleted_at is not None:
-            ranked.append((1, Victim(row, "deleted", {"age_s": now - row.created_at})))
-        elif row.pinned:
-            continue
-        elif guarded:
-            ranked.append(_guarded(row, scores[row.id], policy, step=step, now=now))
-        else:
-            ranked.append((2, Victim(row, "oldest", {"age_s": now - row.created_at})))
-    ranked.sort(key=lambda each: each[0])  # stable: the journal's order decides among equals
-    return [victim for _, victim in ranked]
+    scores: Mapping[str, float] = {}
+    if policy.eviction != "oldest":
+        scores = importances([row for row in rows if row.visible(now)], policy.guard_high)
+    ranked = [
+        (_rank(row, scores.get(row.id), policy, step, now), place)
+        for place, row in enumerate(rows)
+        if not (row.pinned and row.visible(now))
+    ]
+    for rank, place in sorted(ranked):
+        row = rows[place]
+        yield Victim(row, _RULES[rank], _parts(row, scores.get(row.id), policy, step, now))
 
 
-def _guarded(row: Row, score: float, policy: Policy, *, step: int, now: float) -> tuple[int, Victim]:
-    old, late = stale(row, policy, step=step, now=now), recent(row, policy, step=step)
-    rule: Rule
+def _rank(row: Row, score: float | None, policy: Policy, step: int, now: float) -> int:
+    """The place of an item's rule in `_RULES`."""
+    if row.expired(now):
+        return _EXPIRED
+    if row.deleted_at is not None:
+        return _DELETED
+    if score is None:
+        return _OLDEST
+    old = stale(row, policy, step=step, now=now)
     if score >= policy.guard_high:
-        rank, rule = 8 if old else 9, "guarded"
-    else:
-        rule = "stale" if old else "low" if score < policy.guard_low else "middle"
-        rank = (5 if late else 2) + _ORDER.index(rule)
-    parts = {"importance": score, "age_s": now - row.created_at, "recent": float(late), "stale": float(old)}
-    if row.step_index is not None:
-        parts["steps"] = float(step - row.step_index)
-    return rank, Victim(row, rule, parts)
+        return _GUARDED if old else _GUARDED + 1
+    first = _RECENT if recent(row, policy, step=step) else _EARLIER
+    return first if old else first + 1 if score < policy.guard_low else first + 2
 
 
-def victims(order: Sequence[Victim], needed: Room, wanted: Room) -> list[Victim]:
+def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float) -> Mapping[str, float]:
+    """The numbers that decided."""
+    parts = {"age_s": now - row.created_at}
+    if score is not None:
+        parts["importance"] = score
+        parts["recent"] = float(recent(row, policy, step=step))
+        parts["stale"] = float(stale(row, policy, step=step, now=now))
+        if row.step_index is not None:
+            parts["steps"] = float(step - row.step_index)
+    return parts
+
+
+def victims(order: Iterable[Victim], needed: Room, wanted: Room) -> list[Victim]:
     """The first that have to leave.
 
     Args:
