@@ -13,9 +13,8 @@ import redis.asyncio.connection
 import redis.asyncio.retry
 from redis import exceptions
 from redis.backoff import NoBackoff
-from redis.client import NEVER_DECODE
 
-from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, translated, wrong_client
+from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, as_bytes, translated, unknown_option, wrong_client
 from wmem.journal.redis_url import RedisUrl
 
 __all__ = ["AsyncLines", "AsyncServer", "async_line"]
@@ -151,7 +150,7 @@ class _AsyncClient:
     async def call(self, words: Sequence[Word], /) -> Any:
         async with self._gate:
             try:
-                return await self._client.execute_command(*words, **{NEVER_DECODE: True})
+                return await self._client.execute_command(*words, **as_bytes(words))
             except FAILED as exc:
                 return _Lost(exc, sent=True)
 
@@ -219,7 +218,10 @@ class AsyncLines:
 
     async def _begun(self, loop: asyncio.AbstractEventLoop) -> _AsyncLine:
         self._sweep()
-        made = self._connect()
+        try:
+            made = self._connect()
+        except TypeError as exc:
+            raise unknown_option(exc, self._url) from exc
         # A loop that ends closes the generators that began in it: there is no other moment to close connections in.
         lifetime = _lifetime(made)
         await anext(lifetime)

@@ -20,12 +20,26 @@ from redis.retry import Retry
 from wmem.errors import InvalidInputError, StoreError, UnknownOutcomeError
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = ["FAILED", "TIMEOUTS", "Line", "ScriptMissingError", "Server", "Word", "line", "translated", "wrong_client"]
+__all__ = [
+    "FAILED",
+    "TIMEOUTS",
+    "Line",
+    "ScriptMissingError",
+    "Server",
+    "Word",
+    "as_bytes",
+    "line",
+    "translated",
+    "unknown_option",
+    "wrong_client",
+]
 
 Word: TypeAlias = str | bytes | int
 
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds
 _MAX_CONNECTIONS = 2**16  # of threads: each has its own while it waits
+
+_BINARY = ("EVAL", "EVALSHA", "SMEMBERS")  # not others: the driver's own handling of their replies takes no such option
 
 _REFUSED = (
     exceptions.ResponseError,
@@ -118,6 +132,8 @@ class _Pooled:
                 self._pool.release(connection)
         except FAILED as exc:
             raise translated(exc, self._url, writes=writes, sent=sent) from exc
+        except TypeError as exc:
+            raise unknown_option(exc, self._url) from exc
 
     def close(self) -> None:
         self._pool.disconnect()
@@ -150,8 +166,7 @@ class _Client:
                 if self._client is None and self._make is not None:
                     self._client = self._make()
             sent = True
-            # Payloads are bytes, also of a client that reads everything else as text.
-            return self._client.execute_command(*words, **{NEVER_DECODE: True})
+            return self._client.execute_command(*words, **as_bytes(words))
         except FAILED as exc:
             raise translated(exc, self._url, writes=writes, sent=sent) from exc
 
@@ -176,6 +191,16 @@ def line(url: RedisUrl, client: object | None) -> Line:
 def _cluster(url: RedisUrl) -> Any:
     retry = Retry(NoBackoff(), 0)
     return RedisCluster.from_url(url.driver, retry=retry, max_connections=_MAX_CONNECTIONS, **TIMEOUTS)
+
+
+def as_bytes(words: Sequence[Word]) -> dict[str, bool]:
+    """The option by which a client leaves a reply as it is, also one that reads everything else as text."""
+    return {NEVER_DECODE: True} if words[0] in _BINARY else {}
+
+
+def unknown_option(exc: TypeError, url: str) -> InvalidInputError:
+    """For an option in a URL that no connection takes: the driver says so when it makes the first one."""
+    return InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}")
 
 
 def wrong_client(client: object, wanted: str, opener: str) -> InvalidInputError:

@@ -174,10 +174,18 @@ for _, listed in ipairs({redis.call('HKEYS', births), redis.call('ZRANGE', regis
     if below(each, prefix) then gone[each] = true end
   end
 end
-for each in pairs(gone) do
-  redis.call('DEL', hashes .. each, streams .. each)
-  redis.call('HDEL', births, each)
-  redis.call('ZREM', register, each)
+local paths = {}
+for each in pairs(gone) do paths[#paths + 1] = each end
+for first = 1, #paths, 1000 do
+  local last = math.min(first + 999, #paths)
+  local keys = {}
+  for n = first, last do
+    keys[#keys + 1] = hashes .. paths[n]
+    keys[#keys + 1] = streams .. paths[n]
+  end
+  redis.call('DEL', unpack(keys))
+  redis.call('HDEL', births, unpack(paths, first, last))
+  redis.call('ZREM', register, unpack(paths, first, last))
 end
 return 1
 """)

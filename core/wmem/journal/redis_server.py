@@ -20,7 +20,8 @@ def _info() -> Flow[Mapping[str, str]]:
     """What a server says of itself."""
     reply = yield from ask(Server.query, "INFO")
     if not isinstance(reply, Mapping):
-        told = (line.partition(":") for line in bytes(reply).decode("utf-8", "replace").splitlines())
+        text = reply if isinstance(reply, str) else bytes(reply).decode("utf-8", "replace")
+        told = (line.partition(":") for line in text.splitlines())
         return {name: value for name, _, value in told}
     # A client has read it already; one of a cluster may have asked each node.
     nodes = [each for each in reply.values() if isinstance(each, Mapping) and "redis_version" in each]
