@@ -11,9 +11,11 @@ import pytest
 # Before the suites are imported: a failed promise then shows both sides of its assertion.
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
 
-from wmem.testing.calls import Call  # noqa: E402  # after the registration above
+from wmem.testing.buffer import BufferSuite  # noqa: E402  # after the registration above
+from wmem.testing.calls import Call  # noqa: E402
 from wmem.testing.document_1 import Document1Suite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
+from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
 from wmem.testing.journal import Book, Connect, JournalSuite  # noqa: E402
@@ -23,6 +25,7 @@ from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
 from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
 from wmem.testing.pack import PackSuite  # noqa: E402
+from wmem.testing.queue import QueueSuite  # noqa: E402
 from wmem.testing.scopes import ScopesSuite  # noqa: E402
 from wmem.testing.suite import FacetSuite, Plain  # noqa: E402
 from wmem.testing.updates import UpdatesSuite  # noqa: E402
@@ -31,11 +34,13 @@ from wmem.testing.values import ValuesSuite  # noqa: E402
 __all__ = [
     "NOON",
     "Book",
+    "BufferSuite",
     "Call",
     "Clock",
     "Connect",
     "Document1Suite",
     "EntriesSuite",
+    "EvictionSuite",
     "FacetSuite",
     "FetchesSuite",
     "ItemsSuite",
@@ -47,6 +52,7 @@ __all__ = [
     "Opening",
     "PackSuite",
     "Plain",
+    "QueueSuite",
     "ScopesSuite",
     "UpdatesSuite",
     "ValuesSuite",

@@ -8,7 +8,7 @@ import pytest
 
 import wmem
 from wmem import InvalidInputError, MemoryItem, Policy, Scope, agent_fingerprint
-from wmem.testing.queue import contents
+from wmem.testing.eviction import contents
 from wmem.testing.suite import Call, Clock, FacetSuite, Opening
 
 __all__ = ["BufferSuite"]
