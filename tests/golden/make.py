@@ -95,14 +95,17 @@ MESSAGES: list[Message] = [
 
 
 class Clock:
-    """Goes on by one second with each look."""
+    """Stands still until it is moved: how often it is looked at is nobody's business."""
 
     def __init__(self) -> None:
         self.now = START
 
     def __call__(self) -> float:
-        self.now += 1.0
         return self.now
+
+    def tick(self) -> None:
+        """Let a second pass."""
+        self.now += 1.0
 
 
 class Words:
@@ -166,46 +169,49 @@ def opened(directory: Path, clock: Callable[[], float]) -> wmem.AgentMemory:
 
 def make(directory: Path) -> None:
     """Write the store and what it holds into a directory that has none yet."""
-    with opened(directory, Clock()) as memory:
+    clock = Clock()
+    with opened(directory, clock) as memory:
         memory.working.entries.set("of the agent", "inherited")
         golden = memory.scope("golden")
         for key, value in VALUES.items():
+            clock.tick()
             golden.entries.set(key, value)
         golden.entries.set("with fields", 1, tags=["a", "b"], importance=0.9, metadata={"k": [1]}, kind="preference")
         golden.entries.set("with a time to live", 1, ttl_s=60)
         golden.entries.set("removed", 1)
         golden.entries.remove("removed")
+        clock.tick()
         golden.entries.update("number", lambda number: number + 1)
         plain = golden.items.add(
             "prefers short answers", priority="high", tags=["style"], source="user", confidence=0.8
         )
         for _ in range(3):
+            clock.tick()
             golden.items.fetch(plain.id)
         golden.items.add("for ever", ttl_s=None, type="fact", pinned=True, importance=1.0, metadata={"deep": {"er": 1}})
         gone = golden.items.add("removed")
         golden.items.remove(gone.id)
         changed = golden.items.add("to be changed", relations=[{"type": "about", "target_id": plain.id}])
+        clock.tick()
         golden.items.update(changed.id, content="changed", priority="critical")
+        clock.tick()
         golden.messages.append(MESSAGES)
         golden.messages.append(Message.of("user", "edited", id="m-edited", created_at=START + 7))
         golden.messages.append(Message.of("user", "edited twice", id="m-edited", created_at=START + 8))
         draft = golden.child("draft", wmem.Policy.entries())
         draft.entries.set("found", (1, 2))
         draft.entries.set("of the agent", "shadowed")
+        clock.tick()
         draft.merge_to_parent()
         memory.scope("gone").entries.set("k", 1)
         memory.scope("gone").dispose()
         buffer = memory.scope("buffer", policy=wmem.Policy.buffer(max_items=None, max_entries=7))
         buffer.items.add("hot")
-        _fill_queue(memory.scope("queue", policy=wmem.Policy.queue(max_items=4)))
+        _fill_queue(memory.scope("queue", policy=wmem.Policy.queue(max_items=4)), clock)
         session = memory.scope("session")
+        clock.tick()
         session.items.promote(session.items.add("told to the long term", type="fact", priority="critical").id)
-        # Long enough to be compacted, then some records more: a snapshot and a tail.
-        long = memory.scope("long")
-        for number in range(70):
-            long.messages.append(Message.of("user", f"{number} " + "word " * 200, id=f"l{number}", created_at=START))
-        long.items.add("in the tail")
-        long.entries.set("in the tail", date(2026, 1, 1))
+        _fill_long(memory.scope("long"), clock)
     with opened(directory, lambda: START + 200) as memory:
         expected = told(memory)
     with closing(sqlite3.connect(directory / "cache.db", isolation_level=None)) as connection:
@@ -215,14 +221,25 @@ def make(directory: Path) -> None:
     (directory / "expected.json").write_text(json.dumps(expected, indent=1) + "\n", encoding="utf-8")
 
 
-def _fill_queue(scope: wmem.Scope) -> None:
+def _fill_queue(scope: wmem.Scope, clock: Clock) -> None:
     """Six thoughts of three steps, of which two are evicted and one is hidden, and what is gone for good."""
     for number in range(6):
+        clock.tick()
         scope.queue.memorize(f"thought {number}", importance=0.5 + number / 100, type="thought")
         if number % 2:
             scope.queue.advance_step()
     scope.queue.forget("oldest", mode="soft")
     scope.queue.forget("position:0", mode="hard")
+
+
+def _fill_long(scope: wmem.Scope, clock: Clock) -> None:
+    """Long enough to be compacted, then some records more: a snapshot and a tail."""
+    for number in range(70):
+        clock.tick()
+        scope.messages.append(Message.of("user", f"{number} " + "word " * 200, id=f"l{number}", created_at=START))
+    clock.tick()
+    scope.items.add("in the tail")
+    scope.entries.set("in the tail", date(2026, 1, 1))
 
 
 if __name__ == "__main__":

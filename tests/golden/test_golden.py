@@ -115,7 +115,11 @@ def test_what_makes_the_golden_stores_still_makes_ones_that_read_the_same(name: 
 
     def bare(told: Any) -> Any:
         if isinstance(told, dict):
-            return {name: bare(each) for name, each in told.items() if name not in ("id", "target_id", "promoted_to", "sources", "lineage_ids")}
+            return {
+                name: bare(each)
+                for name, each in told.items()
+                if name not in ("id", "target_id", "promoted_to", "sources", "lineage_ids")
+            }
         return [bare(each) for each in told] if isinstance(told, list) else told
 
     assert bare(fresh) == bare(golden)
