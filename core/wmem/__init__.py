@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wmem import observe
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+    from wmem.agent.memory import Changes
+    from wmem.agent.upkeep import AsyncMaintenance, Maintained, Maintenance
     from wmem.errors import (
         AlreadyPromotedError,
         BudgetError,
@@ -34,37 +36,49 @@ if TYPE_CHECKING:
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
+    from wmem.model.outcomes import Bulk, Erased, Hits, Promoted
     from wmem.model.replies import Forgotten, Memorized, Summary
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
     from wmem.scope import AsyncScope, Scope, ScopeView
+    from wmem.scope.stats import MemoryStats, ScopeStats
 
 __all__ = [
     "AgentMemory",
     "AlreadyPromotedError",
     "AsyncAgentMemory",
+    "AsyncMaintenance",
     "AsyncScope",
     "BudgetError",
+    "Bulk",
     "Capacity",
     "CapacityError",
+    "Changes",
     "ConflictError",
     "Context",
     "CorruptionError",
     "DisposedError",
+    "Erased",
     "ExpiredError",
     "FeatureNotEnabledError",
     "Forgotten",
+    "Hits",
     "InvalidInputError",
     "KeyRing",
+    "Maintained",
+    "Maintenance",
     "Memorized",
     "MemoryItem",
+    "MemoryStats",
     "Message",
     "MissingExtraError",
     "Native",
     "NotFoundError",
     "Part",
     "Policy",
+    "Promoted",
     "Scope",
+    "ScopeStats",
     "ScopeView",
     "SerializationError",
     "StoreError",
@@ -82,15 +96,19 @@ __all__ = [
 
 _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
+    "wmem.agent.memory": ("Changes",),
+    "wmem.agent.upkeep": ("AsyncMaintenance", "Maintained", "Maintenance"),
     "wmem.journal.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.fingerprint": ("agent_fingerprint",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
+    "wmem.model.outcomes": ("Bulk", "Erased", "Hits", "Promoted"),
     "wmem.model.replies": ("Forgotten", "Memorized", "Summary"),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
+    "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

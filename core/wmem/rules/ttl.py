@@ -1,5 +1,7 @@
 """How long an item lives."""
 
+import math
+
 from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 from wmem.policy import Policy
@@ -58,7 +60,8 @@ def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
     """
     if ttl_s is None or row.expires_at is None:
         return None
-    return max(row.expires_at, now) + ttl_s
+    until = max(row.expires_at, now) + ttl_s
+    return until if math.isfinite(until) else None
 
 
 def bounded(row: Row, now: float) -> float | None:
@@ -68,6 +71,6 @@ def bounded(row: Row, now: float) -> float | None:
     and its time is counted from now. Any other keeps the expiry it has.
     """
     written = max(row.created_at, row.updated_at)
-    if row.expires_at is None or written <= now + _AHEAD_S:
-        return row.expires_at
-    return now + max(0.0, row.expires_at - written)
+    if row.expires_at is None or written <= now + _AHEAD_S or row.expires_at < written:
+        return row.expires_at  # the last: it has been bounded before
+    return now + (row.expires_at - written)

@@ -3,24 +3,28 @@
 Instants are UTC epoch seconds; a document that tells them as ISO 8601 texts is read too.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
-from wmem.errors import CorruptionError, InvalidInputError, SerializationError
+from wmem.errors import CapacityError, CorruptionError, InvalidInputError, SerializationError
 from wmem.flow import Flow
-from wmem.model.change import Change, ItemPut
+from wmem.model.change import Change, ItemPut, StepAdvanced
+from wmem.model.checks import as_tags, checked_id, checked_key
 from wmem.model.instants import epoch
 from wmem.model.item import MemoryItem, message_of
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_json
+from wmem.model.values import dump_json, load_value
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
+from wmem.scope.item_flows import checked_content
 from wmem.scope.item_reads import as_item
 from wmem.scope.message_flows import row_of
-from wmem.scope.room import made_room
+from wmem.scope.room import log_evictions, made_room
 from wmem.state import State
 
 __all__ = ["exported", "imported"]
@@ -36,7 +40,19 @@ _INSTANTS = (
     "valid_from",
     "valid_to",
 )
+_DERIVED = ("importance_score", "counter", "tokens")  # told, and made again
+_NOT_REST = ("content", "importance", "tokens", "message")
 _COLUMNS = frozenset(Row._fields) - {"content", "rest", "importance", "role", "length", "tokens", "counter", "calls"}
+_UNREADABLE = (
+    ValidationError,
+    SerializationError,
+    CorruptionError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+)
 _BESIDE = ("updated_at", "access_count")  # what a row knows of a message and the message does not
 
 
@@ -68,28 +84,56 @@ def _told(state: State, row: Row, now: float) -> dict[str, Any]:
 def imported(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
     """Store what a document holds, all or nothing; see `Scope.import_`."""
     now = handle.settings.clock()
+    yield from handle.replica()  # the policy it is checked against
+    step = _step(document)
     rows = _rows(handle, document, now)
 
-    def decide(state: State) -> tuple[Sequence[Change], int]:
+    def decide(state: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
         for row in rows:
             there = state.rows.get(row.id)
             if there is not None and (there.key, there.role is None) != (row.key, row.role is None):
                 msg = f"scope {handle.path!r} has something else under the id {row.id!r}; nothing was imported"
                 raise InvalidInputError(msg)
+        _check_entries(handle, state, rows, now)
         plain = [row for row in rows if row.key is None and row.role is None and row.visible(now)]
-        return [*made_room(handle, state, plain, now), *map(ItemPut, rows)], len(rows)
+        room = made_room(handle, state, plain, now)
+        steps = [StepAdvanced(step, now)] if step > state.step else []
+        return [*room, *map(ItemPut, rows), *steps], (len(rows), room)
 
-    return (yield from handle.commit(decide, now))
+    count, room = yield from handle.commit(decide, now)
+    log_evictions(handle, room)
+    return count
 
 
-def _rows(handle: Handle, document: object, now: float) -> list[Row]:
+def _check_entries(handle: Handle, state: State, rows: Sequence[Row], now: float) -> None:
+    fresh = sum(row.key is not None and row.key not in state.entries for row in rows)
+    room = handle.policy.max_entries - len(state.visible(state.entries.values(), now))
+    if fresh > max(0, room):
+        msg = f"scope {handle.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was imported"
+        raise CapacityError(msg)
+
+
+def _step(document: object) -> int:
     if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
         msg = f"not a document that `export` made: its format is not {_FORMAT!r}"
         raise InvalidInputError(msg)
-    if not isinstance(version := document.get("version"), int) or version > _VERSION:
-        msg = f"the document is of version {version!r}; this version of wmem reads up to {_VERSION}"
+    version, step = document.get("version"), document.get("step", 0)
+    if not _whole(version) or not 1 <= version <= _VERSION:
+        msg = f"the document is of version {version!r:.80}; this version of wmem reads up to {_VERSION}"
         raise InvalidInputError(msg)
-    rows = []
+    if not _whole(step) or step < 0:
+        msg = f"the document's step must be a whole number from 0, got {step!r:.80}"
+        raise InvalidInputError(msg)
+    return step
+
+
+def _whole(given: object) -> TypeGuard[int]:
+    return isinstance(given, int) and not isinstance(given, bool)
+
+
+def _rows(handle: Handle, document: Mapping[str, Any], now: float) -> list[Row]:
+    rows: dict[str, Row] = {}
+    keys: set[str] = set()
     for facet in ("entries", "memories", "messages"):
         listed = document.get(facet, [])
         if not isinstance(listed, list | tuple):
@@ -97,13 +141,19 @@ def _rows(handle: Handle, document: object, now: float) -> list[Row]:
             raise InvalidInputError(msg)
         for place, told in enumerate(listed):
             try:
-                rows.append(_read(handle, facet, told, now))
-            except (ValidationError, SerializationError, CorruptionError, ValueError, TypeError, KeyError) as exc:
+                row = _read(handle, facet, told, now)
+            except _UNREADABLE as exc:
                 first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
                 what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(exc)
                 msg = f"{facet}[{place}] does not read: {what}; nothing was imported"
                 raise InvalidInputError(msg) from exc
-    return rows
+            if row.id in rows or row.key in keys:
+                msg = f"{facet}[{place}] has an id or key that came before; nothing was imported"
+                raise InvalidInputError(msg)
+            rows[row.id] = row
+            if row.key is not None:
+                keys.add(row.key)
+    return list(rows.values())
 
 
 def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
@@ -111,9 +161,9 @@ def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
         msg = f"expected a dictionary, got {told!r:.80}"
         raise InvalidInputError(msg)
     fields = {
-        name: epoch(value) if name in _INSTANTS and value is not None else value
+        name: _instant(value) if name in _INSTANTS and value is not None else value
         for name, value in told.items()
-        if name not in ("importance_score", "counter")
+        if name not in _DERIVED
     }
     if facet == "messages":
         return _message_row(handle, fields, now)
@@ -121,27 +171,48 @@ def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
     if (item.key is None) is (facet == "entries") or item.message is not None:
         msg = "an entry has a key, a memory has none"
         raise InvalidInputError(msg)
-    rest = item.model_dump(
-        mode="json", exclude={*_COLUMNS, "content", "importance", "tokens", "message"}, exclude_defaults=True
-    )
     columns = {name: getattr(item, name) for name in _COLUMNS}
-    if item.key is not None:
-        content, tokens, name = item.content.encode("utf-8", "surrogatepass"), item.tokens, told.get("counter")
-        load_json(content)  # what it holds must read
-    else:
-        counter = handle.settings.counter()
-        content, name = dump_json(item.content), counter.name
-        counted = item.tokens is not None and told.get("counter") == name
-        tokens = item.tokens if counted else counter(item.content)
+    columns |= {"id": checked_id(item.id), "tags": as_tags(item.tags), "access_count": _uses(item.access_count)}
+    rest = item.model_dump(mode="json", exclude={*_COLUMNS, *_NOT_REST}, exclude_defaults=True)
     return Row(
-        content=content,
         importance=item.importance if "importance" in fields else None,
-        length=0 if item.key is not None else len(item.content),
-        tokens=tokens,
-        counter=name,
         rest=dump_json(rest) if rest else None,
+        **(_text(handle, item.content) if item.key is None else _value(handle, item.content, checked_key(item.key))),
         **columns,
     )
+
+
+def _text(handle: Handle, content: str) -> dict[str, Any]:
+    """What a row tells of a memory's content: counted here, whatever a document says of it."""
+    counter = handle.settings.counter()
+    text = checked_content(handle, content)
+    return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
+
+
+def _value(handle: Handle, content: str, key: str) -> dict[str, Any]:
+    stored = content.encode("utf-8", "surrogatepass")
+    if len(stored) > handle.policy.max_entry_bytes:
+        msg = f"the value of {key!r} takes {len(stored)} bytes, more than the {handle.policy.max_entry_bytes} allowed"
+        raise CapacityError(msg)
+    with suppress(SerializationError):  # an object of a user's class: it reads with `as_type`
+        load_value(stored, key=key)
+    return {"content": stored}
+
+
+def _instant(given: object) -> float:
+    if not isinstance(given, int | float) or isinstance(given, bool):
+        return epoch(given)
+    if not math.isfinite(given):
+        msg = f"an instant must be finite, got {given!r}"
+        raise InvalidInputError(msg)
+    return float(given)
+
+
+def _uses(count: object) -> int:
+    if not _whole(count) or count < 0:
+        msg = f"access_count must be a whole number from 0, got {count!r:.80}"
+        raise InvalidInputError(msg)
+    return count
 
 
 def _message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:
@@ -151,5 +222,5 @@ def _message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:
         raise InvalidInputError(msg)
     row = row_of(message, handle, now)
     return row._replace(
-        updated_at=float(fields.get("updated_at", row.created_at)), access_count=int(fields.get("access_count", 0))
+        updated_at=fields.get("updated_at") or row.created_at, access_count=_uses(fields.get("access_count", 0))
     )

@@ -44,7 +44,8 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
         for sentence in (yield from _swept([handle])):
-            _log.warning("scope %s was cleared, but %s", handle.id, sentence)
+            if handle.engine.first_time(sentence):
+                _log.warning("what was cleared may leave bytes behind: %s", sentence)
     return count
 
 

@@ -21,7 +21,7 @@ from wmem.scope.item_reads import as_item
 from wmem.scope.room import depends, log_evictions, made_room, stored
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "drafted", "found", "remove", "touch", "update"]
+__all__ = ["ItemFields", "add", "checked_content", "drafted", "found", "remove", "touch", "update"]
 
 
 class ItemFields(TypedDict, total=False):
@@ -65,7 +65,7 @@ def _row(
     fields: ItemFields,
     now: float,
 ) -> Row:
-    text = _checked_content(handle, content)
+    text = checked_content(handle, content)
     _checked_priority(priority)
     given = _given(fields)
     rest, columns = rest_of(given, now=now)
@@ -96,7 +96,8 @@ def _given(fields: ItemFields) -> dict[str, object]:
     return given
 
 
-def _checked_content(handle: Handle, content: object) -> str:
+def checked_content(handle: Handle, content: object) -> str:
+    """The text of an item, as the scope's policy allows it."""
     if not isinstance(content, str) or not content:
         msg = f"content must be text of at least 1 character, got {content!r:.80}"
         raise InvalidInputError(msg)
@@ -196,7 +197,7 @@ def update(
         columns["priority"] = priority
     if content is not None:
         counter = handle.settings.counter()
-        text = _checked_content(handle, content)
+        text = checked_content(handle, content)
         columns |= {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:

@@ -14,7 +14,7 @@ from wmem.rules.ttl import DefaultTtl, extended, lasting
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import found
 from wmem.scope.item_reads import as_item
-from wmem.scope.room import made_room
+from wmem.scope.room import log_evictions, made_room
 from wmem.state import State
 
 __all__ = ["expire", "extend_ttl", "relate", "undelete"]
@@ -27,7 +27,7 @@ def _changed(
     wanted = checked_id(wanted)
     now = handle.settings.clock()
 
-    def decide(state: State) -> tuple[Sequence[Change], MemoryItem]:
+    def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
         row = state.rows.get(wanted)
         if row is None or wanted not in state.items:
             handle.check_intact(alone=True)
@@ -35,12 +35,14 @@ def _changed(
             raise NotFoundError(msg)
         made = change(state, row, now)
         if made is row:
-            return [], as_item(state, row, now)
+            return [], (as_item(state, row, now), ())
         made = made._replace(updated_at=now)
         room = made_room(handle, state, [made], now) if growing and not row.visible(now) else []
-        return [*room, ItemPut(made)], as_item(state, made, now)
+        return [*room, ItemPut(made)], (as_item(state, made, now), room)
 
-    return (yield from handle.commit(decide, now))
+    item, room = yield from handle.commit(decide, now)
+    log_evictions(handle, room)
+    return item
 
 
 def expire(handle: Handle, wanted: str) -> Flow[MemoryItem]:

@@ -3,12 +3,13 @@
 import hashlib
 from collections.abc import Sequence
 
-from wmem.errors import CapacityError, InvalidInputError
+from wmem.errors import CapacityError, DisposedError, InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.scope.erasure import erased
 from wmem.scope.handle import Handle
 from wmem.scope.room import log_evictions, made_room
 from wmem.state import State
@@ -67,7 +68,19 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
 
     count, evicted = yield from parent.commit(decide, now)
     log_evictions(parent, evicted)
+    if count:
+        yield from _erased_meanwhile(handle, rows)
     return count
+
+
+def _erased_meanwhile(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
+    """Erase the copies of what was erased while it was copied."""
+    try:
+        _, state = yield from handle.replica()
+    except DisposedError:
+        return
+    if lost := [row.id for row in rows if row.id in state.erased and row.id not in state.rows]:
+        yield from erased(handle, lost)
 
 
 def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:

@@ -5,18 +5,19 @@ import logging
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from wmem.errors import AlreadyPromotedError, InvalidInputError, WmemError
+from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, WmemError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import checked_id
 from wmem.model.ids import promoted_id
-from wmem.model.item import MemoryItem
+from wmem.model.item import MemoryItem, item_of
 from wmem.model.outcomes import Bulk, Promoted
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
-from wmem.rules.gating import route
+from wmem.rules.gating import EPISODIC, SEMANTIC, route
 from wmem.rules.importance import importance as importance_of
+from wmem.scope.erasure import erased
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import found, touch
 from wmem.scope.item_reads import as_item, one
@@ -54,6 +55,11 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     if row.promoted_to is not None and if_promoted == "error":
         msg = f"item {wanted!r} is in long-term memory as {row.promoted_to!r} already"
         raise AlreadyPromotedError(msg)
+    if handle.path[1:2] in ((SEMANTIC,), (EPISODIC,)):
+        if if_promoted == "error":
+            msg = f"item {wanted!r} is in long-term memory"
+            raise AlreadyPromotedError(msg)
+        return item_of(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
     target = long_term(handle, route(row, rest.get("kind", "fact")))
     made = _made(handle, row, rest, now, unwritten=unwritten, rule=rule)
@@ -68,13 +74,17 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     # Long-term first, then the mark: a crash in between leaves it pending, and the next try finds it there.
     kept = yield from target.commit(decide, now)
 
-    def mark(own: State) -> tuple[Sequence[Change], None]:
+    def mark(own: State) -> tuple[Sequence[Change], bool]:
         held = own.rows.get(wanted)
         if held is None or held.promoted_to == kept.id:
-            return [], None
-        return [ItemPromoted(wanted, kept.id, now)], None
+            return [], held is None and wanted in own.erased
+        return [ItemPromoted(wanted, kept.id, now)], False
 
-    yield from handle.commit(mark, now)
+    if (yield from handle.commit(mark, now)):
+        # It was erased while it was copied: the copy must go too.
+        yield from erased(handle, [wanted])
+        msg = f"item {wanted!r} in scope {handle.path!r} was erased meanwhile"
+        raise NotFoundError(msg)
     if row.promoted_to is None:
         _log.info("promoted item %s of scope %s as %s (%s)", wanted, "/".join(handle.path), kept.id, rule or "manual")
     return kept

@@ -1,11 +1,12 @@
 """What can be done with a queue: reads as pure functions over a state, writes as flows."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.change import Change, ItemPut, ItemRemoved, StepAdvanced
+from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
 from wmem.model.checks import as_tags, checked_limit
 from wmem.model.item import MemoryItem, item_of
 from wmem.model.replies import Forgotten, Memorized, Summary
@@ -15,7 +16,9 @@ from wmem.policy import Capacity, Policy
 from wmem.rules.eviction import Victim, recent
 from wmem.rules.forgetting import forgotten, understood
 from wmem.rules.informative import importances
+from wmem.rules.likeness import same
 from wmem.rules.ttl import DefaultTtl
+from wmem.scope.erasure import erased
 from wmem.scope.handle import Handle, Read
 from wmem.scope.item_flows import ItemFields, drafted
 from wmem.scope.room import changes_of, evicted_to, log_evictions, size_of, stored
@@ -24,6 +27,8 @@ from wmem.text.index import terms_of
 from wmem.text.summarize import Weighted, extract
 
 __all__ = ["advanced", "capacity", "decided", "evicted", "forget", "memorize", "remembered", "summarized"]
+
+_log = logging.getLogger("wmem.scope.queue")
 
 
 # -- reads
@@ -57,7 +62,7 @@ def remembered(
         rest = load_json(row.rest or b"{}")
         known = rest.get("metadata", {})
         named = agent_id is None or rest.get("agent_id") == agent_id
-        return named and all(name in known and _same(known[name], value) for name, value in about.items())
+        return named and all(name in known and same(known[name], value) for name, value in about.items())
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].visible(states[0].items, now)
@@ -69,11 +74,6 @@ def remembered(
         return [item_of(row, scores[row.id]) for row in found[:limit]]
 
     return read
-
-
-def _same(known: Any, wanted: Any) -> bool:
-    """Equal as JSON, where a truth value is no number."""
-    return isinstance(known, bool) is isinstance(wanted, bool) and bool(known == wanted)
 
 
 def _wanted(prompt: str | None) -> frozenset[str]:
@@ -186,6 +186,10 @@ def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
     told = yield from handle.commit(decide, now)
     if not told.ids:
         handle.check_intact(alone=True)
+    elif mode == "hard":
+        for sentence in (yield from erased(handle, told.ids)).remaining:
+            if handle.engine.first_time(sentence):
+                _log.warning("what was forgotten may leave bytes behind: %s", sentence)
     return told
 
 
@@ -194,7 +198,7 @@ def _softly(rows: Sequence[Row], now: float) -> list[Change]:
 
 
 def _for_good(rows: Sequence[Row]) -> list[Change]:
-    return [ItemRemoved(row.id) for row in rows]
+    return [Erased(tuple(row.id for row in rows))] if rows else []
 
 
 def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:

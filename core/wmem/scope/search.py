@@ -15,6 +15,7 @@ from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance as importance_of
+from wmem.rules.likeness import same
 from wmem.rules.relevance import relevance
 from wmem.scope.handle import Read
 from wmem.scope.item_reads import as_item, shown
@@ -52,12 +53,7 @@ class _Filter(NamedTuple):
         if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
             return False
         known = rest.get("metadata", {})
-        return all(name in known and _same(known[name], value) for name, value in self.metadata.items())
-
-
-def _same(known: Any, wanted: Any) -> bool:
-    """Equal as JSON, where a truth value is no number."""
-    return isinstance(known, bool) is isinstance(wanted, bool) and bool(known == wanted)
+        return all(name in known and same(known[name], value) for name, value in self.metadata.items())
 
 
 class _Haystack:
@@ -73,16 +69,17 @@ class _Haystack:
     def of(cls, state: State) -> "_Haystack":
         """That of a state, up to date."""
         held = state.haystack
-        if not isinstance(held, cls) or state.sought is None:
-            held = state.haystack = cls()
-            state.sought = dict.fromkeys(state.items)
-        if state.sought:
-            news, state.sought = state.sought, {}
+        fresh = not isinstance(held, cls) or state.sought is None
+        made = cls() if fresh or not isinstance(held, cls) else held
+        news = state.items if fresh else state.sought
+        if news:
             for each in news:
-                held._put(each, state.rows[each] if each in state.items else None)
-        return held
+                made.put(each, state.rows[each] if each in state.items else None)
+        # Last, for a view is read without a lock: another of its readers must not meet half of it.
+        state.haystack, state.sought = made, {}
+        return made
 
-    def _put(self, changed: str, row: Row | None) -> None:
+    def put(self, changed: str, row: Row | None) -> None:
         if row is None:
             if self.texts.pop(changed, None) is not None and self.index is not None:
                 self.index.remove(changed)
@@ -95,9 +92,10 @@ class _Haystack:
     def words(self) -> Index:
         """The index, built when it is first needed."""
         if self.index is None:
-            self.index = Index()
+            made = Index()
             for each, text in self.texts.items():
-                self.index.add(each, text)
+                made.add(each, text)
+            self.index = made
         return self.index
 
 
