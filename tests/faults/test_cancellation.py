@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,13 +67,13 @@ async def _prepared(url: str) -> wmem.AsyncAgentMemory:
     return memory
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
+@pytest.mark.parametrize("scheme", ["disk", "sqlite", "memory"])
 @pytest.mark.parametrize("name", ACTS)
 async def test_B86_a_task_cancelled_at_any_await_leaves_all_of_a_write_or_none(
-    name: str, backend: str, url: str
+    name: str, scheme: str, directory: Path
 ) -> None:
     act = ACTS[name]
-    base = url if backend == "disk" else f"memory://{url}"
+    base = f"{scheme}://{directory}"
     memory = await _prepared(f"{base}/whole")
     none = await _told(memory.scope("session"))
     await act(memory.scope("session"))
@@ -100,15 +101,13 @@ async def test_B86_a_task_cancelled_at_any_await_leaves_all_of_a_write_or_none(
         # `replace` may land before or after the next append: it takes it along or not.
         assert (texts, *there[1:]) in ((none[0], *none[1:]), (whole[0], *whole[1:])), f"torn at await {step}"
         if not stepped.cancelled:
-            assert step > (0 if backend == "disk" else -1)
+            assert step > (-1 if scheme == "memory" else 0)
             return
     pytest.fail("it never came to an end")
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
-async def test_B86_tasks_cancelled_in_the_middle_of_many_writes_break_nothing(backend: str, url: str) -> None:
-    store = url if backend == "disk" else f"memory://{url}"
-    async with await wmem.aopen(store, agent_id="agent") as memory:
+async def test_B86_tasks_cancelled_in_the_middle_of_many_writes_break_nothing(any_url: str) -> None:
+    async with await wmem.aopen(any_url, agent_id="agent") as memory:
         session = memory.scope("session")
         acknowledged: list[str] = []
 

@@ -1,13 +1,14 @@
 """Compaction takes the place of records by size, loses nothing under traffic, and writes little twice."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import wmem
 from wmem.engine import COMPACT_MIN_BYTES
 from wmem.journal.disk import DiskJournal
+from wmem.journal.sqlite import SqliteJournal
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Rows
@@ -21,20 +22,24 @@ class Weighed:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.appended: list[int] = []
         self.snapshots: list[int] = []
-        append, compact = DiskJournal.append, DiskJournal.compact
+        for kind in (DiskJournal, SqliteJournal):
+            self._weigh(kind, monkeypatch)
 
-        def weighed_append(journal: DiskJournal, *told: object) -> object:
-            self.appended.append(len(told[2]))  # type: ignore[arg-type]  # the record's bytes
-            return append(journal, *told)  # type: ignore[arg-type]  # handed through
+    def _weigh(self, kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        append, compact = kind.append, kind.compact
 
-        def weighed_compact(journal: DiskJournal, *told: object) -> bool:
-            done = compact(journal, *told)  # type: ignore[arg-type]  # handed through
+        def weighed_append(journal: object, *told: Any) -> object:
+            self.appended.append(len(told[2]))
+            return append(journal, *told)
+
+        def weighed_compact(journal: object, *told: Any) -> object:
+            done = compact(journal, *told)
             if done:
-                self.snapshots.append(len(told[2]))  # type: ignore[arg-type]  # the snapshot's bytes
+                self.snapshots.append(len(told[2]))
             return done
 
-        monkeypatch.setattr(DiskJournal, "append", weighed_append)
-        monkeypatch.setattr(DiskJournal, "compact", weighed_compact)
+        monkeypatch.setattr(kind, "append", weighed_append)
+        monkeypatch.setattr(kind, "compact", weighed_compact)
 
 
 def test_a_journal_is_compacted_when_its_tail_holds_as_many_bytes_as_its_snapshot(
@@ -73,7 +78,7 @@ def test_entries_overwritten_for_ever_do_not_make_the_store_grow(url: str, rows:
     with wmem.open(url, agent_id="agent") as memory:
         for number in range(1_000):
             memory.scope("session").entries.set("same", f"{number} " + "x" * 1_000)
-    kept = sum(len(rows.value(key)) for key in (*rows.records(NAME), *rows.keys(f"s{NAME}")))
+    kept = sum(len(rows.value(key)) for key in (*rows.records(NAME), *rows.checkpoint(NAME)))
     assert kept < 2 * COMPACT_MIN_BYTES
 
 
@@ -102,7 +107,7 @@ def test_compaction_under_writers_and_readers_of_several_processes_loses_nothing
         memory.close()
     """
     together(code, [(url, str(me), "write" if me < 3 else "read") for me in range(4)])
-    assert rows.keys(f"s{NAME}"), "it was compacted meanwhile"
+    assert rows.checkpoint(NAME), "it was compacted meanwhile"
     assert len(rows.records(NAME)) < 480
     with wmem.open(url, agent_id="agent") as memory:
         session = memory.scope("session")

@@ -19,7 +19,7 @@ BATCH = 3
 # Forks one writer for each line it reads: what is killed is a whole process, and none has to start Python again.
 NURSERY = """
     import os, sys
-    import wmem, wmem.journal.disk
+    import wmem, wmem.journal.disk, wmem.journal.sqlite
 
     # Imports and the tokenizer's table, once for all writers.
     wmem.open("memory://", agent_id="agent").scope("session").messages.append({"role": "user", "content": "warm"})

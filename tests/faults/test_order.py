@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem.errors import WmemError
+
+if TYPE_CHECKING:
+    from tests.faults.conftest import Rows
 
 
 def _stores(url: str) -> tuple[str, str]:
@@ -71,7 +75,7 @@ NAMES = [
 ]
 
 
-def test_B26_names_stay_inside_the_directory_and_share_nothing(directory: Path, url: str) -> None:
+def test_B26_names_stay_inside_the_directory_and_share_nothing(directory: Path, url: str, rows: "Rows") -> None:
     around = sorted(directory.parent.rglob("*"))
     with wmem.open(url, agent_id="agent") as memory:
         for name in NAMES:
@@ -82,7 +86,7 @@ def test_B26_names_stay_inside_the_directory_and_share_nothing(directory: Path, 
         assert memory.scope().children() == sorted(NAMES)
     outside = {path for path in directory.parent.rglob("*") if directory not in (path, *path.parents)}
     assert outside == set(around)
-    assert {path.name for path in directory.rglob("*")} <= {"cache.db", "cache.db-wal", "cache.db-shm"}
+    assert {path.name for path in directory.rglob("*")} <= {rows.file.name + end for end in ("", "-wal", "-shm")}
 
 
 segments = st.lists(
@@ -101,7 +105,8 @@ segments = st.lists(
 def test_B25_every_path_is_its_own_scope_and_comes_back_as_it_was(
     paths: list[list[str]], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    for store in (f"disk://{tmp_path_factory.getbasetemp() / 'B25'}", "memory://B25"):
+    place = tmp_path_factory.getbasetemp() / "B25"
+    for store in (f"disk://{place}", f"sqlite://{place}.db", "memory://B25"):
         with wmem.open(store, agent_id="agent") as memory:
             born = set()
             for path in paths:

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import pytest
 
 import wmem
-from wmem.journal.disk import DiskJournal
 from wmem.model.history import ORIGIN
 
 if TYPE_CHECKING:
-    from tests.faults.conftest import Script
+    from tests.faults.conftest import Kind, Rows, Script
 
 Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
 
@@ -39,10 +38,12 @@ WRITER = """
 
 
 @pytest.mark.slow
-def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(url: str, together: Together) -> None:
+def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(
+    shared_url: str, together: Together
+) -> None:
     count = 60
-    together(WRITER, [(url, str(me), str(count)) for me in range(4)])
-    with wmem.open(url, agent_id="agent") as memory:
+    together(WRITER, [(shared_url, str(me), str(count)) for me in range(4)])
+    with wmem.open(shared_url, agent_id="agent") as memory:
         session = memory.scope("session")
         expected = {f"{me}-{number}" for me in range(4) for number in range(count)}
         ids = [message.id or "" for message in session.messages.all()]
@@ -56,16 +57,16 @@ def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(url
 
 
 @pytest.mark.slow
-def test_B49_eight_processes_opening_a_fresh_store_at_once_all_start(url: str, together: Together) -> None:
+def test_B49_eight_processes_opening_a_fresh_store_at_once_all_start(shared_url: str, together: Together) -> None:
     opener = """
-        import sys, wmem, wmem.journal.disk
+        import sys, wmem, wmem.journal.disk, wmem.journal.redis, wmem.journal.sqlite
         print("ready", flush=True)
         sys.stdin.readline()
         with wmem.open(sys.argv[1], agent_id="agent") as memory:
             memory.scope("session").entries.set(sys.argv[2], True)
     """
-    together(opener, [(url, str(me)) for me in range(8)])
-    with wmem.open(url, agent_id="agent") as memory:
+    together(opener, [(shared_url, str(me)) for me in range(8)])
+    with wmem.open(shared_url, agent_id="agent") as memory:
         assert set(memory.scope("session").entries.keys()) == {str(me) for me in range(8)}
 
 
@@ -91,21 +92,17 @@ def _forty(url: str) -> None:
         memory.scope("s").messages.append([{"role": "user", "content": str(each)} for each in range(40)])
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
-def test_B48_forty_concurrent_pops_take_forty_messages(backend: str, url: str) -> None:
-    store = url if backend == "disk" else f"memory://{url}"
-    _forty(store)
-    with wmem.open(store, agent_id="agent") as memory, ThreadPoolExecutor(8) as pool:
+def test_B48_forty_concurrent_pops_take_forty_messages(any_url: str) -> None:
+    _forty(any_url)
+    with wmem.open(any_url, agent_id="agent") as memory, ThreadPoolExecutor(8) as pool:
         popped = list(pool.map(lambda _: memory.scope("s").messages.pop(), range(40)))
         assert sorted(int(message.text) for message in popped if message) == list(range(40))
         assert memory.scope("s").messages.pop() is None
 
 
-@pytest.mark.parametrize("backend", ["disk", "memory"])
-async def test_B48_forty_concurrent_pops_of_coroutines_take_forty_messages(backend: str, url: str) -> None:
-    store = url if backend == "disk" else f"memory://{url}"
-    _forty(store)
-    async with await wmem.aopen(store, agent_id="agent") as memory:
+async def test_B48_forty_concurrent_pops_of_coroutines_take_forty_messages(any_url: str) -> None:
+    _forty(any_url)
+    async with await wmem.aopen(any_url, agent_id="agent") as memory:
         popped = await asyncio.gather(*(memory.scope("s").messages.pop() for _ in range(40)))
         assert sorted(int(message.text) for message in popped if message) == list(range(40))
         assert await memory.scope("s").messages.pop() is None
@@ -141,10 +138,10 @@ def test_B52_readers_see_a_whole_state_while_others_write(url: str) -> None:
                 writing.result()
 
 
-def test_B49_reads_go_on_while_another_process_holds_the_lock(directory: Path, url: str) -> None:
+def test_B49_reads_go_on_while_another_process_holds_the_lock(url: str, rows: "Rows") -> None:
     with wmem.open(url, agent_id="agent") as memory:
         memory.scope("s").entries.set("k", 1)
-    with wmem.open(url, agent_id="agent") as memory, closing(_locked(directory)):
+    with wmem.open(url, agent_id="agent") as memory, closing(_locked(rows.file)):
         began = time.monotonic()
         assert memory.scope("s").entries.get("k") == 1
         assert memory.scope("s").messages.all() == []
@@ -152,14 +149,15 @@ def test_B49_reads_go_on_while_another_process_holds_the_lock(directory: Path, u
         assert time.monotonic() - began < 2
 
 
-def test_B49_a_write_that_meets_a_lock_waits_so_long_and_no_longer(directory: Path) -> None:
-    journal = DiskJournal(str(directory), wait_s=0.2)
-    other = _locked(directory)
-    for write in (
+def test_B49_a_write_that_meets_a_lock_waits_so_long_and_no_longer(kind: "Kind", directory: Path, rows: "Rows") -> None:
+    journal = kind.journal(directory, 0.2)
+    other = _locked(rows.file)
+    writes: tuple[Callable[[], object], ...] = (
         lambda: journal.append(("agent",), 1, b"record", None, None),
         lambda: journal.append(("agent",), 1, b"record", ORIGIN, None),
         lambda: journal.delete(("agent",), None),
-    ):
+    )
+    for write in writes:
         began = time.monotonic()
         with pytest.raises(wmem.ConflictError, match=r"0\.2 s"):
             write()
@@ -170,10 +168,10 @@ def test_B49_a_write_that_meets_a_lock_waits_so_long_and_no_longer(directory: Pa
     journal.close()
 
 
-def test_B49_a_write_that_meets_a_short_lock_waits_for_its_end(directory: Path, url: str) -> None:
+def test_B49_a_write_that_meets_a_short_lock_waits_for_its_end(url: str, rows: "Rows") -> None:
     with wmem.open(url, agent_id="agent") as memory:
         memory.scope("s").entries.set("k", 1)
-        other = _locked(directory, threads=True)
+        other = _locked(rows.file, threads=True)
         release = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
         release.start()
         memory.scope("s").entries.set("k", 2)
@@ -182,8 +180,8 @@ def test_B49_a_write_that_meets_a_short_lock_waits_for_its_end(directory: Path, 
         other.close()
 
 
-def _locked(directory: Path, *, threads: bool = False) -> sqlite3.Connection:
-    connection = sqlite3.connect(directory / "cache.db", isolation_level=None, check_same_thread=not threads)
+def _locked(file: Path, *, threads: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, isolation_level=None, check_same_thread=not threads)
     connection.execute("BEGIN IMMEDIATE")
     return connection
 
