@@ -186,3 +186,15 @@ class BufferSuite(FacetSuite):
         for number in range(2):
             call(asked.items.add, f"again {number}")
         assert handed.batches[1:] == [["again 0", "again 1"]]
+
+    def test_who_opened_the_buffer_without_a_taker_hands_nothing_on_and_loses_nothing(
+        self, opening: Opening, call: Call
+    ) -> None:
+        handed = Handed()
+        here = opening().scope("b", policy=Policy.buffer(flush_threshold=2, on_flush=handed))
+        call(here.items.add, "0")
+        there = opening.elsewhere().scope("b")
+        call(there.items.add, "1")
+        call(here.items.add, "2")
+        assert handed.batches == []
+        assert contents(call(here.items.all)) == ["0", "1", "2"]
