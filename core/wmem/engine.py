@@ -156,10 +156,15 @@ class Engine(Generic[P]):
         ]
         return sum(len(each.state.entries) for each in live), sum(len(each.path) > 1 for each in live)
 
-    def ended(self, path: Path) -> bool:
-        """Whether a scope is known here to be disposed, although its deletion has not come."""
-        replica = self._replicas.get(path)
-        return replica is not None and replica.state.disposed
+    def bare(self, paths: Iterable[Path]) -> list[Path]:
+        """Those of some scopes that hold nothing, as far as this process knows."""
+        known = self._replicas.get
+        return [path for path in paths if (replica := known(path)) is not None and not replica.state.rows]
+
+    def ended(self, paths: Iterable[Path]) -> list[Path]:
+        """Those of some scopes that are known here to be disposed, although their deletion has not come."""
+        known = self._replicas.get
+        return [path for path in paths if (replica := known(path)) is not None and replica.state.disposed]
 
     def forget(self, prefix: Path) -> None:
         """Let the replicas at and below a path go: it was deleted."""

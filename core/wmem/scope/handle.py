@@ -313,17 +313,12 @@ class Handle:
         # wmem's own segments come first below a scope, or last.
         paths = [path for path in listed if len(path) > depth and path[depth][0] != "~" != path[-1][0]]
         # What was empty when this process last looked may have been filled by another.
-        if emptied := [path for path in paths if self._empty(path)]:
+        if emptied := self.engine.bare(paths):
             yield from self.engine.caught_up(emptied)
-            gone = {path for path in emptied if self._empty(path)}
+            gone = frozenset(self.engine.bare(emptied))
             paths = [path for path in paths if path not in gone]
-        names = {path[depth] for path in paths}
-        return sorted(name for name in names if not self.engine.ended((*self.path, name)))
-
-    def _empty(self, path: Path) -> bool:
-        """Whether nothing is in a scope, as far as this process knows."""
-        replica = self.engine.known(path)
-        return replica is not None and not replica.state.rows
+        ended = {path[depth] for path in self.engine.ended(paths) if len(path) == depth + 1}
+        return sorted({path[depth] for path in paths} - ended)
 
     def dispose(self) -> Flow[int]:
         """End this life of the scope and delete it with all descendants.
