@@ -188,6 +188,32 @@ def test_a_memory_that_nobody_closes_is_let_go_by_the_gauges(read: Read) -> None
     assert "agents.memory.working.entries" not in read()
 
 
+def test_packs_promotions_and_evictions_are_counted_with_their_reasons(
+    read: Read, opening: Opening, call: Call
+) -> None:
+    memory = opening("A")
+    session = memory.scope("s")
+    for number in range(40):
+        call(session.messages.append, {"role": "user", "content": f"message {number} " + "word " * 20})
+    context = call(session.pack, budget=200)
+    critical = call(session.items.add, "x", priority="critical")
+    call(session.items.fetch, critical.id)
+    kept = call(session.items.add, "y")
+    call(session.items.promote, kept.id)
+    call(session.items.promote, kept.id)
+    queue = memory.scope("q", policy=Policy.queue(max_items=2))
+    for number in range(4):
+        call(queue.items.add, f"thought {number}", importance=0.1)
+    found = read()
+    [tokens] = found["wmem.pack.tokens"]
+    assert (tokens.count, tokens.sum) == (1, context.tokens)
+    assert sum(point.value for point in found["wmem.pack.dropped"]) == context.dropped.count > 0
+    rules = {point.attributes["rule"]: point.value for point in found["wmem.promoted"]}
+    assert rules == {"critical": 1, "manual": 1}
+    assert sum(point.value for point in found["wmem.evicted"]) == 2
+    assert all(point.attributes["rule"] for point in found["wmem.evicted"])
+
+
 def conflicts(read: Read) -> int:
     return sum(point.value for point in read().get("wmem.conflicts", []))
 

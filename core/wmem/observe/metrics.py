@@ -10,7 +10,7 @@ Source: scoped key-value document, "Metrics".
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -32,9 +32,9 @@ class Metrics:
         set_ms: Milliseconds a `set` took, until it was stored.
         fallbacks: Look-ups that went on to the parents.
         pack_tokens: Tokens of a pack.
-        dropped: Items and messages that a pack left out.
-        promoted: Items copied to long-term memory.
-        evicted: Items that made room.
+        dropped: Units that packs left out, by `reason`.
+        promoted: Items copied to long-term memory, by `rule`, which may be ``manual``.
+        evicted: Items that made room, by `rule`.
         conflicts: Tries of a write beyond its first, because another writer came first.
     """
 
@@ -45,7 +45,7 @@ class Metrics:
         self.set_ms = meter.create_histogram(f"{working}.set_latency_ms", "ms", "Set operation latency")
         self.fallbacks = meter.create_counter(f"{working}.scope_fallback_total", "1", "Parent fallback operations")
         self.pack_tokens = meter.create_histogram("wmem.pack.tokens", "{token}", "Tokens of a pack")
-        self.dropped = meter.create_counter("wmem.pack.dropped", "1", "Items and messages that a pack left out")
+        self.dropped = meter.create_counter("wmem.pack.dropped", "1", "Units that packs left out")
         self.promoted = meter.create_counter("wmem.promoted", "1", "Items copied to long-term memory")
         self.evicted = meter.create_counter("wmem.evicted", "1", "Items that made room")
         self.conflicts = meter.create_counter("wmem.conflicts", "1", "Tries of a write beyond its first")
@@ -53,6 +53,12 @@ class Metrics:
         self._lock = threading.Lock()
         meter.create_observable_gauge(f"{working}.entries", [self._entries], "1", "Current entry count")
         meter.create_observable_gauge(f"{working}.scopes", [self._scopes], "1", "Active scope count")
+
+    def packed(self, tokens: int, dropped: Mapping[str, int]) -> None:
+        """Count a pack of so many tokens that left out so many units for each reason."""
+        self.pack_tokens.record(tokens)
+        for reason, units in dropped.items():
+            self.dropped.add(units, {"reason": reason})
 
     def watch(self, hold: object, agent_id: str, counts: Counts) -> None:
         """Report an agent's counts for as long as `hold` lives, or until `forget`."""

@@ -90,6 +90,8 @@ def packed(
     if damage := [each for replica in replicas for each in replica.damage]:
         told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
         made = replace(made, warnings=(*made.warnings, told))
+    if (metrics := handle.settings.metrics) is not None:
+        metrics.packed(made.tokens, made.dropped.totals)
     return made
 
 

@@ -86,6 +86,8 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
         msg = f"item {wanted!r} in scope {handle.path!r} was erased meanwhile"
         raise NotFoundError(msg)
     if row.promoted_to is None:
+        if (metrics := handle.settings.metrics) is not None:
+            metrics.promoted.add(1, {"rule": rule or "manual"})
         _log.info("promoted item %s of scope %s as %s (%s)", wanted, "/".join(handle.path), kept.id, rule or "manual")
     return kept
 

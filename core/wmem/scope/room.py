@@ -70,10 +70,13 @@ def changes_of(gone: Iterable[Victim], now: float) -> list[Change]:
 
 
 def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
-    """Tell the log who left, once that is stored; never what they said."""
+    """Tell log and metrics who left, once that is stored; never what they said."""
     scope = "/".join(handle.path)
+    metrics = handle.settings.metrics
     for change in changes:
         if isinstance(change, ItemEvicted):
+            if metrics is not None:
+                metrics.evicted.add(1, {"rule": change.rule})
             important = change.rule == "guarded"
             _log.log(
                 logging.WARNING if important else logging.INFO,
