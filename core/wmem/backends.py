@@ -199,6 +199,50 @@ def _redis(name: str, client: object | None) -> Backend:
         raise MissingExtraError(msg) from exc
 
 
+class _OwnBackend:
+    """`journal://`: a journal that the caller made, used in its colour and never closed."""
+
+    waits: ClassVar[bool] = True
+    plain: ClassVar[bool] = False
+    head = None
+
+    def __init__(self, name: str, client: object | None) -> None:
+        lacks = [verb for verb in _VERBS if not callable(getattr(client, verb, None))]
+        if lacks:
+            msg = f"{name!r} needs a journal as client; {type(client).__name__!r} lacks {', '.join(lacks)}"
+            raise InvalidInputError(msg)
+        self._journal: Any = client
+        self._coroutines = inspect.iscoroutinefunction(getattr(client, "append", None))
+        self._pool = Pool(_THREADS)
+
+    def sync_journal(self) -> Any:
+        if self._coroutines:
+            msg = f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen"
+            raise InvalidInputError(msg)
+        return self._journal
+
+    def async_journal(self) -> Any:
+        return self._journal if self._coroutines else PooledJournal(self._journal, self._pool)
+
+    def close(self) -> None:
+        self._pool.close()
+
+    async def aclose(self) -> None:
+        import asyncio
+
+        await asyncio.shield(asyncio.to_thread(self.close))
+
+    def forked(self) -> None:
+        self._pool.forked()
+
+
+_VERBS = ("read", "append", "compact", "delete", "paths")
+
+
+def _own_name(url: str) -> str:
+    return url
+
+
 def _redis_url(url: str) -> str:
     from wmem.journal.redis_url import redis_name
 
@@ -247,5 +291,6 @@ BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None]
     "redis": (_redis_url, _redis),
     "rediss": (_redis_url, _redis),
     "unix": (_redis_url, _redis),
+    "journal": (_own_name, _OwnBackend),
 }
 """By scheme: how a URL is written so that equal stores have equal names, and what connects."""

@@ -13,12 +13,13 @@ pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgut
 
 from wmem.testing.buffer import BufferSuite  # noqa: E402  # after the registration above
 from wmem.testing.calls import Call  # noqa: E402
+from wmem.testing.connect import Connect  # noqa: E402
 from wmem.testing.document_1 import Document1Suite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
 from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
-from wmem.testing.journal import Book, Connect, JournalSuite  # noqa: E402
+from wmem.testing.journal import Book, JournalSuite  # noqa: E402
 from wmem.testing.limits import LimitsSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
 from wmem.testing.merges import MergesSuite  # noqa: E402

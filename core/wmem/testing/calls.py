@@ -18,9 +18,13 @@ class Call:
 
     Args:
         loop: Where coroutines run; None for the colour of threads.
+
+    Attributes:
+        colour: ``"sync"`` or ``"async"``.
     """
 
     def __init__(self, loop: asyncio.Runner | None) -> None:
+        self.colour = "sync" if loop is None else "async"
         self._loop = loop
 
     def __call__(self, method: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:

@@ -8,6 +8,7 @@ import pytest
 
 import wmem
 from wmem.testing.calls import Call
+from wmem.testing.connect import Connect
 from wmem.testing.opening import NOON, Clock, Opening
 
 __all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening", "Plain"]
@@ -16,7 +17,7 @@ Plain: TypeAlias = Callable[[wmem.Scope], wmem.Scope]
 
 
 class FacetSuite:
-    """The fixtures of a suite; a subclass overrides `url`, and `options` if the store takes more than its URL.
+    """The fixtures of a suite; a subclass overrides `url`, or `connect` for a journal of its own.
 
     Every test runs in both colours. It is written against the sync face; `call` runs the
     same-named method of whichever face the test was given.
@@ -28,9 +29,16 @@ class FacetSuite:
         return str(request.param)
 
     @pytest.fixture
-    def url(self) -> str:
+    def connect(self) -> Connect | None:
+        """What connects to a journal of one's own, each time anew."""
+        return None
+
+    @pytest.fixture
+    def url(self, connect: Connect | None) -> str:
         """An empty store."""
-        pytest.fail("a suite needs a store: override the fixture `url`", pytrace=False)
+        if connect is None:
+            pytest.fail("a suite needs a store: override the fixture `url`, or `connect`", pytrace=False)
+        return "journal://"
 
     @pytest.fixture
     def options(self) -> Mapping[str, Any]:
@@ -52,9 +60,11 @@ class FacetSuite:
             yield Call(loop)
 
     @pytest.fixture
-    def opening(self, url: str, options: Mapping[str, Any], call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
+    def opening(
+        self, url: str, connect: Connect | None, options: Mapping[str, Any], call: Call, clock: Clock
+    ) -> Iterator[Opening]:
         """Opens memories of the store."""
-        made = Opening(url, options, call, colour, clock)
+        made = Opening(url, options, call, call.colour, clock, connect=connect)
         yield made
         made.close()
 

@@ -1,9 +1,8 @@
 """A journal of either colour as a test speaks to it: one call, one reply."""
 
 import asyncio
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -11,15 +10,13 @@ from wmem.flow import Flow, arun, bind, run
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.testing.calls import Call
+from wmem.testing.connect import Connect, is_async, let_go
 
-__all__ = ["PATH", "Book", "Connect", "JournalFixtures"]
+__all__ = ["PATH", "Book", "JournalFixtures"]
 
 T = TypeVar("T")
 
 PATH: Path = ("agent", "session")
-
-Connect: TypeAlias = Callable[[], Any]
-"""Gives a journal of bytes of either colour, or a coroutine that does: each time another connection to one store."""
 
 
 class Book:
@@ -32,7 +29,7 @@ class Book:
 
     def __init__(self, journal: Journal[bytes] | AsyncJournal[bytes], loop: asyncio.Runner) -> None:
         self.journal: Any = journal
-        self._waits = inspect.iscoroutinefunction(journal.append)
+        self._waits = is_async(journal)
         self._call = Call(loop if self._waits else None)
 
     def read(self, path: Path, after: Cursor = ORIGIN) -> Tail[bytes]:
@@ -99,9 +96,7 @@ class Book:
 
     def close(self) -> None:
         """Close the connection if it can be closed."""
-        close = getattr(self.journal, "aclose", None) or getattr(self.journal, "close", None)
-        if close is not None:
-            self._call(close)
+        let_go(self.journal, self._call)
 
 
 class JournalFixtures:
@@ -127,7 +122,7 @@ class JournalFixtures:
         """A journal in which nothing is stored yet."""
         if connect is None:
             pytest.fail("a suite needs a journal: override the fixture `connect`, or `journal`", pytrace=False)
-        return _connected(connect, loop)
+        return Call(loop)(connect)
 
     @pytest.fixture
     def book(self, journal: Any, loop: asyncio.Runner) -> Iterator[Book]:
@@ -141,16 +136,7 @@ class JournalFixtures:
         """Another connection to the same store."""
         if connect is None:
             pytest.skip("there is no second connection: override the fixture `connect`")
-        other = Book(_connected(connect, loop), loop)
+        other = Book(Call(loop)(connect), loop)
         yield other
         if other.journal is not book.journal:
             other.close()
-
-
-def _connected(connect: Connect, loop: asyncio.Runner) -> Any:
-    made = connect()
-
-    async def awaited() -> Any:
-        return await made
-
-    return loop.run(awaited()) if inspect.isawaitable(made) else made

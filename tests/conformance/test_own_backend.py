@@ -1,0 +1,66 @@
+"""A journal that wmem does not know, through the suites that anyone can run."""
+
+from typing import Any
+
+import pytest
+
+import wmem
+from tests.conformance.own_journal import AsyncDictJournal, DictJournal
+from wmem import InvalidInputError, testing
+
+
+class InBothColours:
+    """One store with a journal for threads and one for coroutines."""
+
+    @pytest.fixture
+    def connect(self, colour: str) -> testing.Connect:
+        made = DictJournal() if colour == "sync" else AsyncDictJournal()
+        return lambda: made
+
+
+class TestJournal(testing.JournalSuite):
+    @pytest.fixture
+    def connect(self) -> testing.Connect:
+        made = DictJournal()
+        return lambda: made
+
+
+class TestAsyncJournal(testing.JournalSuite):
+    @pytest.fixture
+    def journal(self) -> AsyncDictJournal:
+        return AsyncDictJournal()
+
+
+class TestEntries(InBothColours, testing.EntriesSuite): ...
+
+
+class TestMemory(InBothColours, testing.MemorySuite): ...
+
+
+class TestMessages(InBothColours, testing.MessagesSuite): ...
+
+
+class TestScopesOfASyncJournalInBothColours(testing.ScopesSuite):
+    @pytest.fixture
+    def connect(self) -> testing.Connect:
+        made = DictJournal()
+        return lambda: made
+
+
+async def test_a_journal_is_opened_in_the_colours_it_has() -> None:
+    own = DictJournal()
+    with wmem.open("journal://", agent_id="a", client=own) as memory:
+        memory.working.entries.set("k", 1)
+    async with await wmem.aopen("journal://", agent_id="a", client=own) as twin:
+        assert await twin.working.entries.get("k") == 1
+    async with await wmem.aopen("journal://", agent_id="a", client=AsyncDictJournal()) as memory_of_coroutines:
+        await memory_of_coroutines.working.entries.set("k", 1)
+        with pytest.raises(InvalidInputError, match="aopen"):
+            memory_of_coroutines.sync().working.entries.get("k")
+
+
+def test_what_is_no_journal_is_refused() -> None:
+    clients: list[Any] = [None, 5, {}, [], object()]
+    for client in clients:
+        with pytest.raises(InvalidInputError, match="needs a journal"):
+            wmem.open("journal://", agent_id="a", client=client)
