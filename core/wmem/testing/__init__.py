@@ -26,8 +26,10 @@ from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
 from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
 from wmem.testing.pack import PackSuite  # noqa: E402
+from wmem.testing.promotion import PromotionSuite  # noqa: E402
 from wmem.testing.queue import QueueSuite  # noqa: E402
 from wmem.testing.scopes import ScopesSuite  # noqa: E402
+from wmem.testing.searches import SearchSuite  # noqa: E402
 from wmem.testing.suite import FacetSuite, Plain  # noqa: E402
 from wmem.testing.updates import UpdatesSuite  # noqa: E402
 from wmem.testing.values import ValuesSuite  # noqa: E402
@@ -53,8 +55,10 @@ __all__ = [
     "Opening",
     "PackSuite",
     "Plain",
+    "PromotionSuite",
     "QueueSuite",
     "ScopesSuite",
+    "SearchSuite",
     "UpdatesSuite",
     "ValuesSuite",
 ]

@@ -1,0 +1,253 @@
+"""Search: what matches, in what order, and that it is never out of date."""
+
+from typing import Any
+
+import pytest
+
+from wmem import InvalidInputError, Policy, Scope
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+
+__all__ = ["SearchSuite"]
+
+
+def said(hits: Any) -> list[str]:
+    return [item.content for item in hits]
+
+
+class SearchSuite(FacetSuite):
+    """`items.search` by text, tags, priority, metadata and confidence, in each order."""
+
+    # -- what matches
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("Meeting Notes", "meeting notes"),
+            ("meeting notes", "MEETING"),
+            ("die Straße", "STRASSE"),
+            ("ΟΔΥΣΣΕΥΣ", "οδυσσευς"),
+            ("日本語のメモ", "メモ"),
+            ("a.*b", ".*"),
+        ],
+    )
+    def test_case_makes_no_difference_to_a_query_and_nothing_else_is_special(
+        self, session: Scope, call: Call, text: str, query: str
+    ) -> None:
+        call(session.items.add, text)
+        call(session.items.add, "something else")
+        assert said(call(session.items.search, query)) == [text]
+
+    def test_any_tag_is_enough_and_case_counts(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "one", tags=["standup", "team"])
+        call(session.items.add, "two", tags=["Standup"])
+        call(session.items.add, "three")
+        assert said(call(session.items.search, tags=["standup"])) == ["one"]
+        assert set(said(call(session.items.search, tags=["Standup", "team"]))) == {"one", "two"}
+        assert said(call(session.items.search, tags=["stand"])) == []
+
+    def test_a_priority_is_exact(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "one", priority="high")
+        call(session.items.add, "two", priority="critical")
+        assert said(call(session.items.search, priority="high")) == ["one"]
+        assert said(call(session.items.search, priority="low")) == []
+
+    def test_metadata_pairs_must_all_be_there_and_a_truth_value_is_no_number(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "one", metadata={"page": 1, "on": True, "deep": {"a": [1, None]}})
+        call(session.items.add, "two", metadata={"page": 2, "on": 1, "nothing": None})
+        asked: list[tuple[dict[str, Any], list[str]]] = [
+            ({"page": 1}, ["one"]),
+            ({"page": 1.0}, ["one"]),
+            ({"page": True}, []),
+            ({"on": True}, ["one"]),
+            ({"on": 1}, ["two"]),
+            ({"deep": {"a": [1, None]}}, ["one"]),
+            ({"deep": {"a": (1, None)}}, ["one"]),
+            ({"deep": {"a": [True, None]}}, []),
+            ({"nothing": None}, ["two"]),
+            ({"absent": None}, []),
+            ({"page": 1, "on": 1}, []),
+            ({"page": "1"}, []),
+        ]
+        for pairs, found in asked:
+            assert said(call(session.items.search, metadata=pairs)) == found, pairs
+
+    def test_an_unknown_confidence_fails_any_minimum(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "none")
+        call(session.items.add, "low", confidence=0.0)
+        call(session.items.add, "half", confidence="medium")
+        asked: list[tuple[Any, set[str]]] = [
+            (None, {"none", "low", "half"}),
+            (0, {"low", "half"}),
+            (0.5, {"half"}),
+            ("0.5", {"half"}),
+            ("medium", {"half"}),
+            (0.51, set()),
+        ]
+        for least, found in asked:
+            assert set(said(call(session.items.search, min_confidence=least))) == found
+
+    def test_filters_and_query_must_all_hold(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "notes", tags=["a"], priority="high", metadata={"p": 1}, confidence=1)
+        call(session.items.add, "notes", tags=["b"], priority="high", metadata={"p": 1}, confidence=1)
+        call(session.items.add, "other", tags=["a"], priority="high", metadata={"p": 1}, confidence=1)
+        found = call(
+            session.items.search, "note", tags=["a"], priority="high", metadata={"p": 1}, min_confidence="high"
+        )
+        assert (said(found), found.total) == (["notes"], 1)
+
+    @pytest.mark.parametrize("query", [None, "", "  ", "\n"])
+    def test_a_blank_query_asks_for_the_filters_alone(self, session: Scope, call: Call, query: str | None) -> None:
+        call(session.items.add, "one", tags=["a"])
+        call(session.items.add, "two")
+        assert set(said(call(session.items.search, query))) == {"one", "two"}
+        assert said(call(session.items.search, query, tags=["a"])) == ["one"]
+
+    def test_entries_messages_and_other_scopes_are_not_searched(self, session: Scope, call: Call) -> None:
+        call(session.entries.set, "k", "needle")
+        call(session.messages.append, {"role": "user", "content": "needle"})
+        call(session.child("c").items.add, "needle")
+        assert call(session.items.search, "needle") == ()
+
+    # -- in what order
+
+    def test_relevance_is_between_0_and_1_and_falls_the_later_the_query_stands(
+        self, session: Scope, call: Call
+    ) -> None:
+        for place in (30, 0, 60):
+            call(session.items.add, "." * place + "needle" + "." * (60 - place), importance=0.5)
+        found = call(session.items.search, "needle")
+        assert [item.content.index("needle") for item in found] == [0, 30, 60]
+        assert sorted(found.scores, reverse=True) == list(found.scores)
+        assert all(0 <= score <= 1 for score in found.scores)
+        assert len(set(found.scores)) == 3
+
+    def test_relevance_grows_with_use_and_with_importance(self, session: Scope, call: Call) -> None:
+        idle = call(session.items.add, "needle idle", importance=0.5)
+        used = call(session.items.add, "needle used", importance=0.5)
+        call(session.items.add, "needle vital", importance=0.9)
+        call(session.items.fetch, used.id)
+        found = call(session.items.search, "needle")
+        assert said(found) == ["needle vital", "needle used", "needle idle"]
+        assert call(session.items.get, idle.id).access_count == 1
+
+    def test_of_equal_scores_the_newest_comes_first(self, session: Scope, call: Call) -> None:
+        for number in range(5):
+            call(session.items.add, f"note {number}", importance=0.5)
+        for order in ("relevance", "importance", "recency"):
+            assert said(call(session.items.search, "note", order=order)) == [f"note {n}" for n in range(4, -1, -1)]
+
+    def test_each_order_ranks_by_what_it_says(self, session: Scope, call: Call, clock: Clock) -> None:
+        call(session.items.add, "dog, and then dog and dog again", importance=0.3)
+        clock.pass_(1)
+        call(session.items.add, "a cat that knows a dog in a long sentence about cats", importance=0.9)
+        clock.pass_(1)
+        call(session.items.add, "the dog", importance=0.1)
+        heads = {
+            order: call(session.items.search, "dog", order=order)[0].content[:5]
+            for order in ("relevance", "recency", "importance", "recall")
+        }
+        assert heads == {"relevance": "dog, ", "recency": "the d", "importance": "a cat", "recall": "dog, "}
+        assert call(session.items.search, order="recency").scores == (NOON + 2, NOON + 1, NOON)
+
+    @pytest.mark.parametrize(
+        ("preset", "first"),
+        [("session", "dog first, then more"), ("buffer", "then a dog"), ("queue", "the vital dog")],
+    )
+    def test_a_preset_brings_its_own_order(self, opening: Opening, call: Call, preset: str, first: str) -> None:
+        scope = opening().scope(preset, policy=getattr(Policy, preset)())
+        call(scope.items.add, "dog first, then more", importance=0.1)
+        call(scope.items.add, "the vital dog", importance=0.3)
+        call(scope.items.add, "then a dog", importance=0.1)
+        assert call(scope.items.search, "dog")[0].content == first
+
+    def test_recall_finds_any_of_the_words_and_relevance_the_text_as_it_stands(
+        self, session: Scope, call: Call
+    ) -> None:
+        call(session.items.add, "the deploy is on Friday")
+        call(session.items.add, "Friday is pizza day")
+        assert said(call(session.items.search, "friday deploy", order="recall")) == [
+            "the deploy is on Friday",
+            "Friday is pizza day",
+        ]
+        assert said(call(session.items.search, "friday deploy", order="relevance")) == []
+
+    def test_a_limit_cuts_the_hits_and_not_the_total(self, session: Scope, call: Call) -> None:
+        for number in range(12):
+            call(session.items.add, f"note {number}")
+        for limit, length in ((None, 10), (3, 3), (0, 0), (100, 12)):
+            given: dict[str, Any] = {} if limit is None else {"limit": limit}
+            found = call(session.items.search, "note", **given)
+            assert (len(found), len(found.scores), found.total) == (length, length, 12)
+
+    # -- as of now
+
+    def test_whatever_changes_is_reflected_at_once(self, session: Scope, call: Call, clock: Clock) -> None:
+        item = call(session.items.add, "a red dog")
+        assert len(call(session.items.search, "dog")) == 1
+        call(session.items.update, item.id, content="a red cat")
+        assert call(session.items.search, "dog") == ()
+        assert said(call(session.items.search, "CAT")) == ["a red cat"]
+        other = call(session.items.add, "another cat", ttl_s=5)
+        assert call(session.items.search, "cat").total == 2
+        clock.pass_(5)
+        assert said(call(session.items.search, "cat")) == ["a red cat"]
+        assert call(session.items.search, "cat", include_expired=True).total == 2
+        call(session.items.extend_ttl, other.id)
+        assert call(session.items.search, "cat").total == 2
+        call(session.queue.forget, "position:0")
+        assert said(call(session.items.search, "cat", include_expired=True)) == ["another cat"]
+        call(session.items.undelete, item.id)
+        assert call(session.items.search, "cat").total == 2
+        call(session.items.remove, item.id)
+        assert said(call(session.items.search, "cat")) == ["another cat"]
+        call(session.items.clear)
+        assert call(session.items.search, "cat") == ()
+
+    @pytest.mark.parametrize("order", ["relevance", "recall"])
+    def test_what_another_process_did_is_found(self, opening: Opening, call: Call, order: Any) -> None:
+        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+        item = call(here.items.add, "a dog")
+        call(here.items.add, "a dogged cat")
+        assert item.id in {each.id for each in call(there.items.search, "dog", order=order)}
+        call(here.items.update, item.id, content="a bird")
+        call(here.items.add, "one more dog")
+        # What is checkpointed is read anew: nothing of what was there before may be found.
+        call(here.erase)
+        assert "one more dog" in said(call(there.items.search, "dog", order=order))
+        assert item.id not in {each.id for each in call(there.items.search, "dog", order=order)}
+        assert said(call(there.items.search, "bird", order=order)) == ["a bird"]
+
+    def test_a_view_finds_what_was_there_and_goes_on_finding_it(self, session: Scope, call: Call, clock: Clock) -> None:
+        item = call(session.items.add, "a dog", ttl_s=5)
+        view = call(session.view)
+        call(session.items.update, item.id, content="a cat")
+        call(session.items.add, "a second dog")
+        clock.pass_(5)
+        for order in ("relevance", "recall"):
+            assert said(view.items.search("dog", order=order)) == ["a dog"]
+        assert said(view.items.search("cat")) == []
+        assert said(call(session.items.search, "dog")) == ["a second dog"]
+
+    # -- wrongly
+
+    def test_a_wrong_question_gets_the_typed_error(self, session: Scope, call: Call) -> None:
+        bad: list[tuple[dict[str, Any], str]] = [
+            ({"query": 5}, "query"),
+            ({"query": ["dog"]}, "query"),
+            ({"tags": "dog"}, "tags"),
+            ({"tags": [" "]}, "tags"),
+            ({"priority": "urgent"}, "priority"),
+            ({"priority": 3}, "priority"),
+            ({"metadata": ["page"]}, "metadata"),
+            ({"min_confidence": 1.1}, "confidence"),
+            ({"min_confidence": "certain"}, "confidence"),
+            ({"min_confidence": True}, "confidence"),
+            ({"order": "newest"}, "order"),
+            ({"order": 1}, "order"),
+            ({"limit": -1}, "limit"),
+            ({"limit": None}, "limit"),
+            ({"limit": True}, "limit"),
+        ]
+        for asked, about in bad:
+            with pytest.raises(InvalidInputError, match=about):
+                call(session.items.search, **asked)
