@@ -182,7 +182,8 @@ def _read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
         name = _name(path)
         keys += (root.hashes + name, root.streams + name)
         args += (name, _told(cursor))
-    replies = yield from _evaluated(READ, keys, args, writes=False)
+    reply = yield from _evaluated(READ, keys, args, writes=False)
+    replies = reply if isinstance(reply, list) else reply.split(b" ")
     return {
         path: _tail(reply)
         if isinstance(reply, list)
@@ -201,15 +202,15 @@ def _append(
         wanted = f"c{_told(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
     args = (name, record_id, record, wanted, _ms(keep_s), new_salt(), MISSED_MAX)
     reply = yield from _evaluated(APPEND, keys, (*args, ""), writes=True)
-    if reply[0] == 2:  # noqa: PLR2004  # the script says what it means
+    if reply == []:
         # Roots lie in a slot of their own; known before the first scope is, so that none is ever unlisted.
         yield from ask(Server.write, "SADD", _ROOTS, path[0].encode("utf-8", "surrogatepass"))
         reply = yield from _evaluated(APPEND, keys, (*args, "rooted"), writes=True)
-    if reply[0] == 1:
-        _, cursor, head, size, birth = reply
-        return Appended(_cursor(cursor), _cursor(head), None, int(size), _birth(birth))
-    _, head, size, birth, missed = reply
-    return Appended(None, _cursor(head), None if missed is None else _tail(missed), int(size), _birth(birth))
+    if isinstance(reply, list):
+        head, size, birth, missed = reply
+        return Appended(None, _cursor(head), None if missed is None else _tail(missed), int(size), _birth(birth))
+    cursor, head, size, birth = reply.split(b" ")
+    return Appended(_cursor(cursor), _cursor(head), None, int(size), _birth(birth))
 
 
 def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:

@@ -14,7 +14,7 @@ import redis.asyncio.retry
 from redis import exceptions
 from redis.backoff import NoBackoff
 
-from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, as_bytes, translated, unknown_option, wrong_client
+from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, as_bytes, packed, translated, unknown_option, wrong_client
 from wmem.journal.redis_url import RedisUrl
 
 __all__ = ["AsyncLines", "AsyncServer", "async_line"]
@@ -55,72 +55,74 @@ class _Shared:
         kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver)}
         kind = kwargs.pop("connection_class", redis.asyncio.connection.Connection)
         self._connection: Any = kind(retry=redis.asyncio.retry.Retry(NoBackoff(), 0), **kwargs)
-        self._waiting: deque[tuple[Sequence[Word], asyncio.Future[Any]]] = deque()
+        self._waiting: deque[tuple[bytes, asyncio.Future[Any]]] = deque()
+        self._sent: deque[asyncio.Future[Any]] = deque()
         self._carrier: asyncio.Task[None] | None = None
 
     async def call(self, words: Sequence[Word], /) -> Any:
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((words, reply))
+        self._waiting.append((packed(words), reply))
         if self._carrier is None:
             self._carrier = asyncio.create_task(self._carry())
         return await reply
 
     async def _carry(self) -> None:
+        """Send what waits and read what was sent until there is neither: the server works while this one reads."""
         try:
-            while self._waiting:
-                await self._exchange(self._batch())
+            while self._waiting or self._sent:
+                if self._sent or await self._ready():
+                    await self._exchange()
         finally:
             self._carrier = None
-            for _, reply in self._waiting:  # only when this task was cancelled: the loop is being closed
+            # Anything is left only when this task was cancelled: the loop is being closed.
+            for _, reply in self._waiting:
                 reply.cancel()
             self._waiting.clear()
 
-    def _batch(self) -> list[tuple[Sequence[Word], asyncio.Future[Any]]]:
-        batch: list[tuple[Sequence[Word], asyncio.Future[Any]]] = []
-        size = 0
-        while self._waiting and len(batch) < _BATCH and size < _BATCH_BYTES:
-            words, reply = self._waiting.popleft()
-            if not reply.done():
-                batch.append((words, reply))
-                size += sum(len(word) for word in words if isinstance(word, bytes))
-        return batch
-
-    async def _exchange(self, batch: Sequence[tuple[Sequence[Word], asyncio.Future[Any]]]) -> None:
-        if not batch:
-            return
-        connection = self._connection
-        sent = False
+    async def _exchange(self) -> None:
+        """Send all that waits, and read one reply."""
         try:
-            await self._ready()
-            sent = True
-            await connection.send_packed_command(connection.pack_commands([words for words, _ in batch]))
-            for _, reply in batch:
+            if data := self._batch():
+                await self._connection.send_packed_command(data)
+            if self._sent:
                 try:
-                    answer = await connection.read_response()
+                    answer = await self._connection.read_response()
                 except exceptions.ResponseError as exc:
-                    answer = _Lost(exc, sent)
-                if not reply.done():
-                    reply.set_result(answer)
+                    answer = _Lost(exc, sent=True)
+                _settle(self._sent.popleft(), answer)
         except (*FAILED, asyncio.CancelledError) as exc:
-            await connection.disconnect(nowait=True)
-            for _, reply in batch:
-                if not reply.done():
-                    reply.set_result(_Lost(exc, sent))
+            await self._connection.disconnect(nowait=True)
+            while self._sent:
+                _settle(self._sent.popleft(), _Lost(exc, sent=True))
             if isinstance(exc, asyncio.CancelledError):
                 raise
 
-    async def _ready(self) -> None:
-        """Connect, anew if the server closed the connection while nobody used it."""
+    def _batch(self) -> bytes:
+        batch: list[bytes] = []
+        size = 0
+        while self._waiting and len(self._sent) < _BATCH and size < _BATCH_BYTES:
+            data, reply = self._waiting.popleft()
+            if not reply.done():
+                batch.append(data)
+                size += len(data)
+                self._sent.append(reply)
+        return b"".join(batch)
+
+    async def _ready(self) -> bool:
+        """Connect, anew if the server closed the connection while nobody used it; all that waits hears of a failure."""
         connection = self._connection
-        await connection.connect()
         try:
-            # The older name is the only one before version 8 of the driver.
-            stale = await getattr(connection, "can_read", connection.can_read_destructive)()
-        except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
-            stale = True
-        if stale:
-            await connection.disconnect(nowait=True)
             await connection.connect()
+            # The older name is the only one before version 8 of the driver.
+            if await getattr(connection, "can_read", connection.can_read_destructive)():
+                await connection.disconnect(nowait=True)
+                await connection.connect()
+        except FAILED as exc:
+            await connection.disconnect(nowait=True)
+            while self._waiting:
+                _settle(self._waiting.popleft()[1], _Lost(exc, sent=False))
+            return False
+        return True
 
     async def aclose(self) -> None:
         await self._connection.disconnect()
@@ -137,6 +139,11 @@ class _Shared:
         if socket is not None:
             writer.transport._sock = None  # noqa: SLF001  # the loop that would have closed it is gone
             socket.close()
+
+
+def _settle(reply: asyncio.Future[Any], answer: object) -> None:
+    if not reply.done():  # whoever asked may have been cancelled
+        reply.set_result(answer)
 
 
 class _AsyncClient:

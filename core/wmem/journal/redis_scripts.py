@@ -59,15 +59,19 @@ local function tail(hash, stream, known, birth, after, most)
   return {joined and 1 or 0, base, snapshot, records, known[1], birth}
 end
 
--- Keep both keys for `ms` from now, '' for ever; never less long than they are kept (`left`; -1: for ever).
--- They expire at one instant, so that no half is ever read. `fresh`: the stream has just been made.
-local function keep(hash, stream, register, path, ms, left, fresh)
+-- Whether a journal that is kept for `left` ms (-1: for ever) must be kept longer, to be kept `ms` from now ('': for
+-- ever), or its stream, just made, has yet to be given the time of its hash.
+local function due(ms, left, fresh)
+  return left ~= -1 and (ms == '' or fresh or tonumber(ms) > left)
+end
+
+-- Both keys expire at one instant, so that no half is ever read.
+local function keep(hash, stream, register, path, ms, left)
   if ms == '' then
-    if left == -1 then return end
     redis.call('PERSIST', hash)
     redis.call('PERSIST', stream)
     redis.call('ZADD', register, '+inf', path)
-  elseif left ~= -1 and (fresh or tonumber(ms) > left) then
+  else
     local now = redis.call('TIME')
     local at = decimal(now[1] * 1000 + math.floor(now[2] / 1000) + math.max(tonumber(ms), left))
     redis.call('PEXPIREAT', hash, at)
@@ -86,8 +90,9 @@ end
 
 READ = _script("""
 -- KEYS: births, then hash and stream of each path. ARGV: path and cursor of each.
--- Answers the birth alone, or '', where there is nothing new.
-local replies = {}
+-- Answers the birth alone, or '', where there is nothing new; where there is nothing new anywhere, all of them in
+-- one text with a blank between them: a text costs less to read than a list.
+local replies, news = {}, false
 for n = 1, #ARGV / 2 do
   local hash, stream, path, after = KEYS[2 * n], KEYS[2 * n + 1], ARGV[2 * n - 1], ARGV[2 * n]
   local known = journal(hash, stream)
@@ -95,16 +100,17 @@ for n = 1, #ARGV / 2 do
   if after == (known and known[1] or ORIGIN) then
     replies[n] = birth
   else
-    replies[n] = tail(hash, stream, known, birth, after)
+    replies[n], news = tail(hash, stream, known, birth, after), true
   end
 end
+if not news then return table.concat(replies, ' ') end
 return replies
 """)
 
 APPEND = _script("""
 -- KEYS: births, hash, stream, register. ARGV: see below; `expected` is '', 'c' and a cursor, or 'b' and a birth.
--- Answers {1, cursor, head before, bytes, birth}; refused {0, head, bytes, birth, missed or false};
--- {2} when the root must be made known first.
+-- Answers 'cursor head-before bytes birth'; refused {head, bytes, birth, missed or false};
+-- {} when the root must be made known first.
 local births, hash, stream, register = unpack(KEYS)
 local path, id, record, expected, ms, salt, most, rooted = unpack(ARGV)
 local known = journal(hash, stream)
@@ -113,18 +119,18 @@ local birth = life(known, births, path)
 local kind, wanted = string.sub(expected, 1, 1), string.sub(expected, 2)
 if (kind == 'c' and wanted ~= head) or (kind == 'b' and not (known and wanted == birth)) then
   local missed = kind == 'c' and tail(hash, stream, known, birth or '', wanted, tonumber(most))
-  return {0, head, known and known[4] or 0, birth or '', missed}
+  return {head, known and known[4] or 0, birth or '', missed}
 end
-local left = 0
-redis.call('ZSCORE', register, path)
+local left, fresh = 0, true
 if known then
   left = redis.call('PTTL', hash)
+  fresh = head == known[2] and redis.call('EXISTS', stream) == 0
 else
-  if rooted == '' and redis.call('EXISTS', births) == 0 then return {2} end
+  if rooted == '' and redis.call('EXISTS', births) == 0 then return {} end
   -- What an expiry left of it. Only then: after any write a full server no longer refuses the append.
   if redis.call('EXISTS', hash, stream) > 0 then redis.call('DEL', hash, stream) end
 end
-local fresh = redis.call('EXISTS', stream) == 0
+if due(ms, left, fresh) then redis.call('ZSCORE', register, path) end
 local before = known and string.match(head, '%d+$') or salt
 local chain = decimal(tonumber(string.sub(redis.sha1hex(before .. ':' .. id), 1, 13), 16))
 local cursor = decimal(version(head) + 1) .. '-' .. chain
@@ -137,8 +143,8 @@ else
   redis.call('HSET', hash, 'head', cursor, 'bytes', bytes, 'base', ORIGIN, 'birth', birth)
   redis.call('HSET', births, path, birth)
 end
-keep(hash, stream, register, path, ms, left, fresh)
-return {1, cursor, head, bytes, birth}
+if due(ms, left, fresh) then keep(hash, stream, register, path, ms, left) end
+return table.concat({cursor, head, bytes, birth}, ' ')
 """)
 
 COMPACT = _script("""
@@ -158,7 +164,7 @@ for _, entry in ipairs(rest) do
   bytes = bytes + #(entry[2][4] or '')
 end
 redis.call('HSET', hash, 'base', upto, 'snap', snapshot, 'bytes', decimal(bytes))
-keep(hash, stream, register, path, ms, left, #rest > 0)
+if due(ms, left, #rest > 0) then keep(hash, stream, register, path, ms, left) end
 return 1
 """)
 
