@@ -325,7 +325,7 @@ def test_writers_in_turn_that_count_when_due_never_exceed_the_limit(processes: i
 def test_an_agent_of_very_many_scopes_is_read_whole_only_when_nearly_full(
     opening: Opening, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wmem.scope.entry_flows.MANY_SCOPES", 3)
+    monkeypatch.setattr("wmem.scope.entry_room.MANY_SCOPES", 3)
     policy = Policy.entries(max_entries=20)
     memory, elsewhere = opening(policy=policy), opening.elsewhere(policy=policy)
     for number in range(5):

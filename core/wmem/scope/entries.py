@@ -1,6 +1,6 @@
 """Scoped key-value: values by key, read through to the parents, written here.
 
-The reads run sync, async or on a frozen view; what they do is in `entry_flows`.
+The reads run sync, async or on a frozen view; what they do is in `entry_reads`, what changes in `entry_flows`.
 """
 
 import logging
@@ -15,6 +15,7 @@ from wmem.model.item import ItemKind, MemoryItem, item_of
 from wmem.model.row import Row
 from wmem.model.values import load_value
 from wmem.scope import entry_flows as flows
+from wmem.scope import entry_reads as reads
 from wmem.scope.handle import Handle, Read, Unknown
 
 __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
@@ -62,12 +63,12 @@ class EntryReads:
         return load_value(row.content, as_type, key=key)
 
     def _row(self, key: str) -> Row | None:
-        row: Row | None = self._run(flows.row_at(checked_key(key)))
+        row: Row | None = self._run(reads.row_at(checked_key(key)))
         return row
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that are there."""
-        rows = self._run(flows.rows_at(flows.checked_keys(keys)))
+        rows = self._run(reads.rows_at(reads.checked_keys(keys)))
         return {key: load_value(row.content, key=key) for key, row in rows.items()}
 
     def entry(self, key: str) -> MemoryItem | None:
@@ -87,16 +88,16 @@ class EntryReads:
 
     def keys(self) -> list[str]:
         """All keys, those of the nearest scope first."""
-        return list(self._run(flows.merged))
+        return list(self._run(reads.merged))
 
     def all(self) -> dict[str, MemoryItem]:
         """All items by key."""
-        found: dict[str, MemoryItem] = self._run(flows.items)
+        found: dict[str, MemoryItem] = self._run(reads.items)
         return found
 
     def count(self) -> int:
         """How many keys there are."""
-        return len(self._run(flows.merged))
+        return len(self._run(reads.merged))
 
     def __getitem__(self, key: str) -> Any:
         row = self._row(key)
@@ -149,7 +150,7 @@ class Entries(EntryReads):
         if isinstance(row, Unknown):
             row = self._drive(self._handle.lookup(key))
         if self._measured or _log.isEnabledFor(_DEBUG):
-            flows.looked_up(self._handle, key, row, began)
+            reads.looked_up(self._handle, key, row, began)
         return row
 
     @property
@@ -246,7 +247,7 @@ class AsyncLocalEntries:
 
     async def _of(self, key: str) -> EntryReads:
         """The reads of one key."""
-        return await self._reads(flows.row_at(checked_key(key)))
+        return await self._reads(reads.row_at(checked_key(key)))
 
     @overload
     async def get(self, key: str, default: object = None) -> Any: ...
@@ -258,8 +259,8 @@ class AsyncLocalEntries:
 
     async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """See `EntryReads.get_many`."""
-        asked = flows.checked_keys(keys)
-        return (await self._reads(flows.rows_at(asked))).get_many(asked)
+        asked = reads.checked_keys(keys)
+        return (await self._reads(reads.rows_at(asked))).get_many(asked)
 
     async def entry(self, key: str) -> MemoryItem | None:
         """See `EntryReads.entry`."""
@@ -271,15 +272,15 @@ class AsyncLocalEntries:
 
     async def keys(self) -> list[str]:
         """See `EntryReads.keys`."""
-        return (await self._reads(flows.merged)).keys()
+        return (await self._reads(reads.merged)).keys()
 
     async def all(self) -> dict[str, MemoryItem]:
         """See `EntryReads.all`."""
-        return (await self._reads(flows.items)).all()
+        return (await self._reads(reads.items)).all()
 
     async def count(self) -> int:
         """See `EntryReads.count`."""
-        return (await self._reads(flows.merged)).count()
+        return (await self._reads(reads.merged)).count()
 
 
 class AsyncEntries(AsyncLocalEntries):
@@ -299,7 +300,7 @@ class AsyncEntries(AsyncLocalEntries):
         if isinstance(row, Unknown):
             row = await self._drive(self._handle.lookup(key))
         if self._measured or _log.isEnabledFor(_DEBUG):
-            flows.looked_up(self._handle, key, row, began)
+            reads.looked_up(self._handle, key, row, began)
         return self._over(row)
 
     @property

@@ -1,43 +1,29 @@
-"""What can be done with values by key: reads as pure functions over states, writes as flows."""
+"""What changes values by key, as flows; each is logged by its key, never with its value."""
 
 import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import as_tags, checked_key
 from wmem.model.ids import new_ulid
-from wmem.model.item import ItemKind, MemoryItem, item_of, rest_of
+from wmem.model.item import ItemKind, rest_of
 from wmem.model.row import Row
 from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
-from wmem.rules.importance import importance as importance_of
 from wmem.rules.ttl import expiry
-from wmem.scope.census import MANY_SCOPES, NEARLY_FULL
+from wmem.scope.census import NEARLY_FULL
+from wmem.scope.entry_reads import local_and_nearest, row_at
+from wmem.scope.entry_room import count, make_room
 from wmem.scope.erasure import cleared
-from wmem.scope.handle import Handle, Read, nearest
+from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = [
-    "MISSING",
-    "Missing",
-    "checked_keys",
-    "clear",
-    "get_or_set",
-    "items",
-    "looked_up",
-    "merged",
-    "put",
-    "remove",
-    "row_at",
-    "rows_at",
-    "update",
-]
+__all__ = ["MISSING", "Missing", "clear", "get_or_set", "put", "remove", "update"]
 
 
 _log = logging.getLogger("wmem.scope")
@@ -50,67 +36,6 @@ class Missing:
 
 
 MISSING = Missing()
-
-
-# -- reads
-
-
-def row_at(key: str) -> Read[Row | None]:
-    """The row that a key reads as, from the nearest scope that has one."""
-    return lambda states, now: nearest(key, states, now)
-
-
-def _local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
-    return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
-
-
-def merged(states: Sequence[State], now: float) -> dict[str, Row]:
-    """The visible entries by key, nearest scope first; what is shadowed is left out."""
-    found: dict[str, Row] = {}
-    for state in states:
-        for row in state.visible(state.entries.values(), now):
-            found.setdefault(cast("str", row.key), row)
-    return found
-
-
-def items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
-    """The visible entries by key as items."""
-    return {key: item_of(row, importance_of(row, now)) for key, row in merged(states, now).items()}
-
-
-def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
-    """The rows of those keys that are there."""
-
-    def read(states: Sequence[State], now: float) -> dict[str, Row]:
-        found = {key: row_at(key)(states, now) for key in keys}
-        return {key: row for key, row in found.items() if row is not None}
-
-    return read
-
-
-def checked_keys(keys: Iterable[str]) -> list[str]:
-    """Several keys, each checked."""
-    if isinstance(keys, str) or not isinstance(keys, Iterable):
-        msg = f"keys must be a list of keys, got {keys!r:.80}"
-        raise InvalidInputError(msg)
-    return [checked_key(key) for key in keys]
-
-
-def looked_up(handle: Handle, key: str, row: Row | None, began: float) -> None:
-    """Tell log and metrics of the look-up of a key that began at an instant of `time.perf_counter`."""
-    if (metrics := handle.settings.metrics) is not None:
-        metrics.get_ms.record((time.perf_counter() - began) * 1_000)
-        own = handle.engine.known(handle.path)
-        if handle.parent is not None and (own is None or own.state.entry(key, handle.settings.clock()) is None):
-            metrics.fallbacks.add(1)
-    _log.debug("Working memory scope %s (%s) lookup for key %s: %s", handle.path[-1], handle.id, key, row is not None)
-
-
-def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
-    return default if row is None else load_value(row.content, as_type, key=key)
-
-
-# -- writes, as flows
 
 
 class _Draft(NamedTuple):
@@ -216,49 +141,12 @@ def put(
             yield from handle.replica()
         limit = handle.root.policy.max_entries
         if handle.settings.census.due(handle.path, len(replica.state.entries), limit):
-            yield from _count(handle, limit, now)
+            yield from count(handle, limit, now)
     yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
     if _log.isEnabledFor(logging.DEBUG):
         _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
     if metrics is not None:
         metrics.set_ms.record((time.perf_counter() - began) * 1_000)
-
-
-def _count(handle: Handle, limit: int, now: float) -> Flow[None]:
-    """Count the agent's entries in all its scopes before one gets one more.
-
-    Raises:
-        CapacityError: The agent has as many as it may.
-    """
-    census = handle.settings.census
-    listed = yield from ask(Journal.paths, handle.path[:1])
-    paths = [path for path in listed if not any(segment.startswith("~") for segment in path)]
-    if len(paths) > MANY_SCOPES and census.total <= NEARLY_FULL * limit:
-        census.put_off(limit)
-        return
-    live = []
-    if paths:
-        replicas = yield from handle.engine.caught_up(paths)
-        live = [replica for replica in replicas if not replica.state.disposed]
-    total = sum(len(replica.state.entries) for replica in live)
-    counts = {}
-    for replica in live:
-        with replica.lock:
-            # What has expired takes nobody's room; as long as there is enough it need not be told apart.
-            entries = replica.state.entries
-            counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
-    census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1}, limit)
-    if (total := sum(counts.values())) >= limit:
-        msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in its {len(live)} scopes; remove some"
-        raise CapacityError(msg)
-
-
-def _room(handle: Handle, key: str, now: float) -> Flow[None]:
-    """Make sure that the agent may have one entry more if a key is new here."""
-    entries = handle.engine.replica(handle.path).state.entries
-    limit = handle.root.policy.max_entries
-    if key not in entries and handle.settings.census.due(handle.path, len(entries), limit):
-        yield from _count(handle, limit, now)
 
 
 def update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
@@ -270,7 +158,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
     deadline = time.monotonic() + RETRY_S
     tries = 0
     while True:
-        local, before = yield from handle.read(_local_and_nearest(key))
+        local, before = yield from handle.read(local_and_nearest(key))
         if before is None:
             handle.check_intact()
             if isinstance(default, Missing):
@@ -280,7 +168,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
         value = _applied(function, _revived(before, default, as_type, key))
         draft = _draft(handle, key, value)
         decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
-        yield from _room(handle, key, now)
+        yield from make_room(handle, key, now)
         if (yield from handle.commit(decide, now)):
             _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
             return value
@@ -322,6 +210,10 @@ def _rest_after(before: Row, draft: _Draft) -> bytes | None:
     return dump_json(kept) if kept else None
 
 
+def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
+    return default if row is None else load_value(row.content, as_type, key=key)
+
+
 def _applied(function: Callable[[Any], Any], value: Any) -> Any:
     made = function(value)
     if inspect.iscoroutine(made):
@@ -351,7 +243,7 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
             return [], there
         return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
 
-    yield from _room(handle, key, now)
+    yield from make_room(handle, key, now)
     there = yield from handle.commit(decide, now)
     if there is not None:
         return load_value(there.content, as_type, key=key)

@@ -1,0 +1,70 @@
+"""What can be read of values by key, as pure functions over the states of a scope and its parents."""
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from wmem.errors import InvalidInputError
+from wmem.model.checks import checked_key
+from wmem.model.item import MemoryItem, item_of
+from wmem.model.row import Row
+from wmem.rules.importance import importance as importance_of
+from wmem.scope.handle import Handle, Read, nearest
+from wmem.state import State
+
+__all__ = ["checked_keys", "items", "local_and_nearest", "looked_up", "merged", "row_at", "rows_at"]
+
+_log = logging.getLogger("wmem.scope")
+
+
+def row_at(key: str) -> Read[Row | None]:
+    """The row that a key reads as, from the nearest scope that has one."""
+    return lambda states, now: nearest(key, states, now)
+
+
+def local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
+    """What a key reads as in the scope alone, and from the nearest scope that has it."""
+    return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
+
+
+def merged(states: Sequence[State], now: float) -> dict[str, Row]:
+    """The visible entries by key, nearest scope first; what is shadowed is left out."""
+    found: dict[str, Row] = {}
+    for state in states:
+        for row in state.visible(state.entries.values(), now):
+            found.setdefault(cast("str", row.key), row)
+    return found
+
+
+def items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
+    """The visible entries by key as items."""
+    return {key: item_of(row, importance_of(row, now)) for key, row in merged(states, now).items()}
+
+
+def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
+    """The rows of those keys that are there."""
+
+    def read(states: Sequence[State], now: float) -> dict[str, Row]:
+        found = {key: row_at(key)(states, now) for key in keys}
+        return {key: row for key, row in found.items() if row is not None}
+
+    return read
+
+
+def checked_keys(keys: Iterable[str]) -> list[str]:
+    """Several keys, each checked."""
+    if isinstance(keys, str) or not isinstance(keys, Iterable):
+        msg = f"keys must be a list of keys, got {keys!r:.80}"
+        raise InvalidInputError(msg)
+    return [checked_key(key) for key in keys]
+
+
+def looked_up(handle: Handle, key: str, row: Row | None, began: float) -> None:
+    """Tell log and metrics of the look-up of a key that began at an instant of `time.perf_counter`."""
+    if (metrics := handle.settings.metrics) is not None:
+        metrics.get_ms.record((time.perf_counter() - began) * 1_000)
+        own = handle.engine.known(handle.path)
+        if handle.parent is not None and (own is None or own.state.entry(key, handle.settings.clock()) is None):
+            metrics.fallbacks.add(1)
+    _log.debug("Working memory scope %s (%s) lookup for key %s: %s", handle.path[-1], handle.id, key, row is not None)
