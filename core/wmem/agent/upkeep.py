@@ -119,6 +119,7 @@ class Maintenance:
     """Repeats `AgentMemory.maintain` in a thread of its own, from `start` or ``with`` until `stop`.
 
     Attributes:
+        every_s: Seconds between two passes.
         runs: How many passes were completed.
         last: What the last one did.
     """
@@ -127,7 +128,7 @@ class Maintenance:
         self.runs = 0
         self.last: Maintained | None = None
         self._run = run
-        self._every_s = every_s
+        self.every_s = every_s
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -147,7 +148,7 @@ class Maintenance:
             except WmemError as exc:
                 if not _told_failure(exc):
                     return
-            if self._stopped.wait(self._every_s):
+            if self._stopped.wait(self.every_s):
                 return
 
     def stop(self) -> None:
@@ -171,7 +172,7 @@ class AsyncMaintenance:
         self.runs = 0
         self.last: Maintained | None = None
         self._run = run
-        self._every_s = every_s
+        self.every_s = every_s
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> Self:
@@ -192,7 +193,7 @@ class AsyncMaintenance:
             except WmemError as exc:
                 if not _told_failure(exc):
                     return
-            await asyncio.sleep(self._every_s)
+            await asyncio.sleep(self.every_s)
 
     def cancel(self) -> None:
         """End without waiting; a pass under way leaves each record whole or absent."""

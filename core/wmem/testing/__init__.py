@@ -20,7 +20,9 @@ from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
 from wmem.testing.journal import Book, JournalSuite  # noqa: E402
+from wmem.testing.lifetimes import LifetimesSuite  # noqa: E402
 from wmem.testing.limits import LimitsSuite  # noqa: E402
+from wmem.testing.maintenance import MaintenanceSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
 from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
@@ -48,7 +50,9 @@ __all__ = [
     "FetchesSuite",
     "ItemsSuite",
     "JournalSuite",
+    "LifetimesSuite",
     "LimitsSuite",
+    "MaintenanceSuite",
     "MemorySuite",
     "MergesSuite",
     "MessagesSuite",

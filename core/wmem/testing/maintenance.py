@@ -1,0 +1,209 @@
+"""Maintenance: what expired is taken out once, nothing else changes, and it runs from its start to its stop."""
+
+import asyncio
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import wmem
+from wmem import InvalidInputError, Policy
+from wmem.model.change import Event, ItemExpired
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["MaintenanceSuite"]
+
+PATIENCE_S = 30.0
+NAME = "wmem-maintenance"  # of its thread or task
+
+
+class MaintenanceSuite(FacetSuite):
+    """`maintain` and what repeats it."""
+
+    # -- one pass
+
+    def test_a_pass_takes_out_what_expired_in_every_scope_and_tells_how_much(
+        self, opening: Opening, call: Call, clock: Clock
+    ) -> None:
+        memory = opening()
+        for name in ("a", "b"):
+            scope = memory.scope(name)
+            call(scope.items.add, "goes", ttl_s=10)
+            call(scope.items.add, "stays", ttl_s=11)
+            call(scope.entries.set, "goes", 1, ttl_s=10)
+            call(scope.entries.set, "stays", 1)
+        call(memory.scope("a", "below").items.add, "goes", ttl_s=10)
+        call(opening("other").scope("a").items.add, "another agent's", ttl_s=10)
+        clock.pass_(10)
+        done = call(memory.maintain)
+        assert (done.scopes, done.expired, done.deleted) == (3, 5, 0)
+        for name in ("a", "b"):
+            assert call(memory.scope(name).items.expired) == []
+            listed = call(memory.scope(name).items.all, include_expired=True)
+            assert [item.content for item in listed] == ["stays"]
+        assert len(call(opening("other").scope("a").items.expired)) == 1
+        again = call(memory.maintain)
+        assert (again.expired, again.compacted, again.deleted) == (0, 0, 0)
+
+    def test_what_was_taken_out_cannot_be_revived(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        item = call(session.items.add, "x", ttl_s=1)
+        clock.pass_(1)
+        call(memory.maintain)
+        with pytest.raises(wmem.NotFoundError):
+            call(session.items.extend_ttl, item.id)
+
+    def test_a_memory_without_scopes_has_nothing_to_maintain(self, memory: wmem.AgentMemory, call: Call) -> None:
+        assert call(memory.maintain) == (0, 0, 0, 0)
+
+    def test_two_processes_take_an_item_out_once_and_announce_it_once(
+        self, opening: Opening, call: Call, clock: Clock
+    ) -> None:
+        here, there = opening(), opening.elsewhere()
+        for number in range(8):
+            call(here.scope("s").items.add, str(number), ttl_s=1)
+        call(there.scope("s").items.all)
+        heard: list[Event] = []
+        here.subscribe(heard.append)
+        clock.pass_(1)
+        passes: list[Callable[[], Any]] = [here.maintain, there.maintain, here.maintain, there.maintain]
+        done = call.together(passes)
+        assert sum(each.expired for each in done) == 8
+        call(here.scope("s").items.all)
+        gone = [event.change.id for event in heard if isinstance(event.change, ItemExpired)]
+        assert len(gone) == len(set(gone)) == 8
+
+    def test_a_pass_spares_what_was_given_more_time_meanwhile(self, opening: Opening, call: Call, clock: Clock) -> None:
+        here, there = opening(), opening.elsewhere()
+        item = call(here.scope("s").items.add, "x", ttl_s=1)
+        clock.pass_(1)
+        call(there.scope("s").items.extend_ttl, item.id)
+        assert call(here.maintain).expired == 0
+        assert call(here.scope("s").items.exists, item.id) is True
+
+    def test_a_pass_changes_nothing_of_what_lives(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        call(session.items.add, "x", ttl_s=100)
+        call(session.items.add, "y", pinned=True)
+        call(session.entries.set, "k", 1, ttl_s=100)
+        call(session.messages.append, {"role": "user", "content": "hi"})
+        before, cursor = call(session.export), call(session.view).cursor
+        clock.pass_(99)
+        call(memory.maintain)
+        after = call(session.export)
+        for document in (before, after):
+            for told in document["memories"] + document["entries"]:
+                del told["importance_score"]  # it follows the clock
+        assert (after, call(session.view).cursor) == (before, cursor)
+
+    def test_long_term_memory_is_kept_by_any_number_of_passes(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        kept = call(session.items.promote, call(session.items.add, "x").id)
+        for _ in range(3):
+            clock.pass_(1e7)
+            call(memory.maintain)
+        assert call(memory.episodic.items.get, kept.id) == kept
+
+    # -- a clock that ran ahead
+
+    def test_what_was_stored_under_a_clock_that_ran_ahead_does_not_live_for_ever(
+        self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        clock.pass_(10 * 365 * 86_400)
+        item = call(session.items.add, "x", ttl_s=60)
+        call(session.items.add, "for ever", ttl_s=None)
+        clock.now = NOON
+        assert call(memory.maintain).expired == 0
+        assert call(session.items.get, item.id).expires_at == NOON + 60
+        clock.pass_(30)
+        assert call(memory.maintain).expired == 0
+        assert call(session.items.get, item.id).expires_at == NOON + 60
+        clock.pass_(30)
+        assert call(session.items.exists, item.id) is False
+        assert call(memory.maintain).expired == 1
+        assert [each.content for each in call(session.items.all)] == ["for ever"]
+
+    # -- again and again
+
+    def test_nothing_runs_until_it_is_started_and_nothing_after_it_is_stopped(
+        self, opening: Opening, call: Call, clock: Clock
+    ) -> None:
+        memory = opening()
+        repeated = memory.maintenance(every_s=0.01)
+        call(memory.scope("s").items.add, "x", ttl_s=1)
+        clock.pass_(1)
+        assert (repeated.runs, repeated.last, _running(repeated, call)) == (0, None, 0)
+        with call.within(repeated) as running:
+            assert running is repeated
+            _until_runs(repeated, 2, call)
+            assert _running(repeated, call) == 1
+        assert _running(repeated, call) == 0
+        assert repeated.last is not None
+        assert call(memory.scope("s").items.all, include_expired=True) == []
+        call(repeated.stop)
+
+    def test_starting_twice_runs_one_and_it_can_be_started_again(self, opening: Opening, call: Call) -> None:
+        repeated = opening().maintenance(every_s=1_000)
+        for runs in (1, 2):
+            _started(repeated, call)
+            _started(repeated, call)
+            _until_runs(repeated, runs, call)
+            assert _running(repeated, call) == 1
+            call(repeated.stop)
+        assert (repeated.runs, _running(repeated, call)) == (2, 0)
+
+    def test_closing_the_memory_ends_it(self, opening: Opening, call: Call) -> None:
+        memory = opening()
+        repeated = memory.maintenance(every_s=0.01)
+        _started(repeated, call)
+        _until_runs(repeated, 1, call)
+        call(memory.close)
+        assert _running(repeated, call) == 0
+
+    def test_its_pace_is_the_policys_unless_it_is_told_another(self, opening: Opening) -> None:
+        assert opening("a").maintenance().every_s == 300
+        assert opening("b", policy=Policy.session(cleanup_every_s=5)).maintenance().every_s == 5
+        bad: list[Any] = [0, -1, "5", True, float("inf"), float("nan")]
+        memory = opening("c")
+        for every_s in bad:
+            with pytest.raises(InvalidInputError, match="every_s"):
+                memory.maintenance(every_s=every_s)
+
+
+def _started(repeated: Any, call: Call) -> None:
+    async def within_the_loop() -> None:
+        repeated.start()
+
+    call(repeated.start if isinstance(repeated, wmem.Maintenance) else within_the_loop)
+
+
+def _running(repeated: Any, call: Call) -> int:
+    """How many threads or tasks maintain."""
+
+    async def tasks() -> int:
+        await asyncio.sleep(0)  # what was cancelled ends
+        return sum(task.get_name() == NAME for task in asyncio.all_tasks())
+
+    if not isinstance(repeated, wmem.Maintenance):
+        counted: Any = call(tasks)
+        return int(counted)
+    return sum(thread.name == NAME for thread in threading.enumerate())
+
+
+def _until_runs(repeated: Any, runs: int, call: Call) -> None:
+    """Poll until so many passes were completed; fail when it takes too long."""
+
+    async def turn() -> None:
+        await asyncio.sleep(0.001)
+
+    deadline = time.monotonic() + PATIENCE_S
+    while repeated.runs < runs:
+        assert time.monotonic() < deadline, "waited in vain for maintenance"
+        call(lambda: time.sleep(0.001) if isinstance(repeated, wmem.Maintenance) else turn())
