@@ -18,7 +18,7 @@ from wmem.model.instants import epoch
 from wmem.model.item import MemoryItem, message_of
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_value
+from wmem.model.values import dump_json, load_json, load_value, type_name_of
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import checked_content
@@ -173,13 +173,21 @@ def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
         raise InvalidInputError(msg)
     columns = {name: getattr(item, name) for name in _COLUMNS}
     columns |= {"id": checked_id(item.id), "tags": as_tags(item.tags), "access_count": _uses(item.access_count)}
-    rest = item.model_dump(mode="json", exclude={*_COLUMNS, *_NOT_REST}, exclude_defaults=True)
     return Row(
         importance=item.importance if "importance" in fields else None,
-        rest=dump_json(rest) if rest else None,
+        rest=_rest(item),
         **(_text(handle, item.content) if item.key is None else _value(handle, item.content, checked_key(item.key))),
         **columns,
     )
+
+
+def _rest(item: MemoryItem) -> bytes | None:
+    rest = item.model_dump(mode="json", exclude={*_COLUMNS, *_NOT_REST}, exclude_defaults=True)
+    if item.key is not None and item.type_name is not None:
+        stored = item.content.encode("utf-8", "surrogatepass")
+        if item.type_name == type_name_of(load_json(stored)):
+            del rest["type_name"]  # its JSON says it
+    return dump_json(rest) if rest else None
 
 
 def _text(handle: Handle, content: str) -> dict[str, Any]:

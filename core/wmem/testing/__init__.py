@@ -15,6 +15,7 @@ from wmem.testing.buffer import BufferSuite  # noqa: E402  # after the registrat
 from wmem.testing.calls import Call  # noqa: E402
 from wmem.testing.connect import Connect  # noqa: E402
 from wmem.testing.document_1 import Document1Suite  # noqa: E402
+from wmem.testing.documents import DocumentsSuite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
 from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
@@ -44,6 +45,7 @@ __all__ = [
     "Clock",
     "Connect",
     "Document1Suite",
+    "DocumentsSuite",
     "EntriesSuite",
     "EvictionSuite",
     "FacetSuite",
