@@ -6,9 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 
-from wmem.flow import Flow, arun, bind, run
+from wmem.flow import Flow, arun, run
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.ports import async_ports, sync_ports
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect, is_async, let_go
 
@@ -86,7 +87,7 @@ class Book:
 
     def together(self, flows: Sequence[Flow[T]]) -> list[T]:
         """Run conversations with the journal at once, in threads or as tasks."""
-        ports = bind(Journal=self.journal)
+        ports = async_ports(self.journal) if self._waits else sync_ports(self.journal)
         drive: Any = arun if self._waits else run
 
         def driving(flow: Flow[T]) -> Callable[[], T]:

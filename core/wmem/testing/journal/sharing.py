@@ -24,6 +24,7 @@ class Sharing(JournalFixtures):
 
     def test_another_connection_compacts_and_deletes_for_all(self, book: Book, other: Book) -> None:
         first, second = book.grow(PATH, b"1", b"2")
+        assert book.read(PATH) == other.read(PATH)
         assert other.compact(PATH, first, b"one")
         assert book.read(PATH).snapshot == b"one"
         assert book.compact(PATH, first) is False
