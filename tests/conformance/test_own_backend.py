@@ -1,5 +1,7 @@
 """A journal that wmem does not know, through the suites that anyone can run."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +9,18 @@ import pytest
 import wmem
 from tests.conformance.own_journal import AsyncDictJournal, DictJournal
 from wmem import InvalidInputError, testing
+
+pytest_plugins = ["pytester"]
+
+README = Path(__file__).parents[2] / "README.md"
+PACKAGE = """
+from tests.conformance.own_journal import DictJournal
+
+stores = {}
+
+def MyJournal(place):
+    return stores.setdefault(place, DictJournal())
+"""
 
 
 class InBothColours:
@@ -64,3 +78,17 @@ def test_what_is_no_journal_is_refused() -> None:
     for client in clients:
         with pytest.raises(InvalidInputError, match="needs a journal"):
             wmem.open("journal://", agent_id="a", client=client)
+
+
+def test_the_readmes_example_runs_and_passes(pytester: pytest.Pytester) -> None:
+    _, section = README.read_text(encoding="utf-8").split("## A backend of your own")
+    (example,) = [block for block in re.findall(r"```python\n(.*?)```", section, re.DOTALL) if "import pytest" in block]
+    pytester.makepyfile(my_package=PACKAGE, test_mine=example)
+    ran = pytester.inline_run("-p", "no:cacheprovider", "-p", "no:asyncio", "-q")
+    passed, skipped, failed = ran.listoutcomes()
+    assert failed == []
+    assert len(passed) > 150
+    assert {report.nodeid.split("::")[2] for report in skipped} == {
+        "test_a_head_that_is_told_without_waiting_is_the_head",
+        "test_a_purge_says_in_sentences_what_remains_and_changes_nothing_that_is_stored",
+    }
