@@ -241,7 +241,7 @@ def _worn(journal: Any, rng: random.Random) -> tuple[set[bytes], set[bytes]]:
     """Write, compact and delete until rows have moved from page to page: the words that went, and those still there."""
     there: dict[Scope, list[bytes]] = {}
     gone: set[bytes] = set()
-    turns = [("agent", str(number)) for number in range(100)] * 10
+    turns: list[Scope] = [("agent", str(number % 100)) for number in range(1_000)]
     rng.shuffle(turns)
     for number, path in enumerate(turns):
         word = b"<%d>" % (number + 10_000)
@@ -407,6 +407,18 @@ def test_B49_a_store_that_another_process_keeps_to_itself_is_waited_for_and_no_l
     journal.close()
 
 
+def test_B49_a_thread_that_writes_for_long_is_waited_for_and_no_longer(tmp_path: Path) -> None:
+    journal = SqliteJournal(str(tmp_path / "store.db"), wait_s=0.2)
+    with ThreadPoolExecutor(1) as pool:
+        with journal._database.writing():
+            written = pool.submit(journal.append, PATH, 1, b"1", None, None)
+            with pytest.raises(ConflictError, match=r"0\.2 s"):
+                written.result()
+            assert journal.read({PATH: ORIGIN})[PATH].records == (), "readers do not wait"
+        assert pool.submit(journal.append, PATH, 1, b"1", None, None).result().cursor is not None
+    journal.close()
+
+
 def test_a_write_that_fails_halfway_changes_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     journal = SqliteJournal(str(tmp_path / "store.db"))
     first = journal.append(PATH, 1, b"1", None, None)
@@ -445,12 +457,13 @@ def test_the_remains_of_a_scope_that_lost_its_row_are_never_anothers(tmp_path: P
     journal.close()
 
 
-def test_a_damaged_register_is_never_taken_for_an_empty_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("path", [b"\xfe\0", b"a\xfe\0", b"a", b"", b"\xc3\0", b"a\0\xfe"])
+def test_a_damaged_register_is_never_taken_for_a_sound_one(path: bytes, tmp_path: Path) -> None:
     journal = SqliteJournal(str(tmp_path / "store.db"))
     journal.append(PATH, 1, b"1", None, None)
     journal.append(("another",), 1, b"1", None, None)
     with connected(tmp_path / "store.db") as other:
-        other.execute("UPDATE scope SET path = x'FE00' WHERE number = 1")
+        other.execute("UPDATE scope SET path = ? WHERE number = 1", (path,))
     with pytest.raises(CorruptionError, match="register"):
         list(journal.paths(()))
     assert len(journal.read({("another",): ORIGIN})["another",].records) == 1

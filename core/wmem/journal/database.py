@@ -78,9 +78,10 @@ class Database:
         """
         with self.gate:
             life = self._life
-            connection = None
+            connection = self._taken()
             try:
-                connection = self._idle.pop() if self._idle else self._connected(self._wait_s)
+                if connection is None:
+                    connection = self._connected(self._wait_s)
                 yield connection
             except BaseException as exc:
                 if connection is not None:
@@ -140,6 +141,12 @@ class Database:
         """See `scrubbed`."""
         with self.gate:
             return scrubbed(self.file, self._wait_s)
+
+    def _taken(self) -> Connection | None:
+        try:
+            return self._idle.pop()
+        except IndexError:  # asking first would be two steps, and another thread between them
+            return None
 
     def _begun(self) -> Connection:
         """The writer's connection inside a new transaction. Under its lock."""

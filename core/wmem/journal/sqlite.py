@@ -151,10 +151,14 @@ class SqliteJournal:
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         with self._database.reading() as connection:
-            found = connection.execute("SELECT path FROM scope WHERE path >= ? AND path < ?", _below(prefix)).fetchall()
+            # One row, for each costs a step of its own; no key holds the byte between them, for UTF-8 does not.
+            ((count, joined),) = connection.execute(
+                "SELECT count(*), group_concat(path, CAST(x'FE' AS TEXT)) FROM scope WHERE path >= ? AND path < ?",
+                _below(prefix),
+            ).fetchall()
         try:
-            return [_path(key) for (key,) in found]
-        except (TypeError, ValueError) as exc:
+            return _paths(joined or b"", count)
+        except ValueError as exc:
             msg = f"the register of scopes in {self._file!r} is damaged; known scopes are readable"
             raise CorruptionError(msg) from exc
 
@@ -288,8 +292,19 @@ def _below(path: Path) -> tuple[bytes, bytes]:
     return _key(path), _key(path) + b"\xff"
 
 
-def _path(key: bytes) -> Path:
-    if b"\0\xff" not in key:
-        return tuple(str(key, "utf-8", "surrogatepass")[:-1].split("\0"))
-    segments = re.split(rb"\0(?!\xff)", key[:-1])
-    return tuple(segment.replace(b"\0\xff", b"\0").decode("utf-8", "surrogatepass") for segment in segments)
+def _paths(joined: bytes, count: int) -> list[Path]:
+    """The paths of so many keys with 0xFE between them.
+
+    Raises:
+        ValueError: One of them is no key.
+    """
+    keys = joined[:-1].split(b"\0\xfe") if count else []
+    if len(keys) != count or joined[-1:] != b"\0"[:count]:
+        msg = "a key without an end"
+        raise ValueError(msg)
+    if b"\0\xff" not in joined:
+        return [tuple(str(key, "utf-8", "surrogatepass").split("\0")) for key in keys]
+    return [
+        tuple(str(each.replace(b"\0\xff", b"\0"), "utf-8", "surrogatepass") for each in re.split(rb"\0(?!\xff)", key))
+        for key in keys
+    ]
