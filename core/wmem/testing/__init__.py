@@ -17,6 +17,7 @@ from wmem.testing.connect import Connect  # noqa: E402
 from wmem.testing.document_1 import Document1Suite  # noqa: E402
 from wmem.testing.documents import DocumentsSuite  # noqa: E402
 from wmem.testing.entries import EntriesSuite  # noqa: E402
+from wmem.testing.erasure import ErasureSuite  # noqa: E402
 from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
@@ -47,6 +48,7 @@ __all__ = [
     "Document1Suite",
     "DocumentsSuite",
     "EntriesSuite",
+    "ErasureSuite",
     "EvictionSuite",
     "FacetSuite",
     "FetchesSuite",

@@ -1,0 +1,51 @@
+"""Every byte that a store holds, to look in it for what should be gone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from wmem.backends import MemoryBackend
+from wmem.model.history import ORIGIN
+
+__all__ = ["residue"]
+
+
+def residue(url: str) -> bytes:
+    """What the store at a URL of wmem's own backends holds, one after the other, as it stands now."""
+    scheme, _, rest = url.partition("://")
+    if scheme == "memory":
+        return repr(list(_journals(url))).encode("ascii", "backslashreplace")
+    if scheme in ("disk", "sqlite"):
+        place = Path(unquote(rest))
+        files = place.rglob("*") if place.is_dir() else place.parent.glob(f"{place.name}*")
+        return b"\n".join(each.read_bytes() for each in sorted(files) if each.is_file())
+    return b"\n".join(_values(url))
+
+
+def _journals(url: str) -> Iterator[Any]:
+    journal = MemoryBackend.named[url]
+    for path in journal.paths(()):
+        yield path, journal.read({path: ORIGIN})
+
+
+def _values(url: str) -> Iterator[bytes]:
+    """Every key of a server's database: as it is dumped, which may be compressed, and as it reads."""
+    import redis
+
+    with redis.Redis.from_url(url) as client:
+        for key in client.scan_iter():
+            yield key
+            yield client.dump(key) or b""
+            kind = client.type(key)
+            if kind == b"hash":
+                told: Any = client.hgetall(key)
+            elif kind == b"stream":
+                told = client.xrange(key)
+            elif kind == b"zset":
+                told = client.zrange(key, 0, -1, withscores=True)
+            elif kind == b"set":
+                told = client.smembers(key)
+            else:
+                told = client.get(key)
+            yield repr(told).encode("ascii", "backslashreplace")
