@@ -10,7 +10,7 @@ from wmem.journal.port import Appended, Tail
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.testing import Connect
 
-__all__ = ["BROKEN", "UNSEEN", "Broken"]
+__all__ = ["BROKEN", "SEEN_ABOVE", "UNSEEN", "Broken", "Slow"]
 
 
 class Broken(DictJournal):
@@ -337,6 +337,21 @@ BROKEN: Mapping[type[Broken | Slow], tuple[str, ...]] = {
     LooksBeforeItAppends: ("test_of_many_that_begin_at_one_head_one_is_taken",),
     DeletesOneByOne: ("test_a_deletion_takes_all_or_nothing_of_a_family",),
 }
+
+SEEN_ABOVE: Mapping[str, tuple[str, type[Broken | Slow]]] = {
+    "test_increments_at_once_are_counted_exactly": ("UpdatesSuite", LooksBeforeItAppends),
+    "test_of_many_factories_at_once_one_wins_for_all": ("UpdatesSuite", LooksBeforeItAppends),
+    "test_of_items_added_at_once_a_capped_scope_holds_no_more_than_it_may": ("LimitsSuite", LooksBeforeItAppends),
+    "test_descendants_end_with_their_parent": ("ScopesSuite", LeavesDescendants),
+    "test_a_prefix_means_whole_segments": ("ScopesSuite", TakesPrefixesForText),
+    "test_a_handle_notices_that_another_disposed_its_scope": ("ScopesSuite", TakesAppendsOfEveryLife),
+    "test_jumping_over_a_checkpoint_says_resynced": ("MemorySuite", JoinsStrangers),
+    "test_changes_are_what_came_after_the_cursors": ("MemorySuite", JoinsStrangers),
+    "test_fetches_in_two_processes_add_up": ("FetchesSuite", RoundsRecordIds),
+    "test_an_item_written_here_reads_the_same_in_another_process": ("ItemsSuite", RoundsRecordIds),
+    "test_a_message_that_another_process_changed_reads_as_it_was_appended_last": ("MessagesSuite", RoundsRecordIds),
+}
+"""By a test of what wmem makes of a journal: its suite, and a broken journal that it must not pass."""
 
 UNSEEN = (
     Caches,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.conformance.broken_journals import BROKEN, UNSEEN, Broken
+from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, UNSEEN, Broken
 from wmem.testing import Book
 from wmem.testing.journal.model import JournalMachine
 
@@ -14,28 +14,46 @@ pytest_plugins = ["pytester"]
 
 MODULE = """
 import pytest
-from tests.conformance.broken_journals import BROKEN
-from wmem.testing import JournalSuite
+from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, Slow
+from wmem import testing
 
-def suite(kind):
-    class OfKind(JournalSuite):
+def suite(base, kind):
+    class OfKind(base):
         @pytest.fixture
         def connect(self):
             return kind.connector()
+        @pytest.fixture
+        def colour(self):
+            return "async" if issubclass(kind, Slow) else "sync"
     return OfKind
 
 for kind in BROKEN:
-    globals()["Test" + kind.__name__] = suite(kind)
+    globals()[f"Test{kind.__name__}"] = suite(testing.JournalSuite, kind)
+for name, kind in {*SEEN_ABOVE.values()}:
+    globals()[f"Test{name}{kind.__name__}"] = suite(getattr(testing, name), kind)
 """
 
 
-def test_each_broken_promise_is_caught_by_the_test_that_states_it(pytester: pytest.Pytester) -> None:
-    module = pytester.makepyfile(MODULE).name
-    stated = {f"{module}::Test{kind.__name__}::{test}" for kind, tests in BROKEN.items() for test in tests}
-    ran = pytester.inline_run("-p", "no:cacheprovider", "-p", "no:asyncio", "-q", *stated)
-    passed, skipped, failed = ran.listoutcomes()
-    assert {report.nodeid for report in failed} == stated
+@pytest.fixture
+def module(pytester: pytest.Pytester) -> str:
+    """Where every suite is run over every broken journal."""
+    return pytester.makepyfile(MODULE).name
+
+
+def fail(pytester: pytest.Pytester, stated: set[str]) -> None:
+    """Run the tests of the ids; each must fail."""
+    passed, skipped, failed = pytester.inline_run("-p", "no:cacheprovider", "-p", "no:asyncio", *stated).listoutcomes()
     assert (passed, skipped) == ([], [])
+    assert {report.nodeid for report in failed} == stated
+
+
+def test_each_broken_promise_is_caught_by_the_test_that_states_it(pytester: pytest.Pytester, module: str) -> None:
+    fail(pytester, {f"{module}::Test{kind.__name__}::{test}" for kind, tests in BROKEN.items() for test in tests})
+
+
+def test_what_a_broken_journal_spoils_above_it_is_caught_there_too(pytester: pytest.Pytester, module: str) -> None:
+    seen = SEEN_ABOVE.items()
+    fail(pytester, {f"{module}::Test{suite}{kind.__name__}::{test}" for test, (suite, kind) in seen})
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BROKEN if kind not in UNSEEN], ids=lambda kind: kind.__name__)
