@@ -1,6 +1,7 @@
 """A network between a client and a server of the tests that counts commands and loses what it is told to lose."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,7 +17,10 @@ _CHUNK = 1 << 16
 
 
 class Proxy:
-    """Listens on loopback and passes on to a port, one thread a connection and direction.
+    """Listens on loopback and passes on to a port, one thread a connection.
+
+    Args:
+        tls: How it presents itself to clients that speak TLS; what it passes on is plain.
 
     Attributes:
         commands: The names of the commands that came, in order, without those of the handshake.
@@ -24,8 +28,9 @@ class Proxy:
         fate: What becomes of a command, by its place among `commands`.
     """
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None) -> None:
         self._target = port
+        self._tls = tls
         self.commands: list[str] = []
         self.writes = 0
         self.fate: Callable[[int], Fate] = lambda _: "pass"
@@ -72,6 +77,10 @@ class Proxy:
     def _serve(self, client: socket.socket, server: socket.socket) -> None:
         """One connection, one write of the client at a time: its commands go on, their replies come back."""
         try:
+            if self._tls is not None:
+                self._open.discard(client)
+                client = self._tls.wrap_socket(client, server_side=True)
+                self._open.add(client)
             while self._exchange(client, server):
                 pass
         except OSError:

@@ -406,3 +406,36 @@ def test_B105_a_loop_that_was_closed_without_ado_is_no_obstacle(
     loop.close()
     assert asyncio.run(_stored(journal, 1)) == 2
     journal.close()
+
+
+# -- damage
+
+
+def test_a_record_that_is_gone_or_foreign_counts_as_damage_where_it_was(call: Call, journal: Any, server: Any) -> None:
+    heads = [call(journal.append, PATH, number, b"%d" % number, None, None).cursor for number in range(1, 5)]
+    stream = 'wmem:{"agent"}:s["agent","session"]'
+    server.xdel(stream, f"{heads[1].version}-{heads[1].chain}")
+    tail = call(journal.read, {PATH: ORIGIN})[PATH]
+    assert [(record.id, record.payload) for record in tail.records] == [(1, b"1"), (0, b""), (3, b"3"), (4, b"4")]
+    assert not call(journal.read, {PATH: heads[1]})[PATH].joined
+    assert call(journal.append, PATH, 5, b"5", heads[3], None).cursor is not None
+    head = call(journal.read, {PATH: ORIGIN})[PATH].head
+    server.delete(stream)
+    for cursor in (*heads[:4], head):
+        fields = {"strange": "fields"} if cursor == heads[2] else {"i": "7", "p": "7"}
+        server.xadd(stream, fields, f"{cursor.version}-{cursor.chain}")
+    tail = call(journal.read, {PATH: heads[1]})[PATH]
+    assert [(record.id, record.payload) for record in tail.records] == [(0, b""), (7, b"7"), (7, b"7")]
+
+
+def test_a_checkpoint_that_is_gone_is_no_empty_scope(call: Call, journal: Any, server: Any) -> None:
+    head = call(journal.append, PATH, 1, b"1", None, None).cursor
+    assert call(journal.compact, PATH, head, b"state", None)
+    server.hdel('wmem:{"agent"}:h["agent","session"]', "snap")
+    tail = call(journal.read, {PATH: ORIGIN})[PATH]
+    assert (tail.joined, tail.snapshot, tail.head) == (False, b"", head)
+
+
+def test_nothing_is_asked_of_the_server_about_no_path(call: Call, journal: Any) -> None:
+    assert call(journal.read, {}) == {}
+    call(journal.check)

@@ -1,16 +1,25 @@
 """URLs, passwords and clients: what wmem makes it closes, what the caller owns it leaves alone."""
 
 import asyncio
+import ipaddress
 import logging
 import pickle
+import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 import redis
 import redis.asyncio
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 import wmem
+from tests.proxy import Proxy
 from tests.servers import RedisServer, wait_until
 from wmem.errors import InvalidInputError, StoreError
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
@@ -125,6 +134,43 @@ def test_a_unix_socket_is_a_store(new_server: Any, tmp_path_factory: pytest.Temp
             return await memory.scope("session").entries.get("key")
 
     assert asyncio.run(main()) == "value"
+
+
+# -- TLS
+
+
+def _certified(place: Path) -> ssl.SSLContext:
+    """A certificate for loopback, signed by itself, in `place`; and a server that presents it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    unsigned = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    unsigned = unsigned.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=1))
+    unsigned = unsigned.add_extension(address, critical=False)
+    unsigned = unsigned.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    place.write_bytes(unsigned.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+    secret = place.with_suffix(".key")
+    plain = serialization.NoEncryption()
+    kind = serialization.PrivateFormat.PKCS8
+    secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, kind, plain))
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.load_cert_chain(place, secret)
+    return made
+
+
+def test_tls_is_spoken_with_a_server_that_is_certified_and_no_other(
+    valkey_server: RedisServer, valkey_url: str, tmp_path: Path, call: Call, colour: str
+) -> None:
+    with Proxy(valkey_server.port, _certified(tmp_path / "ca.pem")) as proxy:
+        place = proxy.url(valkey_url).replace("redis://", "rediss://")
+        opener: Any = wmem.open if colour == "sync" else wmem.aopen
+        memory = call(opener, f"{place}?ssl_ca_certs={quote(str(tmp_path / 'ca.pem'))}", agent_id="agent")
+        call(memory.scope("session").entries.set, "key", "value")
+        assert call(memory.scope("session").entries.get, "key") == "value"
+        call(memory.close)
+        with pytest.raises(StoreError, match="certificate"):
+            call(opener, place, agent_id="agent")
 
 
 # -- clients
