@@ -9,6 +9,8 @@ import time
 
 __all__ = ["SteadyClock"]
 
+_ASTRAY_S = 86_400.0
+
 
 def _boottime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
@@ -26,3 +28,10 @@ class SteadyClock:
 
     def __call__(self) -> float:
         return self._offset + self._passed()
+
+    def ahead(self) -> bool:
+        """Whether it is more than a day ahead of the system's clock: one of the two readings was a bad one.
+
+        What is done for good at such a time might be done to what is not due for years.
+        """
+        return self() - time.time() > _ASTRAY_S
