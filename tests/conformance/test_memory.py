@@ -1,4 +1,4 @@
-"""An agent's memory: opening and closing, events in order, and catching up with other processes."""
+"""What of an agent's memory is no matter of its backend: openings, damage, and what it takes."""
 
 import gc
 import tracemalloc
@@ -57,6 +57,28 @@ def test_a_damaged_record_does_not_hide_the_other_changes(tmp_path: Path) -> Non
     with wmem.open(url, agent_id="a") as memory:
         assert [message.text for message in memory.scope("s").messages.all()] == ["a", "c"]
         assert kinds(memory.changes().events).count("ItemPut") == 2
+
+
+def test_reading_scopes_that_are_not_there_takes_no_memory(tmp_path: Path) -> None:
+    # Over a file: in memory a journal's head is known without asking, which spares the replica.
+    with wmem.open(f"sqlite://{tmp_path}/store.db", agent_id="a") as memory:
+
+        def read(numbers: range) -> None:
+            for number in numbers:
+                scope = memory.scope(f"missing-{number}")
+                scope.entries.get("k")
+                scope.messages.count()
+
+        read(range(50))
+        gc.collect()
+        tracemalloc.start()
+        try:
+            read(range(50, 350))
+            gc.collect()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert kept < 400_000  # 300 empty replicas would be about 900 kB
 
 
 def test_ten_thousand_entries_of_a_hundred_bytes_take_less_than_15_megabytes() -> None:

@@ -429,7 +429,8 @@ def open(
 
     Args:
         url: ``memory://`` (private), ``memory://name`` (shared in the process) or
-            ``disk:///dir`` (extra ``disk``).
+            ``disk:///dir`` (extra ``disk``), ``sqlite:///file``, ``redis://host`` (extra ``redis``;
+            ``rediss://`` and ``unix://`` too), or ``journal://`` for a journal of your own.
         agent_id: Whose memory; other agents' scopes cannot be reached through it.
         policy: For scopes that are created without one; by default `Policy.session`.
         counter: Counts tokens; by default tiktoken's o200k where it is at hand offline,
@@ -438,7 +439,8 @@ def open(
         key: Encrypts what is stored (extra ``crypto``): one key, or a `KeyRing` while keys
             are changed. Paths, sizes, counts and times stay in clear. Whoever opens the
             store must give it: without it `WrongKeyError` comes of the first read.
-        client: A driver's client that is used in place of an own one, and never closed.
+        client: A driver's client that is used in place of an own one, and never closed; with
+            ``journal://`` a `wmem.journal.port.Journal` of bytes, or an `AsyncJournal`.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
