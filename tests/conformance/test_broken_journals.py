@@ -1,6 +1,8 @@
 """The suite of journals can fail: each broken promise is caught by the test that states it."""
 
 import asyncio
+import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -11,6 +13,8 @@ from wmem.testing import Book
 from wmem.testing.journal.model import JournalMachine
 
 pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[2]
 
 MODULE = """
 import pytest
@@ -54,6 +58,15 @@ def test_each_broken_promise_is_caught_by_the_test_that_states_it(pytester: pyte
 def test_what_a_broken_journal_spoils_above_it_is_caught_there_too(pytester: pytest.Pytester, module: str) -> None:
     seen = SEEN_ABOVE.items()
     fail(pytester, {f"{module}::Test{suite}{kind.__name__}::{test}" for test, (suite, kind) in seen})
+
+
+def test_a_broken_promise_shows_what_it_met(
+    pytester: pytest.Pytester, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # In a fresh process: here the suites are imported, and rewritten, long before.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(ROOT / "core")]))
+    ran = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "RoundsRecordIds and 63_bits")
+    ran.stdout.fnmatch_lines([f"E*assert {(1 << 63)} == {(1 << 63) - 1}"])
 
 
 @pytest.mark.parametrize("kind", [kind for kind in BROKEN if kind not in UNSEEN], ids=lambda kind: kind.__name__)

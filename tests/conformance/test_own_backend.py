@@ -1,6 +1,8 @@
 """A journal that wmem does not know, through the suites that anyone can run."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,3 +94,10 @@ def test_the_readmes_example_runs_and_passes(pytester: pytest.Pytester) -> None:
         "test_a_head_that_is_told_without_waiting_is_the_head",
         "test_a_purge_says_in_sentences_what_remains_and_changes_nothing_that_is_stored",
     }
+
+
+@pytest.mark.parametrize("missing", ["hypothesis", "pytest"])
+def test_the_suites_say_which_extra_they_need(missing: str) -> None:
+    code = f"import sys; sys.modules[{missing!r}] = None; import wmem; import wmem.testing"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "MissingExtraError: wmem.testing needs the extra 'testing'" in ran.stderr

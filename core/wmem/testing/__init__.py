@@ -6,7 +6,14 @@ Nothing in wmem imports this package; it needs the extra ``testing``.
 
 import pkgutil
 
-import pytest
+from wmem.errors import MissingExtraError
+
+try:
+    import hypothesis  # noqa: F401  # the suites need it
+    import pytest
+except ImportError as exc:
+    msg = "wmem.testing needs the extra 'testing': pip install 'wmem[testing]'"
+    raise MissingExtraError(msg) from exc
 
 # Before the suites are imported: a failed promise then shows both sides of its assertion.
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
