@@ -4,6 +4,7 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
@@ -16,9 +17,8 @@ from wmem.model.item import ItemKind, rest_of
 from wmem.model.row import Row
 from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
 from wmem.rules.ttl import expiry
-from wmem.scope.census import NEARLY_FULL
 from wmem.scope.entry_reads import local_and_nearest, row_at
-from wmem.scope.entry_room import count, make_room
+from wmem.scope.entry_room import has_plenty, stored_within
 from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle
 from wmem.state import State
@@ -136,13 +136,23 @@ def put(
     # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
     replica = handle.engine.replica(handle.path)
     held = key in replica.state.entries
-    if not held:
-        if replica.behind or len(replica.state.entries) >= NEARLY_FULL * handle.policy.max_entries:
-            yield from handle.replica()
-        limit = handle.root.policy.max_entries
-        if handle.settings.census.due(handle.path, len(replica.state.entries), limit):
-            yield from count(handle, limit, now)
-    yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
+    if not held and replica.behind:
+        yield from handle.replica()
+    passing, token = handle.settings.census.passing, object()
+    passing.add(token)  # before it is decided that nobody need count: whoever counts from here on knows of it
+    try:
+        plenty = held or has_plenty(handle, len(replica.state.entries))
+        if plenty:
+            yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
+    finally:
+        passing.discard(token)
+    if not plenty:
+        fresh_id = new_ulid(now)
+
+        def decide(state: State) -> tuple[Sequence[Change], None]:
+            return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
+
+        yield from stored_within(handle, key, lambda: handle.commit(decide, now), now)
     if _log.isEnabledFor(logging.DEBUG):
         _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
     if metrics is not None:
@@ -168,8 +178,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
         value = _applied(function, _revived(before, default, as_type, key))
         draft = _draft(handle, key, value)
         decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
-        yield from make_room(handle, key, now)
-        if (yield from handle.commit(decide, now)):
+        if (yield from stored_within(handle, key, partial(handle.commit, decide, now), now)):
             _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
             return value
         tries += 1
@@ -243,8 +252,7 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
             return [], there
         return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
 
-    yield from make_room(handle, key, now)
-    there = yield from handle.commit(decide, now)
+    there = yield from stored_within(handle, key, lambda: handle.commit(decide, now), now)
     if there is not None:
         return load_value(there.content, as_type, key=key)
     _log.debug(_WRITTEN, "set", key, handle.path[0])

@@ -1,7 +1,7 @@
 """Scoped key-value, as its document tells it: the scenarios by name, events, log lines, limits and numbers."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,23 @@ def heard(memory: wmem.AgentMemory) -> list[Any]:
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     """What the scopes logged."""
     return [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "wmem.scope"]
+
+
+def _unless_full(set_: Callable[[], Awaitable[None] | None]) -> Any:
+    """Whether there was room; awaitable when the write is."""
+    try:
+        made = set_()
+    except CapacityError:
+        return False
+    return True if made is None else _awaited_unless_full(made)
+
+
+async def _awaited_unless_full(made: Awaitable[None]) -> bool:
+    try:
+        await made
+    except CapacityError:
+        return False
+    return True
 
 
 class Document1Suite(FacetSuite):
@@ -319,6 +336,20 @@ class Document1Suite(FacetSuite):
         stored = call(memories[0].stats).total_entries_working
         assert limit <= stored <= limit + len(memories)
         assert refused == 3 * limit - stored
+
+    @pytest.mark.parametrize("scopes", [1, 12])
+    def test_writers_of_one_process_fill_an_agent_to_the_last_entry_and_no_further(
+        self, opening: Opening, call: Call, scopes: int
+    ) -> None:
+        memory = opening(policy=Policy.entries(max_entries=30))
+
+        def writing(number: int) -> Callable[[], Any]:
+            scope = memory.scope(f"session {number % scopes}")
+            return lambda: _unless_full(lambda: scope.entries.set(f"key {number}", number))
+
+        stored = call.together([writing(number) for number in range(48)])
+        assert stored.count(True) == 30
+        assert call(memory.stats).total_entries_working == 30
 
     # -- cases
 
