@@ -49,7 +49,8 @@ class Census:
             self._until = (limit / _SHARE if self._until < 0 else self._until) + entries
             known = 0
         self.total = total = self.total + entries + 1 - known
-        return total > self._until or total > NEARLY_FULL * limit
+        # Those who are counting do not know of one that begins after them: it must know of them.
+        return total > self._until or total > NEARLY_FULL * limit or bool(self._counting)
 
     @property
     def writing(self) -> int:
