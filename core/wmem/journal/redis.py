@@ -141,6 +141,7 @@ class _Root(NamedTuple):
 
     births: str
     register: str
+    names: str
     hashes: str
     streams: str
 
@@ -150,7 +151,7 @@ def _root(root: str) -> _Root:
     # A hash tag ends at the first brace: there must be none in it, and JSON can do without.
     tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
     key = f"wmem:{{{tag}}}:"
-    return _Root(f"{key}births", f"{key}register", f"{key}h", f"{key}s")
+    return _Root(f"{key}births", f"{key}register", f"{key}names", f"{key}h", f"{key}s")
 
 
 @lru_cache(1024)
@@ -196,7 +197,7 @@ def _append(
     path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None
 ) -> Flow[Appended[bytes]]:
     root, name = _root(path[0]), _name(path)
-    keys = (root.births, root.hashes + name, root.streams + name, root.register)
+    keys = (root.births, root.hashes + name, root.streams + name, root.register, root.names)
     wanted = ""
     if expected is not None:
         wanted = f"c{_told(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
@@ -222,7 +223,7 @@ def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) ->
 
 def _delete(path: Path, life: Birth | None) -> Flow[None]:
     root, name = _root(path[0]), _name(path)
-    keys = (root.births, root.register, root.hashes + name, root.streams + name)
+    keys = (root.births, root.register, root.names, root.hashes + name, root.streams + name)
     args = (name, name[:-1], "" if life is None else life.chain, root.hashes, root.streams)
     yield from _evaluated(DELETE, keys, args, writes=True)
 
@@ -236,7 +237,8 @@ def _paths(prefix: Path) -> Flow[list[Path]]:
     found: list[Path] = []
     for each in roots:
         args = (_name(prefix)[:-1] if len(prefix) > 1 else "",)
-        reply = yield from _evaluated(PATHS, (_root(each).register,), args, writes=False)
+        keys = (_root(each).register, _root(each).names)
+        reply = yield from _evaluated(PATHS, keys, args, writes=False)
         found += map(tuple, json.loads(reply))
     return found
 

@@ -80,11 +80,10 @@ local function keep(hash, stream, register, path, ms, left)
   end
 end
 
--- Whether a path, as JSON, is at or below the one that `prefix` begins.
-local function below(path, prefix)
-  if string.sub(path, 1, #prefix) ~= prefix then return false end
-  local follows = string.sub(path, #prefix + 1, #prefix + 1)
-  return follows == ',' or follows == ']'
+-- The paths, as JSON, below the one that `prefix` begins: after its segments another follows.
+-- By a range of names and not by a look at each: a root may have thousands.
+local function below(names, prefix)
+  return redis.call('ZRANGEBYLEX', names, '[' .. prefix .. ',', '(' .. prefix .. '-')
 end
 """
 
@@ -108,10 +107,10 @@ return replies
 """)
 
 APPEND = _script("""
--- KEYS: births, hash, stream, register. ARGV: see below; `expected` is '', 'c' and a cursor, or 'b' and a birth.
+-- KEYS: births, hash, stream, register, names. ARGV: see below; `expected` is '', 'c' and a cursor, or 'b' and a birth.
 -- Answers 'cursor head-before bytes birth'; refused {head, bytes, birth, missed or false};
 -- {} when the root must be made known first.
-local births, hash, stream, register = unpack(KEYS)
+local births, hash, stream, register, names = unpack(KEYS)
 local path, id, record, expected, ms, salt, most, rooted = unpack(ARGV)
 local known = journal(hash, stream)
 local head = known and known[1] or ORIGIN
@@ -127,6 +126,7 @@ if known then
   fresh = head == known[2] and redis.call('EXISTS', stream) == 0
 else
   if rooted == '' and redis.call('EXISTS', births) == 0 then return {} end
+  redis.call('ZSCORE', names, path)
   -- What an expiry left of it. Only then: after any write a full server no longer refuses the append.
   if redis.call('EXISTS', hash, stream) > 0 then redis.call('DEL', hash, stream) end
 end
@@ -142,6 +142,7 @@ else
   birth = birth or chain
   redis.call('HSET', hash, 'head', cursor, 'bytes', bytes, 'base', ORIGIN, 'birth', birth)
   redis.call('HSET', births, path, birth)
+  redis.call('ZADD', names, 0, path)
 end
 if due(ms, left, fresh) then keep(hash, stream, register, path, ms, left) end
 return table.concat({cursor, head, bytes, birth}, ' ')
@@ -169,19 +170,14 @@ return 1
 """)
 
 DELETE = _script("""
--- KEYS: births, register, hash, stream.
+-- KEYS: births, register, names, hash, stream.
 -- ARGV: path, prefix, life or '', what the names of hashes and of streams begin with.
-local births, register, hash, stream = unpack(KEYS)
+local births, register, names, hash, stream = unpack(KEYS)
 local path, prefix, wanted, hashes, streams = unpack(ARGV)
 if wanted ~= '' and life(journal(hash, stream), births, path) ~= wanted then return 0 end
-local gone = {}
-for _, listed in ipairs({redis.call('HKEYS', births), redis.call('ZRANGE', register, 0, -1)}) do
-  for _, each in ipairs(listed) do
-    if below(each, prefix) then gone[each] = true end
-  end
-end
-local paths = {}
-for each in pairs(gone) do paths[#paths + 1] = each end
+redis.call('ZSCORE', register, path)
+local paths = below(names, prefix)
+paths[#paths + 1] = path
 for first = 1, #paths, 1000 do
   local last = math.min(first + 999, #paths)
   local keys = {}
@@ -192,21 +188,26 @@ for first = 1, #paths, 1000 do
   redis.call('DEL', unpack(keys))
   redis.call('HDEL', births, unpack(paths, first, last))
   redis.call('ZREM', register, unpack(paths, first, last))
+  redis.call('ZREM', names, unpack(paths, first, last))
 end
 return 1
 """)
 
 PATHS = _script("""
--- KEYS: register. ARGV: prefix, or '' for the whole root. Answers one JSON array.
+-- KEYS: register, names. ARGV: prefix, or '' for the whole root. Answers one JSON array.
 local now = redis.call('TIME')
 -- By score, not by looking at each scope's keys: they expire at that instant, and there may be thousands.
-local at = decimal(now[1] * 1000 + math.floor(now[2] / 1000))
-local found = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. at, '+inf')
-if ARGV[1] ~= '' then
-  local all = found
+local at = now[1] * 1000 + math.floor(now[2] / 1000)
+local found
+if ARGV[1] == '' then
+  found = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. decimal(at), '+inf')
+else
   found = {}
-  for _, path in ipairs(all) do
-    if below(path, ARGV[1]) then found[#found + 1] = path end
+  local named = below(KEYS[2], ARGV[1])
+  named[#named + 1] = ARGV[1] .. ']'
+  for _, path in ipairs(named) do
+    local score = redis.call('ZSCORE', KEYS[1], path)
+    if score and (score == 'inf' or tonumber(score) > at) then found[#found + 1] = path end
   end
 end
 return '[' .. table.concat(found, ',') .. ']'
