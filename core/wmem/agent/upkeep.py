@@ -16,7 +16,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
 from wmem.replica import Replica
-from wmem.rules.ttl import bounded
+from wmem.rules.ttl import bounded, rewritten
 from wmem.state import State
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int
             if row.expired(now):
                 changes.append(ItemExpired(row.id))
                 gone += 1
-            elif row.expires_at is not None and (until := bounded(row, now)) != row.expires_at:
+            elif row.expires_at is not None and bounded(row, now) != row.expires_at:
                 # Stored while a clock ran ahead: without this it would stay until that clock's time comes.
-                changes.append(ItemPut(row._replace(expires_at=until)))
+                changes.append(ItemPut(rewritten(row, now)))
         return changes, gone
 
     with replica.lock:

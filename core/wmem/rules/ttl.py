@@ -6,7 +6,7 @@ from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 from wmem.policy import Policy
 
-__all__ = ["DEFAULT_TTL", "DefaultTtl", "bounded", "expiry", "extended", "lasting"]
+__all__ = ["DEFAULT_TTL", "DefaultTtl", "bounded", "expiry", "extended", "lasting", "rewritten"]
 
 _AHEAD_S = 86_400.0  # clocks of machines that share a store differ by less than this
 
@@ -70,7 +70,11 @@ def bounded(row: Row, now: float) -> float | None:
     Nothing is stored in the future: an item that says so was stored under a wrong clock,
     and its time is counted from now. Any other keeps the expiry it has.
     """
-    written = max(row.created_at, row.updated_at)
-    if row.expires_at is None or written <= now + _AHEAD_S or row.expires_at < written:
-        return row.expires_at  # the last: it has been bounded before
-    return now + (row.expires_at - written)
+    if row.expires_at is None or row.updated_at <= now + _AHEAD_S:
+        return row.expires_at
+    return now + max(0.0, row.expires_at - row.updated_at)
+
+
+def rewritten(row: Row, now: float) -> Row:
+    """The row as written anew at an instant, to which its expiry is relative from then on: so it is bounded first."""
+    return row._replace(expires_at=bounded(row, now), updated_at=now)

@@ -16,7 +16,7 @@ from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, rest_of
 from wmem.model.row import Row
 from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
-from wmem.rules.ttl import expiry
+from wmem.rules.ttl import bounded, expiry
 from wmem.scope.entry_reads import local_and_nearest, row_at
 from wmem.scope.entry_room import has_plenty, stored_within
 from wmem.scope.erasure import cleared
@@ -203,7 +203,7 @@ def _put_unless_changed(
             row = row._replace(
                 tags=before.tags,
                 importance=before.importance,
-                expires_at=before.expires_at,
+                expires_at=bounded(before, now),
                 rest=_rest_after(before, draft),
             )
         return [ItemPut(row)], True

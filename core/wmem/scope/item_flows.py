@@ -15,7 +15,7 @@ from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.promotion import due, touches_due
-from wmem.rules.ttl import DefaultTtl, expiry
+from wmem.rules.ttl import DefaultTtl, expiry, rewritten
 from wmem.scope.handle import Handle
 from wmem.scope.item_reads import as_item
 from wmem.scope.room import depends, log_evictions, made_room, stored
@@ -189,7 +189,6 @@ def update(
     now = handle.settings.clock()
     given = _given(fields)
     rest, columns = rest_of(given, now=now)
-    columns["updated_at"] = now
     if "importance" in given:
         columns["importance"] = given["importance"]  # None goes back to the computed one
     if priority is not None:
@@ -201,7 +200,7 @@ def update(
         columns |= {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
-        row = found(handle, state, wanted, now)._replace(**columns)
+        row = rewritten(found(handle, state, wanted, now), now)._replace(**columns)
         if rest is not None:
             row = row._replace(rest=dump_json({**load_json(row.rest or b"{}"), **load_json(rest)}))
         if not isinstance(ttl_s, DefaultTtl):

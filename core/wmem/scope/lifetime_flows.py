@@ -10,7 +10,7 @@ from wmem.model.checks import checked_id
 from wmem.model.item import MemoryItem, rest_of
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.rules.ttl import DefaultTtl, extended, lasting
+from wmem.rules.ttl import DefaultTtl, bounded, extended, lasting, rewritten
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import found
 from wmem.scope.item_reads import as_item
@@ -33,10 +33,12 @@ def _changed(
             handle.check_intact(alone=True)
             msg = f"no item {wanted!r} in scope {handle.path!r}"
             raise NotFoundError(msg)
-        made = change(state, row, now)
-        if made is row:
+        changed = change(state, row, now)
+        if changed is row:
             return [], (as_item(state, row, now), ())
-        made = made._replace(updated_at=now)
+        made = changed._replace(updated_at=now)
+        if changed.expires_at == row.expires_at:
+            made = rewritten(changed, now)
         room = made_room(handle, state, [made], now) if growing and not row.visible(now) else []
         return [*room, ItemPut(made)], (as_item(state, made, now), room)
 
@@ -62,7 +64,8 @@ def extend_ttl(handle: Handle, wanted: str, ttl_s: float | DefaultTtl | None) ->
     def change(state: State, row: Row, now: float) -> Row:
         if row.deleted_at is not None:
             found(handle, state, wanted, now)
-        until = extended(row, lasting(handle.policy, row.priority, ttl_s), now)
+        known = row._replace(expires_at=bounded(row, now))
+        until = extended(known, lasting(handle.policy, row.priority, ttl_s), now)
         return row if until == row.expires_at else row._replace(expires_at=until)
 
     return _changed(handle, wanted, change, growing=True)

@@ -17,7 +17,7 @@ from wmem.rules.eviction import Victim, recent
 from wmem.rules.forgetting import forgotten, understood
 from wmem.rules.informative import importances
 from wmem.rules.likeness import same
-from wmem.rules.ttl import DefaultTtl
+from wmem.rules.ttl import DefaultTtl, rewritten
 from wmem.scope.erasure import erased
 from wmem.scope.handle import Handle, Read
 from wmem.scope.item_flows import ItemFields, drafted
@@ -194,7 +194,7 @@ def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
 
 
 def _softly(rows: Sequence[Row], now: float) -> list[Change]:
-    return [ItemPut(row._replace(deleted_at=now, updated_at=now)) for row in rows]
+    return [ItemPut(rewritten(row, now)._replace(deleted_at=now)) for row in rows]
 
 
 def _for_good(rows: Sequence[Row]) -> list[Change]:

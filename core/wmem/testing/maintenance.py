@@ -118,6 +118,7 @@ class MaintenanceSuite(FacetSuite):
     ) -> None:
         clock.pass_(10 * 365 * 86_400)
         item = call(session.items.add, "x", ttl_s=60)
+        long = call(session.items.add, "x", ttl_s=20 * 365 * 86_400)
         call(session.items.add, "for ever", ttl_s=None)
         clock.now = NOON
         assert call(memory.maintain).expired == 0
@@ -128,7 +129,24 @@ class MaintenanceSuite(FacetSuite):
         clock.pass_(30)
         assert call(session.items.exists, item.id) is False
         assert call(memory.maintain).expired == 1
-        assert [each.content for each in call(session.items.all)] == ["for ever"]
+        assert call(session.items.get, long.id).expires_at == NOON + 20 * 365 * 86_400
+        assert [each.content for each in call(session.items.all)] == ["x", "for ever"]
+
+    def test_whatever_is_done_with_what_was_stored_under_a_clock_that_ran_ahead_counts_its_time_from_now(
+        self, session: wmem.Scope, call: Call, clock: Clock
+    ) -> None:
+        clock.pass_(10 * 365 * 86_400)
+        items = [call(session.items.add, name, ttl_s=60) for name in ("updated", "related", "extended", "forgotten")]
+        call(session.entries.set, "k", 1, ttl_s=60)
+        clock.now = NOON
+        updated, related, extended, forgotten = (item.id for item in items)
+        assert call(session.items.update, updated, tags=["t"]).expires_at == NOON + 60
+        assert call(session.items.relate, related, "references", "x").expires_at == NOON + 60
+        assert call(session.items.extend_ttl, extended, 60).expires_at == NOON + 120
+        call(session.queue.forget, "position:3")
+        assert call(session.items.undelete, forgotten).expires_at == NOON + 60
+        call(session.entries.update, "k", lambda value: value + 1)
+        assert call(session.entries.entry, "k").expires_at == NOON + 60
 
     # -- again and again
 
