@@ -166,7 +166,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         path = path_of(self._session, runtime)
         if is_of_one_run(path):
-            self._door.memory().scope(*path).dispose()
+            self._door.memory().scope(*path).dispose(purge=False)
             self._ledgers.forget(path)
         else:
             self._capture(path, state["messages"])
@@ -180,7 +180,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         path = path_of(self._session, runtime)
         if is_of_one_run(path):
-            await (await self._door.amemory()).scope(*path).dispose()
+            await (await self._door.amemory()).scope(*path).dispose(purge=False)
             self._ledgers.forget(path)
         else:
             await self._acapture(path, state["messages"])

@@ -84,6 +84,8 @@ class Engine(Generic[P]):
         self._grown = 0
         """Bytes written since replicas were last looked at."""
         self._told: dict[object, None] = {}
+        self.unpurged = False
+        """Whether something was deleted whose bytes nobody has seen to yet."""
 
     def forked(self) -> None:
         """Start over in a child process: locks and replicas belong to the parent."""

@@ -237,7 +237,7 @@ def ports_of(memory: wmem.AgentMemory) -> Ports:
 def half_disposed(memory: wmem.AgentMemory) -> Callable[[], None]:
     """Dispose the scope `s` up to the moment between its mark and its deletion; returns what goes on."""
     memory.scope("s").entries.set("k", "remains")
-    flow = memory.scope("s")._handle.dispose()
+    flow = memory.scope("s")._handle.dispose(purge=True)
     request = until(flow, ports_of(memory), "Journal.delete")
     return lambda: finish(flow, ports_of(memory), request)
 

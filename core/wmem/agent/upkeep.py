@@ -13,7 +13,7 @@ from wmem.clock import SteadyClock
 from wmem.engine import COMPACT_MIN_BYTES, Engine
 from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal
+from wmem.journal.port import Journal, Purge
 from wmem.model.change import Change, ItemExpired, ItemPut
 from wmem.replica import Replica
 from wmem.rules.ttl import bounded, rewritten
@@ -63,6 +63,9 @@ def maintained(engine: Engine[Any], root: str, clock: Callable[[], float]) -> Fl
             if not doubtful:
                 expired += yield from _cleaned(engine, replica, clock())
             compacted += yield from _condensed(engine, replica, clock())
+    if deleted or engine.unpurged:
+        engine.unpurged = False
+        yield from ask(Purge.purge, (root,))
     return Maintained(len(paths), expired, compacted, deleted)
 
 

@@ -320,8 +320,11 @@ class Handle:
         ended = {path[depth] for path in self.engine.ended(paths) if len(path) == depth + 1}
         return sorted({path[depth] for path in paths} - ended)
 
-    def dispose(self) -> Flow[int]:
+    def dispose(self, *, purge: bool) -> Flow[int]:
         """End this life of the scope and delete it with all descendants.
+
+        Args:
+            purge: Have the store's files written anew too where they would keep some of it.
 
         Returns:
             How many entries were cleared; 0 with a warning when it was gone already.
@@ -341,15 +344,18 @@ class Handle:
             if state is not _EMPTY:
                 count = yield from self.commit(decide, now)
         except DisposedError:
-            return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
+            return (yield from self.dispose(purge=purge))  # somebody else's came first: warn as if it were ours
         # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
         # Of the life that was marked alone: another may have begun by now.
         yield from ask(Journal.delete, self.path, self.birth)
         self._disposed = True
         self.engine.forget(self.path)
-        for sentence in (yield from ask(Purge.purge, self.path)):
-            if self.engine.first_time(sentence):
-                _log.warning("what was deleted may leave bytes behind: %s", sentence)
+        if purge:
+            for sentence in (yield from ask(Purge.purge, self.path)):
+                if self.engine.first_time(sentence):
+                    _log.warning("what was deleted may leave bytes behind: %s", sentence)
+        else:
+            self.engine.unpurged = True
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 

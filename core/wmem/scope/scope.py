@@ -182,7 +182,7 @@ class Scope(_Named):
 
     @contextmanager
     def temporary(self, name: str, merge: bool = False) -> Iterator["Scope"]:  # noqa: FBT001, FBT002  # reads well
-        """A child with a unique name, disposed at exit.
+        """A child with a unique name, disposed at exit; see `dispose` for what may stay in files until maintenance.
 
         Args:
             merge: Bring its entries and items into this scope first, on a clean exit only;
@@ -193,12 +193,12 @@ class Scope(_Named):
             yield scope
         except BaseException:
             if not scope.is_disposed:
-                scope.dispose()
+                scope.dispose(purge=False)
             raise
         if merge:
             scope.merge_to_parent(items=True)
         if not scope.is_disposed:
-            scope.dispose()
+            scope.dispose(purge=False)
 
     def children(self) -> list[str]:
         """The names of the live scopes directly below, sorted."""
@@ -216,13 +216,18 @@ class Scope(_Named):
         """
         return self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
 
-    def dispose(self) -> int:
+    def dispose(self, *, purge: bool = True) -> int:
         """End this scope and delete it with all below it; a new one may begin under its name.
+
+        Args:
+            purge: Leave nothing of it in the store's files either, which may take them being
+                written anew: false for the scopes of many short tasks, as `temporary` has it;
+                then `AgentMemory.maintain` sees to it, or the next erasure.
 
         Returns:
             How many entries were cleared; 0, with a warning in the log, when it was gone already.
         """
-        return self._drive(self._handle.dispose())
+        return self._drive(self._handle.dispose(purge=purge))
 
     def clear(self) -> int:
         """Empty the scope of entries, items and messages; it lives on, and its parents and children are untouched.
@@ -359,12 +364,12 @@ class AsyncScope(_Named):
             yield scope
         except BaseException:
             if not scope.is_disposed:
-                await scope.dispose()
+                await scope.dispose(purge=False)
             raise
         if merge:
             await scope.merge_to_parent(items=True)
         if not scope.is_disposed:
-            await scope.dispose()
+            await scope.dispose(purge=False)
 
     async def children(self) -> list[str]:
         """See `Scope.children`."""
@@ -374,9 +379,9 @@ class AsyncScope(_Named):
         """See `Scope.merge_to_parent`."""
         return await self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
 
-    async def dispose(self) -> int:
+    async def dispose(self, *, purge: bool = True) -> int:
         """See `Scope.dispose`."""
-        return await self._drive(self._handle.dispose())
+        return await self._drive(self._handle.dispose(purge=purge))
 
     async def clear(self) -> int:
         """See `Scope.clear`."""
