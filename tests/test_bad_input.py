@@ -307,6 +307,14 @@ def test_an_unknown_scheme_is_told_the_known_ones(colour: str) -> None:
 
 
 @pytest.mark.parametrize("colour", ["sync", "async"])
+def test_an_unknown_url_is_told_without_its_password(colour: str) -> None:
+    with pytest.raises(wmem.InvalidInputError) as told:
+        _opened(colour, "postgres://me:s3cret@host/db", agent_id="agent")
+    assert "s3cret" not in str(told.value)
+    assert "host/db" in str(told.value)
+
+
+@pytest.mark.parametrize("colour", ["sync", "async"])
 @pytest.mark.parametrize("agent_id", [*BLANKS, "~agent"], ids=repr)
 def test_an_agent_without_a_proper_name_is_refused(agent_id: object, colour: str) -> None:
     with pytest.raises(wmem.InvalidInputError):

@@ -106,7 +106,9 @@ def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None
         raise InvalidInputError(msg)
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS or "://" not in url:
-        msg = f"unknown store {url!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
+        # A password that stands in it is nobody's business.
+        told = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
+        msg = f"unknown store {told!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
         raise InvalidInputError(msg)
     normal, connect = BACKENDS[scheme]
     name = normal(url)
