@@ -56,6 +56,9 @@ class TestMemory(InBothColours, testing.MemorySuite): ...
 class TestMessages(InBothColours, testing.MessagesSuite): ...
 
 
+class TestErasure(InBothColours, testing.ErasureSuite): ...
+
+
 class TestScopesOfASyncJournalInBothColours(testing.ScopesSuite):
     @pytest.fixture
     def connect(self) -> testing.Connect:
@@ -101,3 +104,10 @@ def test_the_suites_say_which_extra_they_need(missing: str) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; import wmem; import wmem.testing"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtraError: wmem.testing needs the extra 'testing'" in ran.stderr
+
+
+def test_every_suite_is_run_over_every_backend() -> None:
+    here = Path(__file__).parent
+    ran = "".join((here / name).read_text(encoding="utf-8") for name in ("test_backends.py", "test_document_1.py"))
+    suites = {name for name in testing.__all__ if name.endswith("Suite")} - {"FacetSuite"}
+    assert {name for name in suites if not re.search(rf"^class Test\w+\(.*\b{name}\)", ran, re.MULTILINE)} == set()

@@ -7,7 +7,8 @@ import pytest
 
 import wmem
 from wmem import DisposedError, Erased, InvalidInputError, NotFoundError, Scope
-from wmem.testing.residue import residue
+from wmem.testing.connect import Connect
+from wmem.testing.residue import residue, told
 from wmem.testing.suite import Call, Clock, FacetSuite, Opening
 
 __all__ = ["ErasureSuite"]
@@ -21,9 +22,9 @@ class ErasureSuite(FacetSuite):
     """What is left in a store after something was to go; over encrypted stores, what can still be read."""
 
     @pytest.fixture
-    def held(self, url: str) -> Callable[[], bytes]:
-        """Every byte of the store; override it for a backend that `wmem.testing.residue` does not know."""
-        return lambda: residue(url)
+    def held(self, url: str, connect: Connect | None, opening: Opening, call: Call) -> Callable[[], bytes]:
+        """Every byte of the store; of a journal of one's own, unless overridden, what the port tells of it."""
+        return (lambda: residue(url)) if connect is None else lambda: told(opening.journals[0], call)
 
     @pytest.fixture
     def legible(self, options: Mapping[str, Any]) -> bool:

@@ -43,6 +43,9 @@ class Opening:
     Args:
         options: What `wmem.open` is given beside the URL, the clock and a counter.
         connect: For a journal of one's own: what connects to it, once for each process there seems to be.
+
+    Attributes:
+        journals: The connections to a journal of one's own, this process's own first.
     """
 
     def __init__(
@@ -62,7 +65,7 @@ class Opening:
         self._colour = colour
         self._clock = clock
         self._connect = connect
-        self._journals: list[Any] = []
+        self.journals: list[Any] = []
         self._opened: list[wmem.AgentMemory] = []
 
     def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
@@ -73,7 +76,7 @@ class Opening:
         """The same at another URL."""
         given = {"clock": self._clock, "counter": EstimateCounter(), **self._options, **options}
         if self._connect is not None:
-            given.setdefault("client", self._journals[0] if self._journals else self._connected(self._connect))
+            given.setdefault("client", self.journals[0] if self.journals else self._connected(self._connect))
         memory: wmem.AgentMemory = self._call(self._open, url, agent_id=agent_id, **given)
         self._opened.append(memory)
         return memory
@@ -83,7 +86,7 @@ class Opening:
         with _apart():
             if self._connect is None:
                 return self(agent_id, **options)
-            if not self._journals:
+            if not self.journals:
                 self._connected(self._connect)
             return self(agent_id, client=self._connected(self._connect), **options)
 
@@ -94,12 +97,12 @@ class Opening:
             if inspect.iscoroutine(journal):
                 journal.close()
             pytest.skip("the journal is for coroutines")
-        self._journals.append(journal)
+        self.journals.append(journal)
         return journal
 
     def plain(self, scope: wmem.Scope) -> wmem.Scope:
         """The face of a scope that needs no loop, for functions that the scope itself calls."""
-        if self._journals and is_async(self._journals[0]):
+        if self.journals and is_async(self.journals[0]):
             pytest.skip("the journal is for coroutines")
         return scope if isinstance(scope, wmem.Scope) else scope.sync()
 
@@ -107,7 +110,7 @@ class Opening:
         """Close every memory that is still open, the newest first, and the connections made for them."""
         for memory in reversed(self._opened):
             self._call(memory.close)
-        for journal in {id(journal): journal for journal in self._journals}.values():
+        for journal in {id(journal): journal for journal in self.journals}.values():
             let_go(journal, self._call)
 
 

@@ -7,8 +7,9 @@ from urllib.parse import unquote
 
 from wmem.backends import MemoryBackend
 from wmem.model.history import ORIGIN
+from wmem.testing.calls import Call
 
-__all__ = ["residue"]
+__all__ = ["residue", "told"]
 
 
 def residue(url: str) -> bytes:
@@ -21,6 +22,17 @@ def residue(url: str) -> bytes:
         files = place.rglob("*") if place.is_dir() else place.parent.glob(f"{place.name}*")
         return b"\n".join(each.read_bytes() for each in sorted(files) if each.is_file())
     return b"\n".join(_values(url))
+
+
+def told(journal: Any, call: Call) -> bytes:
+    """What a journal of either colour tells of all it keeps."""
+    kept = [call(journal.read, {path: ORIGIN}) for path in call(journal.paths, ())]
+    return b"\n".join(
+        payload
+        for tails in kept
+        for tail in tails.values()
+        for payload in (tail.snapshot or b"", *(record.payload for record in tail.records))
+    )
 
 
 def _journals(url: str) -> Iterator[Any]:
