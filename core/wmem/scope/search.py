@@ -4,7 +4,9 @@ The texts are kept folded beside the state from the first search on, and brought
 to date by what changed since the last.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError
@@ -18,9 +20,9 @@ from wmem.rules.importance import importance as importance_of
 from wmem.rules.likeness import same
 from wmem.rules.relevance import relevance
 from wmem.scope.handle import Read
-from wmem.scope.item_reads import as_item, shown
+from wmem.scope.item_reads import as_item
 from wmem.state import State
-from wmem.text.index import Index
+from wmem.text.index import Index, terms_of
 
 __all__ = ["Order", "found"]
 
@@ -39,16 +41,20 @@ class _Filter(NamedTuple):
     include_expired: bool
     include_promoted: bool
 
-    def passes(self, row: Row, now: float) -> bool:
-        if not shown(row, now, include_expired=self.include_expired, include_promoted=self.include_promoted):
-            return False
-        if self.tags and self.tags.isdisjoint(row.tags):
-            return False
-        if self.priority is not None and row.priority != self.priority:
-            return False
-        if not self.metadata and self.min_confidence is None:
-            return True
-        rest = load_json(row.rest or b"{}")
+    def kept(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
+        """Those of the rows that are so; written out, for it is asked of every match."""
+        expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
+        plain = not self.metadata and self.min_confidence is None
+        for row in rows:
+            until = row.expires_at
+            if row.deleted_at is not None or (until is not None and now >= until and not expired):
+                continue
+            if (row.promoted_to is not None and not promoted) or (priority is not None and row.priority != priority):
+                continue
+            if not (tags and tags.isdisjoint(row.tags)) and (plain or self._holds(load_json(row.rest or b"{}"))):
+                yield row
+
+    def _holds(self, rest: Mapping[str, Any]) -> bool:
         confidence = rest.get("confidence")
         if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
             return False
@@ -139,10 +145,13 @@ def found(
     def read(states: Sequence[State], now: float) -> Hits:
         state, ranked_by = states[0], order or policy().search_order
         matches = _matches(state, wanted, ranked_by)
-        rows = state.rows
-        kept = [(rows[each], score) for each, score in matches.items() if asked.passes(rows[each], now)]
-        ranked = _ranked(state, kept, ranked_by, now, matched=bool(wanted))
-        return Hits([(as_item(state, row, now), score) for row, score in ranked[:most]], len(ranked))
+        kept = list(asked.kept(map(state.rows.__getitem__, reversed(matches)), now))  # of equals the newest first
+        if ranked_by == "recency":
+            best = [(row, row.created_at) for row in kept[:most]]
+        else:
+            scored = zip(kept, _scores(state, kept, matches, ranked_by, now, matched=bool(wanted)), strict=True)
+            best = nlargest(most, scored, key=itemgetter(1))
+        return Hits([(as_item(state, row, now), score) for row, score in best], len(kept))
 
     return read
 
@@ -152,29 +161,26 @@ def _matches(state: State, wanted: str, ranked_by: Order) -> dict[str, float]:
     if not wanted:
         return dict.fromkeys(state.items, 0.0)
     haystack = _Haystack.of(state)
+    needle, texts = wanted.casefold(), haystack.texts
     if ranked_by == "relevance":
-        needle = wanted.casefold()
-        return {each: float(text.find(needle)) for each, text in haystack.texts.items() if needle in text}
+        return {each: texts[each].find(needle) for each in state.items if needle in texts[each]}
+    if not terms_of(wanted):  # nothing but common words
+        return {each: 0.0 for each in state.items if needle in texts[each]}
     scores = dict(haystack.words().search(wanted, len(haystack.texts)))
     return {each: scores[each] for each in state.items if each in scores}
 
 
-def _ranked(
-    state: State, kept: list[tuple[Row, float]], ranked_by: Order, now: float, *, matched: bool
-) -> list[tuple[Row, float]]:
-    """The rows with what they are ranked by, best first; of equals the newest first."""
+def _scores(
+    state: State, rows: Sequence[Row], matches: Mapping[str, float], ranked_by: Order, now: float, *, matched: bool
+) -> Iterator[float]:
+    """What each row is ranked by, the best the largest."""
     unwritten = state.unwritten
-    newest = kept[::-1]
-    if ranked_by == "recency":
-        return [(row, row.created_at) for row, _ in newest]
-    if ranked_by == "recall" and matched:
-        return sorted(newest, key=lambda each: -each[1])
-    scored = []
-    for row, at in newest:
-        more, _ = unwritten.get(row.id, (0, 0.0))
+    for row in rows:
+        if ranked_by == "recall" and matched:
+            yield matches[row.id]
+            continue
+        more = unwritten[row.id][0] if unwritten and row.id in unwritten else 0
         score = importance_of(row, now, more)
         if ranked_by == "relevance":
-            score = relevance(int(at), row.length, row.access_count + more, score)
-        scored.append((row, score))
-    scored.sort(key=lambda each: -each[1])
-    return scored
+            score = relevance(int(matches[row.id]), row.length, row.access_count + more, score)
+        yield score

@@ -171,6 +171,12 @@ class SearchSuite(FacetSuite):
         ]
         assert said(call(session.items.search, "friday deploy", order="relevance")) == []
 
+    def test_a_query_of_common_words_alone_is_looked_for_as_it_stands(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "to be or not to be")
+        call(session.items.add, "the other")
+        for order in ("relevance", "recency", "importance", "recall"):
+            assert said(call(session.items.search, "TO BE", order=order)) == ["to be or not to be"]
+
     def test_a_limit_cuts_the_hits_and_not_the_total(self, session: Scope, call: Call) -> None:
         for number in range(12):
             call(session.items.add, f"note {number}")
