@@ -1,7 +1,9 @@
 """Session memories when something fails or comes in between: at each step, and for every backend."""
 
+import asyncio
 import logging
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import Call, Clock, Opening
-from wmem import AsyncAgentMemory, NotFoundError, StoreError
+from wmem import AsyncAgentMemory, CorruptionError, NotFoundError, StoreError
 from wmem.testing.residue import residue
 from wmem.text.tokens import EstimateCounter
 
@@ -197,6 +199,81 @@ def test_an_erasure_that_ends_half_way_is_finished_by_repeating_it(
     assert call(scope.erase, item.id).complete is True
     assert call(memory.episodic.items.all) == []
     assert SECRET.encode() not in residue(url)
+
+
+def test_what_is_damaged_is_not_compacted_away_and_an_erasure_says_so(
+    opening: Opening, call: Call, backend: str
+) -> None:
+    if backend == "memory":
+        pytest.skip("objects of this process cannot be damaged")
+    memory = opening()
+    scope = memory.scope("s")
+    item = call(scope.items.add, "x")
+    opened: Any = memory._opened
+    ports = opened.colours.aio if isinstance(memory, AsyncAgentMemory) else opened.colours.sync
+    call(ports["Journal.append"], scope.path, 77, b"no record", None, None)
+    done = call(scope.erase, item.id)
+    assert done.complete is False
+    assert "damaged records" in " ".join(done.remaining)
+    with pytest.raises(CorruptionError):
+        call(scope.items.get, item.id)
+
+
+# -- upkeep that is disturbed
+
+
+def test_a_disposal_that_was_interrupted_is_finished_by_maintenance(
+    memory: wmem.AgentMemory, call: Call, broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = memory.scope("s")
+    call(scope.items.add, SECRET)
+    call(memory.scope("t").items.add, "stays")
+    broken(memory, "Journal.delete", lambda *_: True, CutError())
+    with pytest.raises(CutError):
+        call(scope.dispose)
+    monkeypatch.undo()
+    done = call(memory.maintain)
+    assert (done.scopes, done.deleted) == (2, 1)
+    assert call(memory.maintain) == (1, 0, 0, 0)
+    assert call(memory.scope("t").items.count) == 1
+
+
+def test_maintenance_compacts_what_its_writers_could_not(
+    memory: wmem.AgentMemory, call: Call, broken: Break, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope = memory.scope("s")
+    broken(memory, "Journal.compact", lambda *_: True)
+    for _ in range(3):
+        call(scope.items.add, "x" * 50_000)
+    monkeypatch.undo()
+    before = call(scope.export)
+    assert call(memory.maintain).compacted == 1
+    assert call(memory.maintain).compacted == 0
+    assert call(scope.export) == before
+
+
+def test_a_pass_that_fails_is_told_and_the_next_one_runs(
+    memory: wmem.AgentMemory, call: Call, broken: Break, caplog: pytest.LogCaptureFixture
+) -> None:
+    fails = iter([True])
+    broken(memory, "Journal.paths", lambda *_: next(fails, False))
+    repeated = memory.maintenance(every_s=0.001)
+    with call.within(repeated):
+        _wait(lambda: repeated.runs >= 1, call)
+    assert "maintenance failed and will be tried again: the store is away" in caplog.text
+
+
+def _wait(true: Callable[[], bool], call: Call) -> None:
+    async def turn() -> None:
+        await asyncio.sleep(0.001)
+
+    deadline = time.monotonic() + 30
+    while not true():
+        assert time.monotonic() < deadline
+        if call.colour == "async":
+            _ = call(turn)
+        else:
+            time.sleep(0.001)
 
 
 # -- somebody who copies at the same time
