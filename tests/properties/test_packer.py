@@ -166,6 +166,8 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         profile=draw(st.sampled_from(["openai", "anthropic", "gemini"])),
         orphans=draw(st.sampled_from(["drop", "synthesize"])),
         note_role=draw(st.sampled_from(["user", "system"])),
+        stable=draw(st.booleans()),
+        query=draw(st.sampled_from(["", "What is my dog called?"])),
     )
 
 

@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
+from wmem.pack.front import Front, begun_at
 from wmem.pack.larder import Larder, Served, is_blank
 from wmem.pack.render import Note, Noted, folded, noted_down, said
 from wmem.pack.request import Candidate, PackRequest, Recalled
@@ -39,6 +40,7 @@ class Choice:
         self, request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int
     ) -> None:
         self.request = request
+        self.room = room
         self.pinned = pinned
         self.talk = talk
         self.larder = larder
@@ -122,6 +124,21 @@ class Choice:
             raise BudgetError(msg)
         for unit, each in zip(first, served, strict=True):
             self.keep(unit, "newest" if unit is user else "in-flight", each)
+
+    def take_front(self, front: Front) -> None:
+        """What came before the exchange in flight, from a place where it may begin for many turns."""
+        older = ((unit, self.larder.cost(unit)) for unit in self.talk if unit not in self.kept and self.paired(unit))
+        used = self.room - self.left
+        for unit in begun_at(front, self.request.total, older, min(front.limit(self.room) - used, self.left)):
+            if not self.sendable(unit):
+                continue
+            # Cut to a size that hangs on nothing but the room, so that it reads alike in every turn.
+            whole = self.larder.cost(unit) <= front.step
+            served = [self.larder.whole(unit)] if whole else self.larder.cut([unit], front.step)
+            if served is None or served[0].tokens > self.left:
+                self.dropped[unit] = "budget"
+                return
+            self.keep(unit, "filled", served[0])
 
     def take_recent(self) -> int:
         """The newest few messages within a quarter of what there is; what is set aside for one too large."""
@@ -246,8 +263,13 @@ class Choice:
         self.noted[noted.candidate.id] = noted
 
 
-def choose(request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int) -> Choice:
+def choose(
+    request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int, *, front: Front | None
+) -> Choice:
     """What of the conversation and of what was recalled stays within `room` tokens, beside what is pinned.
+
+    Args:
+        front: Where a prompt may begin whose front is to stay as it is; None for one that takes what fits.
 
     Raises:
         BudgetError: Not even the newest message fits.
@@ -255,6 +277,11 @@ def choose(request: PackRequest, talk: Conversation, larder: Larder, pinned: Seq
     choice = Choice(request, talk, larder, pinned, room)
     choice.take_pinned_items()
     choice.take_required()
+    if front is not None:
+        choice.take_front(front)
+        choice.take_recent()
+        choice.take_recalled(choice.left)
+        return choice
     aside = choice.take_recent()
     choice.take_recalled(choice.left - aside)
     choice.take_rest()

@@ -9,8 +9,9 @@ from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.account import account
 from wmem.pack.choose import LOOK_BACK, Choice, Kept, choose
+from wmem.pack.front import Front
 from wmem.pack.larder import Larder
-from wmem.pack.profiles import by_turns, leading_system, valid_for
+from wmem.pack.profiles import by_turns, leading_system, newest_user, valid_for
 from wmem.pack.render import render_note
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.units import Conversation, Unit, units_of
@@ -71,9 +72,10 @@ class _Packer:
                 "raise the budget, unpin messages or shorten the system text"
             )
             raise BudgetError(msg)
+        front = Front(room=room, asked=bool(self.request.query.strip())) if self.request.stable else None
         tokens = 0
         for _ in range(_TRIES):
-            context = self._context(choose(self.request, self.talk, self.larder, self.pinned, room))
+            context = self._context(choose(self.request, self.talk, self.larder, self.pinned, room, front=front))
             tokens = context.tokens
             if tokens <= budget:
                 tokens = self._asked(context)
@@ -115,7 +117,8 @@ class _Packer:
         noted = list(choice.noted.values())
         ordered = self._ordered(choice)
         said = [message for kept in ordered for message in kept.served.messages]
-        messages = valid_for(request.profile, said, opened=bool(noted) and request.note_role == "user")
+        first = not request.stable or (request.note_role == "system" and request.profile != "openai")
+        messages = valid_for(request.profile, said, opened=bool(noted) and first and request.note_role == "user")
         opening = [message for message in messages if len(messages) > len(said) and message.recalled]
         sizes = {
             **self.fixed,
@@ -134,7 +137,7 @@ class _Packer:
             truncated=told.truncated,
             dropped=told.dropped,
             sizes=sizes,
-            note_before=leading_system(messages),
+            note_before=leading_system(messages) if first else newest_user(messages),
             note_role=request.note_role,
             warnings=(*self.warnings, *told.warnings),
             all_dropped=told.all_dropped,

@@ -9,7 +9,7 @@ from typing import TypeVar
 from wmem.model.context import Profile
 from wmem.model.message import Message
 
-__all__ = ["by_turns", "leading_system", "valid_for"]
+__all__ = ["by_turns", "leading_system", "newest_user", "valid_for"]
 
 Unit = TypeVar("Unit")
 _OPENING = "[Earlier messages were left out.]"
@@ -52,6 +52,13 @@ def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) ->
 def leading_system(messages: Sequence[Message]) -> int:
     """How many system messages stand in front."""
     return next((at for at, message in enumerate(messages) if message.role not in _SYSTEM), len(messages))
+
+
+def newest_user(messages: Sequence[Message]) -> int:
+    """Where the newest user message stands; the newest that is no tool's result where nobody asked."""
+    spoken = [at for at, message in enumerate(messages) if message.role != "tool" and not message.recalled]
+    asked = [at for at in spoken if messages[at].role == "user"]
+    return (asked or spoken or [len(messages)])[-1]
 
 
 def _as_system(message: Message) -> Message:

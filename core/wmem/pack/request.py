@@ -62,6 +62,9 @@ class PackRequest:
         reserve: Tokens kept free for the reply.
         recent: How many of the newest messages come before recalled ones, within a quarter of the budget.
         orphans: What becomes of a call without result: left out, or answered as interrupted.
+        stable: Whether the front stays as it is for many turns, so that a provider's cache of
+            prompts keeps hitting; the note then stands just before the newest user message.
+        query: What memory was asked; blank for nothing.
         prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
             ever shown prompts that the provider would accept.
     """
@@ -79,6 +82,8 @@ class PackRequest:
     profile: Profile = "openai"
     orphans: Orphans = "drop"
     note_role: NoteRole = "user"
+    stable: bool = False
+    query: str = ""
     prompt_counter: PromptCounter | None = None
 
     def __post_init__(self) -> None:
@@ -102,6 +107,10 @@ class PackRequest:
         if self.prompt_counter is not None and not callable(self.prompt_counter):
             msg = f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}"
             raise InvalidInputError(msg)
-        if not isinstance(self.system, str):
-            msg = f"system must be text, not {type(self.system).__name__!r}"
+        for name in ("system", "query"):
+            if not isinstance(text := getattr(self, name), str):
+                msg = f"{name} must be text, not {type(text).__name__!r}"
+                raise InvalidInputError(msg)
+        if not isinstance(self.stable, bool):
+            msg = f"stable must be True or False, not {self.stable!r:.40}"
             raise InvalidInputError(msg)

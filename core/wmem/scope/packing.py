@@ -39,6 +39,7 @@ def packed(
     messages: Sequence[Sayable] | None = None,
     inherit: bool = True,
     note_role: NoteRole = "user",
+    stable: bool = False,
     prompt_counter: PromptCounter | None = None,
 ) -> Flow[Context]:
     """See `Scope.pack`."""
@@ -83,6 +84,8 @@ def packed(
             profile=profile,
             orphans=orphans,
             note_role=note_role,
+            stable=stable,
+            query=query or "",
             prompt_counter=prompt_counter,
         )
     )

@@ -290,6 +290,7 @@ class Scope(_Named):
         messages: Sequence[Sayable] | None = None,
         inherit: bool = True,
         note_role: NoteRole = "user",
+        stable: bool = False,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """The prompt that serves a query best within a budget; nothing is written or deleted.
@@ -308,6 +309,9 @@ class Scope(_Named):
                 are taken as it has them, others stand where it has them, in this pack only.
             inherit: Recall entries and items of the parents too.
             note_role: Who says the note of memories.
+            stable: Begin the conversation at the same place for many turns and put the note just
+                before the newest user message, so that a provider's prompt cache keeps hitting.
+                A system note stays in front where the provider takes system text only there.
             prompt_counter: A provider's own count of a whole prompt; the last word on it.
 
         Raises:
@@ -328,6 +332,7 @@ class Scope(_Named):
                 messages=messages,
                 inherit=inherit,
                 note_role=note_role,
+                stable=stable,
                 prompt_counter=prompt_counter,
             )
         )
@@ -421,6 +426,7 @@ class AsyncScope(_Named):
         messages: Sequence[Sayable] | None = None,
         inherit: bool = True,
         note_role: NoteRole = "user",
+        stable: bool = False,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """See `Scope.pack`."""
@@ -438,6 +444,7 @@ class AsyncScope(_Named):
                 messages=messages,
                 inherit=inherit,
                 note_role=note_role,
+                stable=stable,
                 prompt_counter=prompt_counter,
             )
         )
