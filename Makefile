@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 
-.PHONY: help demo test lint format bench wheel check clean
+.PHONY: help demo test soak lint format bench wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -41,6 +41,9 @@ demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget;
 test: $(VENV)/dev.stamp  ## all tests, with branch coverage
 	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report= --cov-fail-under=0 \
 		--durations=5 --durations-min=5
+
+soak: $(VENV)/dev.stamp  ## 100,000 random operations, equal on every backend; SOAK="--seed 7 --operations 5000"
+	@PYTHONPATH=core:. $(BIN)/python tests/soak/driver.py $(SOAK)
 
 lint: $(VENV)/dev.stamp  ## style, types and the directions of imports
 	$(BIN)/ruff check .
