@@ -167,6 +167,7 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         orphans=draw(st.sampled_from(["drop", "synthesize"])),
         note_role=draw(st.sampled_from(["user", "system"])),
         stable=draw(st.booleans()),
+        summary=draw(st.sampled_from([0, 60, 400])),
         query=draw(st.sampled_from(["", "What is my dog called?"])),
     )
 
@@ -338,7 +339,8 @@ def test_what_the_note_quotes_stands_in_no_message(case: tuple[Conversation, Pac
     assert not {message.id for message in context.messages} & set(noted)
     assert context.note.count("</recalled>") == (1 if context.note else 0)
     assert context.note.endswith("</recalled>" if context.note else "")
-    assert bool(noted) == bool(context.note)
+    assert context.note.count("## Earlier, in short") == sum(report.rule == "summary" for report in context.included)
+    assert ("note" in {report.placed for report in (*context.included, *context.truncated)}) == bool(context.note)
 
 
 @settings(max_examples=40, deadline=None)

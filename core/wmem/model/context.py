@@ -21,12 +21,13 @@ class UnitReport(NamedTuple):
 
     Attributes:
         ids: The messages or the item, in order.
-        rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled;
-            for what was dropped: budget, orphan, superseded, older, …
+        rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled,
+            summary; for what was dropped: budget, orphan, superseded, older, …
         tokens: What it costs in the prompt; for a dropped one what it would have cost.
         tokens_cut: How many tokens a truncation took out; 0 otherwise.
         score: What recall gave it, None when it was not asked.
         parts: The score by component.
+        sources: Of a summary, which has no id: the messages that its sentences are from.
     """
 
     ids: tuple[str, ...]
@@ -37,6 +38,7 @@ class UnitReport(NamedTuple):
     tokens_cut: int = 0
     score: float | None = None
     parts: Mapping[str, float] = MappingProxyType({})
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +72,7 @@ class Explanation:
             score = "" if unit.score is None else f"  score {unit.score:.3f}"
             parts = " ".join(f"{name}={part:.3f}" for name, part in unit.parts.items())
             cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
-            ids = unit.ids[0] if len(unit.ids) == 1 else f"{unit.ids[0]} +{len(unit.ids) - 1}"
+            ids = _named(unit)
             where = f"{unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens"
             lines.append(f"  {where}  {ids}{cut}{score}  {parts}".rstrip())
         lines += [f"  dropped   {count} × {reason}" for reason, count in sorted(self.dropped.items())]
@@ -153,6 +155,12 @@ class Context:
             dropped=self.dropped.totals,
             warnings=self.warnings,
         )
+
+
+def _named(unit: UnitReport) -> str:
+    if not unit.ids:
+        return f"of {len(unit.sources)} messages"
+    return unit.ids[0] if len(unit.ids) == 1 else f"{unit.ids[0]} +{len(unit.ids) - 1}"
 
 
 def _adapter(name: str) -> Any:

@@ -36,6 +36,17 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
         _report((noted.candidate,), noted.rule, found, "note", tokens=noted.tokens, cut=noted.cut)
         for noted in choice.noted.values()
     ]
+    if (digest := choice.digest) is not None:
+        stays.append(
+            UnitReport(
+                ids=(),
+                fate="included",
+                rule="summary",
+                placed="note",
+                tokens=digest.noted.tokens,
+                sources=digest.sources,
+            )
+        )
     named = {id for report in stays for id in report.ids}
     dropped = _dropped(choice, found, named, loose)
     totals = Tally(report.rule for report in dropped)
@@ -110,6 +121,11 @@ def _warnings(choice: Choice, ordered: Sequence[Kept], totals: Mapping[str, int]
         warnings.append(f"answered {made_up} tool calls without result as interrupted")
     if "in-flight" in choice.dropped.values():
         warnings.append("a part of the exchange in flight does not fit, even cut")
+    if choice.digest is not None and choice.uncovered > 0:
+        warnings.append(
+            f"the summary covers the newest {choice.digest.covered} messages that are left out, "
+            f"not the {choice.uncovered} before them"
+        )
     if total and not ordered:
         warnings.append("no message can be sent: see what was dropped, and why")
     return warnings

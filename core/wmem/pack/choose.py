@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
+from wmem.pack.digest import COVERED, Digest, digest
 from wmem.pack.front import Front, begun_at
 from wmem.pack.larder import Larder, Served, is_blank
 from wmem.pack.render import Note, Noted, folded, noted_down, said
@@ -48,8 +49,16 @@ class Choice:
         self.note = Note(request.note_role, request.count)
         self.kept: dict[Unit, Kept] = {}
         self.noted: dict[str, Noted] = {}
+        self.digest: Digest | None = None
+        self.uncovered = 0
+        """Messages that are left out and older than those the summary covers."""
         self.dropped: dict[Unit, str] = {}
         self.refused: list[tuple[Recalled, str]] = []
+
+    @property
+    def notes(self) -> list[Noted]:
+        """All that stands in the note."""
+        return [*([self.digest.noted] if self.digest else ()), *self.noted.values()]
 
     def paired(self, unit: Unit) -> bool:
         """Whether every call has a result, or will be given one; else the unit is put down as an orphan."""
@@ -177,8 +186,17 @@ class Choice:
                 room -= price
                 self.left -= price
 
-    def take_rest(self) -> None:
-        """The rest by recency, without a gap; what the note holds moves to its place among the messages."""
+    def take_rest(self, aside: int = 0) -> None:
+        """The rest by recency, without a gap; what the note holds moves to its place among the messages.
+
+        Args:
+            aside: Tokens that stay free.
+        """
+        self.left -= aside
+        self._take_rest()
+        self.left += aside
+
+    def _take_rest(self) -> None:
         for unit in self.talk:
             if self.left < MESSAGE_OVERHEAD:
                 return
@@ -211,6 +229,36 @@ class Choice:
             if noted is not None and noted.rule != "pinned" and noted.text in told:
                 self._unquote(noted)
                 self.refused.append((found, "duplicate"))
+
+    def take_all_or_summary(self, room: int) -> None:
+        """All that is left out, where it fits after all; else a summary of it."""
+        left_out = self._left_out()
+        whole = self.talk.exhausted and len(left_out) < COVERED
+        if not whole or sum(candidate.tokens for candidate, _ in left_out) > self.left:
+            self.take_summary(room)
+        if self.digest is None:
+            self.dropped = {unit: reason for unit, reason in self.dropped.items() if reason != "budget"}
+            self.take_rest()
+            self.leave_out_told()
+
+    def take_summary(self, room: int) -> None:
+        """The best sentences of the newest that is left out, as part of the note."""
+        left_out = self._left_out()
+        room = min(room, self.left)
+        self.digest = digest([each for each, _ in left_out], room, self.request.query, self.larder, self.note)
+        if self.digest is not None:
+            self.left -= self.note.price(self.digest.noted, list(self.noted.values()))
+            self.uncovered = self.request.total - 1 - left_out[self.digest.covered - 1][1]
+
+    def _left_out(self) -> list[tuple[Candidate, int]]:
+        """The newest messages that could be sent and are not, and how many are newer than each."""
+        found: list[tuple[Candidate, int]] = []
+        for unit in self.talk:
+            if len(found) >= COVERED:
+                break
+            if unit not in self.kept and (self.paired(unit) or self.dropped[unit] in ("budget", "in-flight")):
+                found += [(each, unit.place) for each in unit.members if each.id not in self.noted]
+        return found
 
     def _in_flight(self) -> tuple[Unit | None, list[Unit]]:
         """The newest user message, and what came after it, oldest first."""
@@ -280,10 +328,16 @@ def choose(
     if front is not None:
         choice.take_front(front)
         choice.take_recent()
-        choice.take_recalled(choice.left)
+        summary = min(request.summary, choice.left)
+        choice.take_recalled(choice.left - summary)
+        if summary:
+            choice.take_summary(summary)
         return choice
     aside = choice.take_recent()
-    choice.take_recalled(choice.left - aside)
-    choice.take_rest()
+    summary = min(request.summary, choice.left)
+    choice.take_recalled(choice.left - aside - summary)
+    choice.take_rest(aside=summary)
     choice.leave_out_told()
+    if summary:
+        choice.take_all_or_summary(summary)
     return choice

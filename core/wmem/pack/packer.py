@@ -72,7 +72,11 @@ class _Packer:
                 "raise the budget, unpin messages or shorten the system text"
             )
             raise BudgetError(msg)
-        front = Front(room=room, asked=bool(self.request.query.strip())) if self.request.stable else None
+        front = (
+            Front(room=room, asked=bool(self.request.query.strip()), aside=self.request.summary)
+            if self.request.stable
+            else None
+        )
         tokens = 0
         for _ in range(_TRIES):
             context = self._context(choose(self.request, self.talk, self.larder, self.pinned, room, front=front))
@@ -114,7 +118,7 @@ class _Packer:
 
     def _context(self, choice: Choice) -> Context:
         request = self.request
-        noted = list(choice.noted.values())
+        noted = choice.notes
         ordered = self._ordered(choice)
         said = [message for kept in ordered for message in kept.served.messages]
         first = not request.stable or (request.note_role == "system" and request.profile != "openai")

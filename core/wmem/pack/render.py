@@ -15,8 +15,10 @@ from wmem.pack.request import Candidate, NoteRole
 from wmem.text.tokens import Counter, message_tokens
 
 __all__ = [
+    "IN_SHORT",
     "Note",
     "Noted",
+    "block_of",
     "day_of",
     "folded",
     "is_note",
@@ -32,6 +34,8 @@ _UNSEEN = r"[\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*"
 _FORGED = re.compile(rf"[<\u2039\ufe64\uff1c](?={_UNSEEN}[/\u2215\uff0f]?{_UNSEEN}recalled)", re.IGNORECASE)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _UNDATED = "undated"
+IN_SHORT = "Earlier, in short"
+"""Where a day stands otherwise: the heading of what sums up what is not shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +85,16 @@ def render_note(noted: Iterable[Noted]) -> str:
     """The note's text: one group a day, days and memories in the order of time."""
     lines = [_OPENING]
     day = None
-    for each in sorted(noted, key=lambda each: (each.day == _UNDATED, each.day, each.candidate.at)):
+    for each in sorted(noted, key=_when):
         if each.day != day:
             day = each.day
             lines.append(f"## {day}")
         lines.append(each.block)
     return "\n".join((*lines, _CLOSING))
+
+
+def _when(noted: Noted) -> tuple[bool, bool, str, float]:
+    return noted.day != IN_SHORT, noted.day == _UNDATED, noted.day, noted.candidate.at
 
 
 def is_note(text: str) -> bool:
@@ -118,7 +126,12 @@ def noted_down(candidate: Candidate, message: Message, count: Counter, *, rule: 
 def quoted(candidate: Candidate, message: Message, text: str) -> str:
     """A memory as quoted lines, with who said it when it was said."""
     speaker = "" if candidate.role is None else f"{message.name or candidate.role}: "
-    return "\n".join(f"> {_FORGED.sub('&lt;', line)}" for line in f"{speaker}{text}".splitlines() or [speaker])
+    return block_of(f"{speaker}{text}")
+
+
+def block_of(text: str) -> str:
+    """Text as quoted lines that cannot end the note."""
+    return "\n".join(f"> {_FORGED.sub('&lt;', line)}" for line in text.splitlines() or [""])
 
 
 def said(message: Message) -> str:

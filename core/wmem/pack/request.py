@@ -64,6 +64,7 @@ class PackRequest:
         orphans: What becomes of a call without result: left out, or answered as interrupted.
         stable: Whether the front stays as it is for many turns, so that a provider's cache of
             prompts keeps hitting; the note then stands just before the newest user message.
+        summary: Tokens set aside for a summary of what the budget leaves out; 0 for none.
         query: What memory was asked; blank for nothing.
         prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
             ever shown prompts that the provider would accept.
@@ -83,11 +84,12 @@ class PackRequest:
     orphans: Orphans = "drop"
     note_role: NoteRole = "user"
     stable: bool = False
+    summary: int = 0
     query: str = ""
     prompt_counter: PromptCounter | None = None
 
     def __post_init__(self) -> None:
-        for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
+        for name, least in (("budget", 1), ("reserve", 0), ("recent", 0), ("summary", 0)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"

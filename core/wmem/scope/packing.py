@@ -23,6 +23,7 @@ from wmem.text.tokens import Counter, message_tokens
 __all__ = ["packed"]
 
 _CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
+_SUMMARY = 8  # one part in so many of the budget is set aside for a summary
 
 
 def packed(
@@ -40,6 +41,7 @@ def packed(
     inherit: bool = True,
     note_role: NoteRole = "user",
     stable: bool = False,
+    summary: bool | int = False,
     prompt_counter: PromptCounter | None = None,
 ) -> Flow[Context]:
     """See `Scope.pack`."""
@@ -85,6 +87,7 @@ def packed(
             orphans=orphans,
             note_role=note_role,
             stable=stable,
+            summary=budget // _SUMMARY if summary is True else summary or 0,
             query=query or "",
             prompt_counter=prompt_counter,
         )

@@ -291,6 +291,7 @@ class Scope(_Named):
         inherit: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
+        summary: bool | int = False,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """The prompt that serves a query best within a budget; nothing is written or deleted.
@@ -312,6 +313,8 @@ class Scope(_Named):
             stable: Begin the conversation at the same place for many turns and put the note just
                 before the newest user message, so that a provider's prompt cache keeps hitting.
                 A system note stays in front where the provider takes system text only there.
+            summary: Tokens set aside for a summary of what the budget leaves out, in the note:
+                its best sentences as they were said; True for an eighth of the budget.
             prompt_counter: A provider's own count of a whole prompt; the last word on it.
 
         Raises:
@@ -333,6 +336,7 @@ class Scope(_Named):
                 inherit=inherit,
                 note_role=note_role,
                 stable=stable,
+                summary=summary,
                 prompt_counter=prompt_counter,
             )
         )
@@ -427,6 +431,7 @@ class AsyncScope(_Named):
         inherit: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
+        summary: bool | int = False,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """See `Scope.pack`."""
@@ -445,6 +450,7 @@ class AsyncScope(_Named):
                 inherit=inherit,
                 note_role=note_role,
                 stable=stable,
+                summary=summary,
                 prompt_counter=prompt_counter,
             )
         )
