@@ -24,6 +24,11 @@ from wmem.state import State
 __all__ = ["ItemFields", "add", "checked_content", "drafted", "found", "remove", "touch", "update"]
 
 
+_MAY_BE_NONE = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
+    "importance"  # which is computed then
+}
+
+
 class ItemFields(TypedDict, total=False):
     """What an item may carry beside its content; see `MemoryItem`."""
 
@@ -189,8 +194,9 @@ def update(
     now = handle.settings.clock()
     given = _given(fields)
     rest, columns = rest_of(given, now=now)
-    if "importance" in given:
-        columns["importance"] = given["importance"]  # None goes back to the computed one
+    told = load_json(rest or b"{}")
+    untold = _untold(given, {**told, **columns})
+    columns |= {name: None for name in untold & {"importance", "step_index", "turn_id"}}
     if priority is not None:
         _checked_priority(priority)
         columns["priority"] = priority
@@ -201,8 +207,10 @@ def update(
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
         row = rewritten(found(handle, state, wanted, now), now)._replace(**columns)
-        if rest is not None:
-            row = row._replace(rest=dump_json({**load_json(row.rest or b"{}"), **load_json(rest)}))
+        if told or untold:
+            held = {**load_json(row.rest or b"{}"), **told}
+            kept = {name: value for name, value in held.items() if name not in untold}
+            row = row._replace(rest=dump_json(kept) if kept else None)
         if not isinstance(ttl_s, DefaultTtl):
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
@@ -213,6 +221,17 @@ def update(
     updated, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)
     return updated
+
+
+def _untold(given: Mapping[str, object], told: Mapping[str, object]) -> frozenset[str]:
+    """What was given its default, which is stored by its absence: what is known of it has to go.
+
+    None takes a field away where there may be none; elsewhere it is no answer.
+    """
+    names = {name for name, value in given.items() if name not in told and (value is not None or name in _MAY_BE_NONE)}
+    if "agent_id" in names and "agent_fingerprint" not in told:
+        names.add("agent_fingerprint")  # of an agent that is no longer named
+    return frozenset(names)
 
 
 def remove(handle: Handle, wanted: str) -> Flow[bool]:

@@ -180,6 +180,9 @@ class Items(ItemReads):
     ) -> MemoryItem:
         """Change what is given and leave the rest, expiry included.
 
+        Args:
+            fields: See `ItemFields`; None takes away what may be None, an `importance` to be computed again.
+
         Raises:
             NotFoundError: There is no such item.
             ExpiredError: Its time is over.

@@ -168,6 +168,31 @@ class ItemsSuite(FacetSuite):
         assert call(session.items.update, item.id, ttl_s=None).expires_at is None
         assert call(session.items.count) == 1
 
+    def test_an_update_to_a_default_takes_what_was_there_away(self, session: Scope, call: Call) -> None:
+        given: dict[str, Any] = {
+            "kind": "insight",
+            "metadata": {"a": 1},
+            "participants": ["ada"],
+            "relations": [{"type": "supports", "target_id": "x"}],
+        }
+        item = call(session.items.add, "x", **given, importance=0.9)
+        for name, default in {"kind": "fact", "metadata": {}, "participants": (), "relations": ()}.items():
+            changed: dict[str, Any] = {name: default}
+            assert getattr(call(session.items.update, item.id, **changed), name) == default
+        assert call(session.items.get, item.id).importance == 0.9
+
+    def test_none_takes_a_field_away_where_there_may_be_none_and_is_no_answer_elsewhere(
+        self, session: Scope, call: Call
+    ) -> None:
+        given: dict[str, Any] = {"task_id": "t", "turn_id": "u", "step_index": 3, "confidence": 0.5, "valid_to": NOON}
+        item = call(session.items.add, "x", **given, agent_id="ada", metadata={"a": 1})
+        updated = call(session.items.update, item.id, **dict.fromkeys(given), agent_id=None)
+        assert [getattr(updated, name) for name in given] == [None] * len(given)
+        assert (updated.agent_id, updated.agent_fingerprint) == (None, None)
+        no_answer: dict[str, Any] = {"metadata": None, "kind": None}
+        assert call(session.items.update, item.id, **no_answer).metadata == {"a": 1}
+        assert call(session.items.get, item.id) == updated
+
     def test_pinning_an_item_ends_its_expiry(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x")
         call(session.items.update, item.id, pinned=True)
