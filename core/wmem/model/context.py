@@ -4,10 +4,13 @@ import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from wmem.errors import MissingExtraError
 from wmem.model.message import Message
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 __all__ = ["Context", "Dropped", "Explanation", "Fate", "Placed", "Profile", "UnitReport"]
 
@@ -27,6 +30,7 @@ class UnitReport(NamedTuple):
         tokens_cut: How many tokens a truncation took out; 0 otherwise.
         score: What recall gave it, None when it was not asked.
         parts: The score by component.
+        says: How it begins, of what the note quotes; what stands among the messages says it there.
         sources: Of a summary, which has no id: the messages that its sentences are from.
     """
 
@@ -38,6 +42,7 @@ class UnitReport(NamedTuple):
     tokens_cut: int = 0
     score: float | None = None
     parts: Mapping[str, float] = MappingProxyType({})
+    says: str = ""
     sources: tuple[str, ...] = ()
 
 
@@ -155,6 +160,18 @@ class Context:
             dropped=self.dropped.totals,
             warnings=self.warnings,
         )
+
+    def _repr_html_(self) -> str:
+        """The budget as a bar, each unit with its score, and what was left out and why, for notebooks."""
+        from wmem.model.shown import html_of
+
+        return html_of(self)
+
+    def __rich__(self) -> "Group":
+        """The same for a terminal: ``rich.print(context)``; needs the extra ``inspect``."""
+        from wmem.model.shown_rich import rich_of
+
+        return rich_of(self)
 
 
 def _named(unit: UnitReport) -> str:

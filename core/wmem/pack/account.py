@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from wmem.model.context import Dropped, Placed, UnitReport
+from wmem.model.shown import excerpt
 from wmem.pack.choose import Choice, Kept
 from wmem.pack.request import Candidate, PackRequest, Recalled
 
@@ -33,7 +34,7 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
     """
     found = {each.candidate.id: each for each in request.recalled}
     stays = [_kept(each, found) for each in ordered] + [
-        _report((noted.candidate,), noted.rule, found, "note", tokens=noted.tokens, cut=noted.cut)
+        _report((noted.candidate,), noted.rule, found, "note", tokens=noted.tokens, cut=noted.cut, block=noted.block)
         for noted in choice.noted.values()
     ]
     if (digest := choice.digest) is not None:
@@ -44,6 +45,7 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
                 rule="summary",
                 placed="note",
                 tokens=digest.noted.tokens,
+                says=excerpt(digest.noted.block),
                 sources=digest.sources,
             )
         )
@@ -97,6 +99,7 @@ def _report(
     *,
     tokens: int | None = None,
     cut: int = 0,
+    block: str = "",
 ) -> UnitReport:
     best = None
     if found:
@@ -110,6 +113,7 @@ def _report(
         tokens_cut=cut,
         score=best.score if best else None,
         parts=best.parts if best else {},
+        says=excerpt(block),
     )
 
 

@@ -1,0 +1,163 @@
+"""What a person sees of a context: a bar of its budget, its units with their scores, and what was left out and why."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from wmem.model.context import Context, UnitReport
+
+__all__ = ["COLOURS", "Line", "excerpt", "html_of", "left_out", "parts_told", "sections", "sent", "title"]
+
+COLOURS = {
+    "system": "#5b6abf",
+    "tools": "#8a63b8",
+    "overhead": "#8c8c8c",
+    "note": "#c98a1b",
+    "messages": "#2f8f6b",
+    "reserve": "#b0527a",
+    "free": "#d9d9d9",
+}
+"""The colour of each section of a prompt."""
+_EXCERPT = 90
+_ROWS = 200
+_CELL = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
+_NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+
+
+class Line(NamedTuple):
+    """One unit, and the beginning of what it says where the prompt holds it as a message."""
+
+    report: "UnitReport"
+    says: str
+
+    @property
+    def named(self) -> str:
+        """What stands for the unit where its text is not at hand."""
+        ids = self.report.ids or self.report.sources
+        return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else "".join(ids)
+
+
+def title(context: "Context") -> str:
+    """What it cost and what it holds, in one line."""
+    sent = f"{context.tokens:,} of {context.budget:,} tokens, {len(context.messages):,} messages"
+    return f"{sent}, {context.dropped.count:,} left out" if context.dropped.count else sent
+
+
+def sections(context: "Context") -> list[tuple[str, int]]:
+    """The sections of the budget that take room, and what is free."""
+    used = [(name, size) for name, size in context.sizes.items() if size > 0]
+    free = max(0, context.budget - sum(size for _, size in used))
+    return [*used, ("free", free)] if free else used
+
+
+def sent(context: "Context") -> list[Line]:
+    """What is in the prompt: the note's units, then the messages in their order."""
+    place = {message.id: at for at, message in enumerate(context.messages) if message.id}
+    texts = {message.id: excerpt(message.text or _calls(message.tool_calls)) for message in context.messages}
+
+    def where(line: Line) -> tuple[bool, int, float]:
+        report = line.report
+        return report.placed != "note", place.get(report.ids[0], 0) if report.ids else -1, -(report.score or 0.0)
+
+    reports = (*context.included, *context.truncated)
+    return sorted(
+        (Line(each, each.says or "".join(texts.get(id, "") for id in each.ids[:1])) for each in reports), key=where
+    )
+
+
+def left_out(context: "Context") -> list[Line]:
+    """The best of what is not in the prompt."""
+    return [Line(each, "") for each in context.dropped.best]
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line and without marks of quotation."""
+    line = " ".join(text[: 4 * _EXCERPT].replace("\n> ", " ").removeprefix("> ").split())
+    return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
+
+
+def parts_told(report: "UnitReport") -> str:
+    """What a score is made of; "" where there is none."""
+    return " ".join(f"{name} {part:.2f}" for name, part in report.parts.items())
+
+
+def html_of(context: "Context") -> str:
+    """The context as one piece of HTML without scripts, styles or anything to load; every text is escaped."""
+    return "".join(_html(context))
+
+
+def _html(context: "Context") -> Iterator[str]:
+    yield '<div style="font:13px/1.45 system-ui,sans-serif;max-width:72em">'
+    yield f'<div style="font-weight:600">{escape(title(context))}</div>'
+    yield _bar(context)
+    for text in context.warnings:
+        yield f'<div style="color:#b3541e">⚠ {escape(text)}</div>'
+    yield from _table(sent(context))
+    if context.note:
+        yield _folded("the note", f'<pre style="white-space:pre-wrap;font-size:12px">{escape(context.note)}</pre>')
+    if context.dropped.count:
+        told = ", ".join(f"{count:,} × {escape(reason)}" for reason, count in sorted(context.dropped.totals.items()))
+        yield _folded(f"left out: {told}", "".join(_table(left_out(context))))
+    yield "</div>"
+
+
+def _bar(context: "Context") -> str:
+    known = sections(context)
+    whole = sum(size for _, size in known) or 1
+    pieces = "".join(
+        f'<div title="{name} {size:,}" style="width:{100 * size / whole:.2f}%;background:{COLOURS.get(name, "#777")}">'
+        "</div>"
+        for name, size in ((escape(name), size) for name, size in known)
+    )
+    legend = " ".join(
+        f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
+        f'background:{COLOURS.get(name, "#777")}"></span> {escape(name)} {size:,}</span>'
+        for name, size in known
+    )
+    frame = "display:flex;height:16px;border-radius:4px;overflow:hidden;margin:4px 0"
+    return f'<div style="{frame}">{pieces}</div><div style="margin-bottom:6px">{legend}</div>'
+
+
+def _table(lines: Sequence[Line]) -> Iterator[str]:
+    if not lines:
+        return
+    heads = (("", _CELL), ("why", _CELL), ("where", _CELL), ("tokens", _NUMBER), ("score", _NUMBER), ("unit", _CELL))
+    yield '<table style="border-collapse:collapse;font-size:12px"><tr>'
+    yield "".join(f'<th style="{style}">{name}</th>' for name, style in heads)
+    yield "</tr>"
+    for line in lines[:_ROWS]:
+        yield _row(line)
+    if len(lines) > _ROWS:
+        told = f"and {len(lines) - _ROWS:,} more: explain() has them all"
+        yield f'<tr><td colspan="6" style="{_CELL}">{told}</td></tr>'
+    yield "</table>"
+
+
+def _row(line: Line) -> str:
+    report = line.report
+    mark = {"included": "●", "truncated": "◐", "dropped": "○"}[report.fate]
+    cut = f" <span title='left out of it'>-{report.tokens_cut:,}</span>" if report.tokens_cut else ""
+    score = "" if report.score is None else f"{report.score:.3f}"
+    about = escape(line.says) if line.says else f'<code style="font-size:11px">{escape(line.named)}</code>'
+    if parts := parts_told(report):
+        about += f'<div style="opacity:.65">{escape(parts)}</div>'
+    colour = COLOURS.get(report.placed, "#999")
+    where = "" if report.placed == "nowhere" else report.placed
+    cells = (
+        (f'<span style="color:{colour}" title="{report.fate}">{mark}</span>', _CELL),
+        (escape(report.rule), _CELL),
+        (where, _CELL),
+        (f"{report.tokens:,}{cut}", _NUMBER),
+        (score, _NUMBER),
+        (about, _CELL),
+    )
+    return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell, style in cells) + "</tr>"
+
+
+def _folded(summary: str, content: str) -> str:
+    return f'<details style="margin-top:6px"><summary>{summary}</summary>{content}</details>'
+
+
+def _calls(calls: Sequence[object]) -> str:
+    return "calls " + ", ".join(str(getattr(call, "name", "")) for call in calls) if calls else ""
