@@ -20,12 +20,14 @@ class Cost(NamedTuple):
     median: float
     mean: float
     best: float
+    p95: float
     calls: int
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Self:
         """The cost that so many single timings show."""
-        return cls(statistics.median(seconds), statistics.fmean(seconds), min(seconds), len(seconds))
+        p95 = sorted(seconds)[len(seconds) * 95 // 100]
+        return cls(statistics.median(seconds), statistics.fmean(seconds), min(seconds), p95, len(seconds))
 
 
 @contextmanager
@@ -84,7 +86,7 @@ class Figure:
 
     name: str
     ours: float
-    unit: Literal["s", "B"] = "s"
+    unit: Literal["s", "B", "trips", "times", "errors"] = "s"
     peer: str = ""
     theirs: float | None = None
     at_most: float | None = None

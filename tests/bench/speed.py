@@ -14,6 +14,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Protocol
 
+from tests.bench.backends import (
+    amplification,
+    coroutines_beside_threads,
+    listing,
+    promotion_and_cleanup,
+    round_trips,
+    searching,
+    tails,
+    thousand_sessions,
+)
 from tests.bench.measure import Figure
 from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
@@ -34,6 +44,14 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     packs_by_length,
     entries_traced,
     imports,
+    round_trips,
+    tails,
+    coroutines_beside_threads,
+    thousand_sessions,
+    amplification,
+    listing,
+    searching,
+    promotion_and_cleanup,
 )
 _COLUMNS = ("what", "wmem", "peer", "peer takes", "ratio", "wanted", "held", "measured")
 _Row = tuple[str, ...]
@@ -42,6 +60,8 @@ _Row = tuple[str, ...]
 def _amount(value: float, unit: str) -> str:
     if unit == "B":
         return f"{value / 1e6:.1f} MB"
+    if unit != "s":
+        return f"{value:.3g} {'×' if unit == 'times' else unit}"
     for scale, name in ((1.0, "s"), (1e-3, "ms")):
         if value >= scale:
             return f"{value / scale:.3g} {name}"
