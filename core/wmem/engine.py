@@ -10,17 +10,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
-from wmem.model.change import Change, Event, ItemPut
+from wmem.model.change import Change, Event, ItemPut, ItemTouched
 from wmem.model.checks import checked_listener
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
-from wmem.state import State
+from wmem.state import APPLIED_MAX, State
 
 __all__ = ["KEEP_GRACE_S", "RETRY_S", "Callback", "Decide", "Engine", "Listener", "OtherLife", "Pause", "backoff"]
 
@@ -226,6 +226,7 @@ class Engine(Generic[P]):
         """
         record_id = new_record_id() if record_id is None else record_id
         replica = self.replica(path)
+        since = replica.cursor
         full = tuple(changes)
         if replica.state.unwritten:
             with replica.lock:
@@ -242,8 +243,11 @@ class Engine(Generic[P]):
                 if time.monotonic() > deadline:
                     raise
                 yield from ask(Pause.sleep, BACKOFF_MIN_S)
-                (replica,) = yield from self.caught_up([path])
-                if record_id in replica.state.applied:
+                replica = yield from self._reached(path, unknown=True)
+                if record_id in replica.state.applied or (
+                    replica.cursor.version > since.version + APPLIED_MAX
+                    and (yield from self._arrived(path, record_id, since))
+                ):
                     return True
                 continue
             break
@@ -274,43 +278,71 @@ class Engine(Generic[P]):
         record_id = new_record_id()
         deadline = time.monotonic() + RETRY_S
         tries, unknown = 0, False
-        sent: tuple[R] | None = None
+        step: _Step[R] | None = None
         while True:
-            (replica,) = yield from self.caught_up([path])
-            with replica.lock:
-                state, expected, met = replica.state, replica.cursor, replica.birth
-                if sent is not None and record_id in state.applied:
-                    return sent[0], met  # an earlier try arrived although its reply did not
-                if birth is not None and met != birth:
-                    raise OtherLife(path)
-                changes, result = decide(state)
-                if not changes:
-                    return result, met
-                touches = replica.take_touches() if met is not None else ()
+            replica = yield from self._reached(path, unknown=unknown)
+            earlier, step = step, _decided(replica, decide, record_id, birth, step)
+            if step is None:
+                assert earlier is not None  # only after another try is there a doubt
+                if (yield from self._arrived(path, record_id, earlier.expected)):
+                    return earlier.result, replica.birth
+                unknown = False  # others came where it was to come: it never will
+                continue
+            if not step.changes:
+                return step.result, step.birth
             # At the origin it begins, or begins again: a store may let a scope lapse whose every item had expired.
-            full = (*(opening if expected == ORIGIN else ()), *changes, *touches)
+            full = (*(opening if step.expected == ORIGIN else ()), *step.changes, *step.touches)
             payload = self.codec.write_record(full, path, record_id)
-            tries, sent = tries + 1, (result,)
+            tries += 1
             reply: Appended[P] | None = None
             try:
-                reply = yield from ask(Journal.append, path, record_id, payload, expected, keep_of(full, now))
+                reply = yield from ask(Journal.append, path, record_id, payload, step.expected, keep_of(full, now))
             except UnknownOutcomeError:
                 unknown = True
                 if time.monotonic() > deadline:
                     raise
             if reply is not None and reply.cursor is not None:
                 yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
-                return result, reply.birth
+                return step.result, reply.birth
             if reply is not None:
-                if touches:
+                if step.touches:
                     # Only a refusal says that they are not stored; after a failure once less is better than twice.
                     with replica.lock:
-                        replica.return_touches(touches)
+                        replica.return_touches(step.touches)
                 if reply.missed is not None:
-                    replica.adopt(expected, reply.missed)
+                    replica.adopt(step.expected, reply.missed)
             if time.monotonic() > deadline:
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
+
+    def _reached(self, path: Path, *, unknown: bool) -> Flow[Replica[P]]:
+        """Catch up to write; if that fails after a reply was lost, nobody knows what became of the write."""
+        try:
+            (replica,) = yield from self.caught_up([path])
+        except StoreError as exc:
+            if not unknown:
+                raise
+            msg = f"scope {path!r}: the reply to a write was lost, and then the store failed: {exc}"
+            raise UnknownOutcomeError(msg) from exc
+        return replica
+
+    def _arrived(self, path: Path, record_id: int, since: Cursor) -> Flow[bool]:
+        """Whether a record is among those after `since`, as the journal itself tells.
+
+        Raises:
+            UnknownOutcomeError: They were compacted, and too many came since.
+        """
+        tail = (yield from ask(Journal.read, {path: since}))[path]
+        if any(record.id == record_id for record in tail.records):
+            return True
+        if tail.joined or tail.snapshot is None:
+            return False
+        if record_id in self.codec.read_checkpoint(tail.snapshot, path, tail.base).applied:
+            return True
+        if tail.base.version > since.version + APPLIED_MAX:
+            msg = f"scope {path!r}: the reply to a write was lost, and too much came since to tell; read to see"
+            raise UnknownOutcomeError(msg)
+        return False
 
     def _land(self, replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
         """Apply what was appended; True when the journal's tail has grown so far that it should be compacted."""
@@ -390,6 +422,39 @@ class Engine(Generic[P]):
                             _tell(listener, event)
             finally:
                 self._draining.release()
+
+
+class _Step(NamedTuple, Generic[R]):
+    """What one try decided; without changes there is nothing to append.
+
+    Attributes:
+        expected: Where the record is to come after.
+        birth: The life that was met.
+    """
+
+    result: R
+    changes: Sequence[Change]
+    touches: tuple[ItemTouched, ...]
+    expected: Cursor
+    birth: Birth | None
+
+
+def _decided(
+    replica: Replica[Any], decide: Decide[R], record_id: int, birth: Birth | None, earlier: _Step[R] | None
+) -> _Step[R] | None:
+    """Decide on a state; None when the journal alone can tell whether an earlier try arrived."""
+    with replica.lock:
+        state, expected, met = replica.state, replica.cursor, replica.birth
+        if earlier is not None and record_id in state.applied:
+            # It did, although its reply did not.
+            return _Step(earlier.result, (), (), expected, met)
+        if birth is not None and met != birth:
+            raise OtherLife(replica.path)
+        if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
+            return None  # a fold remembers the last ids alone
+        changes, result = decide(state)
+        touches = replica.take_touches() if changes and met is not None else ()
+        return _Step(result, changes, touches, expected, met)
 
 
 class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never seen outside

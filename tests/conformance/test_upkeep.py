@@ -9,7 +9,7 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import NOON, Clock
-from wmem import DisposedError, StoreError
+from wmem import DisposedError, StoreError, UnknownOutcomeError
 from wmem.engine import COMPACT_MIN_BYTES, Engine
 from wmem.flow import Flow, Ports, run
 from wmem.journal.codec import IdentityCodec, JsonCodec
@@ -21,6 +21,9 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.model.row import Row
 from wmem.ports import sync_ports
 from wmem.replica import Replica
+from wmem.scope.entry_flows import MISSING, update
+from wmem.scope.message_flows import pop
+from wmem.state import APPLIED_MAX
 
 PATH: Path = ("agent", "session")
 
@@ -322,6 +325,68 @@ def test_fetches_are_not_counted_twice_by_a_write_that_is_cancelled(ours: wmem.A
     assert scope.items.get(item.id).access_count <= 3
     scope.messages.append(said("whatever"))
     assert scope.items.get(item.id).access_count <= 3
+
+
+def lost(flow: Flow[Any], ports: Ports, meanwhile: Callable[[], None]) -> Any:
+    """Run a flow whose append arrives, but whose reply is lost and comes to be missed late."""
+    name, arguments = until(flow, ports, "Journal.append")
+    ports[name](*arguments)
+    meanwhile()
+    return finish(flow, ports, flow.throw(UnknownOutcomeError("the reply was lost")))
+
+
+@pytest.mark.parametrize("others", [APPLIED_MAX - 1, APPLIED_MAX, APPLIED_MAX + 40])
+@pytest.mark.parametrize("verb", ["update", "pop", "add"])
+def test_a_write_whose_reply_was_lost_is_made_once_however_many_came_since(
+    ours: wmem.AgentMemory, verb: str, others: int
+) -> None:
+    scope, there = ours.scope("s"), ours.scope("s")
+    scope.entries.set("n", 0)
+    scope.messages.append([said(str(number)) for number in range(3)])
+    handle = scope._handle
+
+    def meanwhile() -> None:
+        for number in range(others):
+            there.entries.set("other", number)
+        for item in there.items.all():
+            there.items.remove(item.id)
+
+    if verb == "update":
+        assert lost(update(handle, "n", lambda n: n + 1, MISSING, None), ports_of(ours), meanwhile) == 1
+        assert scope.entries.get("n") == 1
+    elif verb == "pop":
+        assert lost(pop(handle), ports_of(ours), meanwhile).text == "2"
+        assert scope.messages.count() == 2
+    else:
+        lost(handle.post([ItemPut(row("added"))], NOON), ports_of(ours), meanwhile)
+        assert scope.items.get("added") is None  # somebody removed it since
+
+
+def test_a_write_whose_reply_was_lost_and_whose_record_was_compacted_away_is_unknown(ours: wmem.AgentMemory) -> None:
+    scope, there = ours.scope("s"), ours.scope("s")
+    scope.entries.set("n", 0)
+
+    def meanwhile() -> None:
+        for number in range(2 * APPLIED_MAX):
+            there.entries.set("other", number)
+        there.erase()
+
+    with pytest.raises(UnknownOutcomeError):
+        lost(update(scope._handle, "n", lambda n: n + 1, MISSING, None), ports_of(ours), meanwhile)
+    assert scope.entries.get("n") == 1
+
+
+def test_a_write_that_fails_after_its_reply_was_lost_is_unknown_and_not_failed(ours: wmem.AgentMemory) -> None:
+    scope = ours.scope("s")
+    scope.entries.set("n", 0)
+    flow = update(scope._handle, "n", lambda n: n + 1, MISSING, None)
+    name, arguments = until(flow, ports_of(ours), "Journal.append")
+    ports_of(ours)[name](*arguments)
+    request = flow.throw(UnknownOutcomeError("the reply was lost"))
+    assert request[0] == "Pause.sleep"
+    assert flow.send(None)[0] == "Journal.read"
+    with pytest.raises(UnknownOutcomeError):  # a `StoreError` alone says that it may be repeated
+        flow.throw(StoreError("out of reach"))
 
 
 def test_a_write_that_is_stored_is_acknowledged_although_its_compaction_fails() -> None:
