@@ -35,10 +35,8 @@ __all__ = [
 ]
 
 _US, _MS = 1e-6, 1e-3
-_SAID = {
-    "role": "user",
-    "content": "Could you look at the offer again and tell me whether it fits the week of the fair?",
-}
+_SPOKEN = "Could you look at the offer again and tell me whether it fits the week of the fair?"
+_SAID = {"role": "user", "content": _SPOKEN}
 _WORDS = "amber basin cedar delta ember fjord grove heron inlet jetty knoll ledge marsh north ocean"
 _SESSIONS = 10_000
 _ITEMS = 10_000
