@@ -38,8 +38,11 @@ def _deep() -> list[object]:
 
 BLANKS: list[object] = ["", "  ", "a\x00b", "a\nb", "tab\t", "\x7f", "\x85", "\ud800", None, 3, b"bytes", ["k"]]
 IDS = BLANKS
-LIMITS: list[object] = [-1, 1.5, "3", True]
-TTLS: list[object] = [0, -1, math.nan, math.inf, "soon", True]
+HUGE = 10**400  # no float holds it
+LIMITS: list[object] = [-1, 1.5, "3", True, -HUGE]
+TTLS: list[object] = [0, -1, math.nan, math.inf, "soon", True, HUGE, -HUGE]
+WHOLES: list[object] = [-1, 1.5, "x", True, math.nan, HUGE, -HUGE, 2**53]
+FLAGS: list[object] = [None, 1, "yes", [], {}]
 VALUES: list[object] = [
     object(),
     Unstorable(),
@@ -80,6 +83,8 @@ SAID: list[object] = [
     {"role": "tool", "content": "x", "tool_call_id": 3},
     [{"role": "user", "content": "good"}, {"role": "root", "content": "bad"}],
 ]
+
+DOCUMENT = {"format": "wmem-scope", "version": 1}
 
 Cases: TypeAlias = dict[str, tuple[Callable[[Any, Any], Any], list[object], type[wmem.WmemError]]]
 
@@ -132,6 +137,11 @@ CASES: Cases = {
         [None, 3, "text"],
         wmem.InvalidInputError,
     ),
+    "entries.get as_type that is none": (
+        lambda s, bad: s.entries.get("there", as_type=bad),
+        ["str", "", 3, True, b"x", {"type": "str"}, [int], (int,), {int}, object(), Unstorable],
+        wmem.InvalidInputError,
+    ),
     "entries.get as_type": (lambda s, bad: s.entries.get("there", as_type=bad), [dict, int], wmem.SerializationError),
     "items.add content": (lambda s, bad: s.items.add(bad), CONTENTS, wmem.InvalidInputError),
     "items.add priority": (
@@ -157,6 +167,13 @@ CASES: Cases = {
         ["text", [1], {"o": object()}],
         wmem.InvalidInputError,
     ),
+    "items.add step_index": (lambda s, bad: s.items.add("x", step_index=bad), WHOLES, wmem.InvalidInputError),
+    "items.add chunk_index": (lambda s, bad: s.items.add("x", chunk_index=bad), WHOLES, wmem.InvalidInputError),
+    "items.add valid_to": (
+        lambda s, bad: s.items.add("x", valid_to=bad),
+        [True, math.nan, math.inf, "soon", HUGE],
+        wmem.InvalidInputError,
+    ),
     "items.add source": (lambda s, bad: s.items.add("x", source=bad), ["mars", 3], wmem.InvalidInputError),
     "items.get id": (lambda s, bad: s.items.get(bad), IDS, wmem.InvalidInputError),
     "items.exists id": (lambda s, bad: s.items.exists(bad), IDS, wmem.InvalidInputError),
@@ -175,6 +192,90 @@ CASES: Cases = {
     "items.update field": (lambda s, bad: s.items.update(s.one, **{bad: 1}), ["colour"], wmem.InvalidInputError),
     "items.remove id": (lambda s, bad: s.items.remove(bad), IDS, wmem.InvalidInputError),
     "items.recent limit": (lambda s, bad: s.items.recent(bad), [*LIMITS, None], wmem.InvalidInputError),
+    "items.search query": (lambda s, bad: s.items.search(bad), [3, b"x", ["x"]], wmem.InvalidInputError),
+    "items.search tags": (lambda s, bad: s.items.search(tags=bad), ["text", [""], [3], None], wmem.InvalidInputError),
+    "items.search priority": (lambda s, bad: s.items.search(priority=bad), ["x", 3, ["low"]], wmem.InvalidInputError),
+    "items.search metadata": (lambda s, bad: s.items.search(metadata=bad), ["x", 3, ["a"]], wmem.InvalidInputError),
+    "items.search min_confidence": (
+        lambda s, bad: s.items.search(min_confidence=bad),
+        [-0.1, 1.1, math.nan, True, "sure", HUGE, -HUGE],
+        wmem.InvalidInputError,
+    ),
+    "items.search order": (lambda s, bad: s.items.search(order=bad), ["x", "", 3, ["recall"]], wmem.InvalidInputError),
+    "items.search limit": (lambda s, bad: s.items.search(limit=bad), [*LIMITS, None], wmem.InvalidInputError),
+    "items.expire id": (lambda s, bad: s.items.expire(bad), IDS, wmem.InvalidInputError),
+    "items.expire absent": (lambda s, bad: s.items.expire(bad), ["absent"], wmem.NotFoundError),
+    "items.extend_ttl id": (lambda s, bad: s.items.extend_ttl(bad), IDS, wmem.InvalidInputError),
+    "items.extend_ttl ttl_s": (lambda s, bad: s.items.extend_ttl(s.one, bad), TTLS, wmem.InvalidInputError),
+    "items.undelete id": (lambda s, bad: s.items.undelete(bad), IDS, wmem.InvalidInputError),
+    "items.undelete expired": (lambda s, _: s.items.undelete(s.old), [None], wmem.ExpiredError),
+    "items.relate id": (lambda s, bad: s.items.relate(bad, "t", "x"), IDS, wmem.InvalidInputError),
+    "items.relate type": (lambda s, bad: s.items.relate(s.one, bad, "x"), ["", " ", None, 3], wmem.InvalidInputError),
+    "items.relate target": (lambda s, bad: s.items.relate(s.one, "t", bad), ["", None, 3], wmem.InvalidInputError),
+    "items.relate metadata": (
+        lambda s, bad: s.items.relate(s.one, "t", "x", bad),
+        ["", "text", 0, False, [1], {"o": object()}],
+        wmem.InvalidInputError,
+    ),
+    "items.relate expired": (lambda s, _: s.items.relate(s.old, "t", "x"), [None], wmem.ExpiredError),
+    "items.promote id": (lambda s, bad: s.items.promote(bad), IDS, wmem.InvalidInputError),
+    "items.promote if_promoted": (
+        lambda s, bad: s.items.promote(s.one, if_promoted=bad),
+        ["raise", None, True],
+        wmem.InvalidInputError,
+    ),
+    "items.promote expired": (lambda s, _: s.items.promote(s.old), [None], wmem.ExpiredError),
+    "items.promote_many": (lambda s, bad: s.items.promote_many(bad), ["id", b"id", None, 3], wmem.InvalidInputError),
+    "queue.memorize step_index": (
+        lambda s, bad: s.queue.memorize("x", step_index=bad),
+        WHOLES,
+        wmem.InvalidInputError,
+    ),
+    "queue.memorize content": (lambda s, bad: s.queue.memorize(bad), CONTENTS, wmem.InvalidInputError),
+    "queue.remember": (lambda s, bad: s.queue.remember(bad), [3, b"x", ["x"]], wmem.InvalidInputError),
+    "queue.remember agent_id": (
+        lambda s, bad: s.queue.remember(agent_id=bad),
+        [3, b"x", ["x"], True],
+        wmem.InvalidInputError,
+    ),
+    "queue.remember min_importance": (
+        lambda s, bad: s.queue.remember(min_importance=bad),
+        [-0.1, 1.1, math.nan, True, "x", None, HUGE],
+        wmem.InvalidInputError,
+    ),
+    "queue.forget": (
+        lambda s, bad: s.queue.forget(bad),
+        ["", "newest", "position:-1", "position:1.5", "before:3", "before:step_x", None, 3],
+        wmem.InvalidInputError,
+    ),
+    "queue.forget mode": (lambda s, bad: s.queue.forget("oldest", bad), ["", "x", None, True], wmem.InvalidInputError),
+    "queue.summarize span": (
+        lambda s, bad: s.queue.summarize(bad, token_limit=9),
+        ["", "x", None],
+        wmem.InvalidInputError,
+    ),
+    "queue.summarize token_limit": (
+        lambda s, bad: s.queue.summarize(token_limit=bad),
+        [0, *LIMITS, None],
+        wmem.InvalidInputError,
+    ),
+    "queue.advance_step": (lambda s, bad: s.queue.advance_step(bad), [0, *WHOLES], wmem.InvalidInputError),
+    "queue.evict_to": (lambda s, bad: s.queue.evict_to(items=bad), LIMITS, wmem.InvalidInputError),
+    "queue.evict_to tokens": (lambda s, bad: s.queue.evict_to(tokens=bad), [*LIMITS, None], wmem.InvalidInputError),
+    "merge overwrite": (lambda s, bad: s.merge_to_parent(overwrite=bad), FLAGS, wmem.InvalidInputError),
+    "merge items": (lambda s, bad: s.merge_to_parent(items=bad), FLAGS, wmem.InvalidInputError),
+    "import_": (lambda s, bad: s.import_(bad), [None, 3, "x", [], {}, {"format": "x"}], wmem.InvalidInputError),
+    "import_ step": (lambda s, bad: s.import_({**DOCUMENT, "step": bad}), WHOLES, wmem.InvalidInputError),
+    "import_ access_count": (
+        lambda s, bad: s.import_({**DOCUMENT, "memories": [{"id": "i", "content": "x", "access_count": bad}]}),
+        [-1, HUGE, 2**53, "x"],
+        wmem.InvalidInputError,
+    ),
+    "import_ step_index": (
+        lambda s, bad: s.import_({**DOCUMENT, "memories": [{"id": "i", "content": "x", "step_index": bad}]}),
+        [-1, HUGE, 2**53, "x"],
+        wmem.InvalidInputError,
+    ),
     "messages.append": (lambda s, bad: s.messages.append(bad), SAID, wmem.InvalidInputError),
     "messages.replace": (lambda s, bad: s.messages.replace(bad), SAID, wmem.InvalidInputError),
     "messages.all limit": (lambda s, bad: s.messages.all(bad), LIMITS, wmem.InvalidInputError),
@@ -228,7 +329,8 @@ class Coloured:
     def __init__(self, prepared: Prepared, colour: str) -> None:
         coloured = prepared.scope if colour == "sync" else prepared.scope.aio()
         self.entries, self.items, self.messages = coloured.entries, coloured.items, coloured.messages
-        self.child, self.pack = coloured.child, coloured.pack
+        self.child, self.pack, self.queue = coloured.child, coloured.pack, coloured.queue
+        self.merge_to_parent, self.import_ = coloured.merge_to_parent, coloured.import_
         self.root: Any = prepared.memory.working if colour == "sync" else prepared.memory.working.aio()
         self.old, self.one = prepared.old, prepared.one
 
@@ -453,3 +555,23 @@ def test_every_error_is_the_builtin_it_amounts_to() -> None:
         assert issubclass(error, wmem.WmemError)
     assert str(wmem.NotFoundError("no entry 'k'")) == "no entry 'k'", "a sentence, not its repr"
     assert builtins.KeyError in wmem.NotFoundError.__mro__
+
+
+def test_a_number_of_steps_that_nobody_can_reckon_with_leaves_a_queue_that_works() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        scope = memory.scope("s", policy=wmem.Policy.queue(max_items=2))
+        assert scope.queue.advance_step(2**53 - 1) == 2**53 - 1
+        with pytest.raises(wmem.InvalidInputError, match="step"):
+            scope.queue.advance_step()
+        told = [scope.queue.memorize(text) for text in ("one", "two", "three")]
+        assert [item.content for item in told[-1].evicted] == ["one"]
+
+
+def test_a_limit_above_every_number_of_things_gives_all_of_them() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        scope = memory.scope("s")
+        scope.items.add("x")
+        scope.messages.append({"role": "user", "content": "x"})
+        found = [scope.items.recent(HUGE), scope.items.search(limit=HUGE), scope.messages.all(HUGE)]
+        assert [len(each) for each in found] == [1, 1, 1]
+        assert len(scope.queue.remember(limit=HUGE)) == 1

@@ -1,6 +1,7 @@
 """What a name, a key or a path may be."""
 
 import inspect
+import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,9 +9,10 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
-__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_listener", "checked_path"]
+__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_listener", "checked_path", "checked_whole"]
 
 RESERVED = "~"
+_MOST = 2**53 - 1
 
 
 def _text(given: object, what: str) -> str:
@@ -61,7 +63,15 @@ def checked_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         msg = f"limit must be a whole number from 0, got {limit!r:.80}"
         raise InvalidInputError(msg)
-    return limit
+    return min(limit, sys.maxsize)  # more than that is no number of things
+
+
+def checked_whole(given: object, what: str, least: int = 0) -> int:
+    """A number of steps, a place: one that is told exactly in any JSON."""
+    if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= _MOST:
+        msg = f"{what} must be a whole number from {least} to {_MOST}, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return given
 
 
 def checked_listener(listener: object) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from wmem.errors import CorruptionError, InvalidInputError
+from wmem.model.checks import checked_whole
 from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json, load_value, type_name_of
@@ -126,10 +127,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
         msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     given = {name: value for name, value in fields.items() if value is not None}
-    for name in ("importance", "confidence", "novelty"):
-        if isinstance(given.get(name), bool):
-            msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
-            raise InvalidInputError(msg)
+    _check_numbers(given)
     if isinstance(confidence := given.get("confidence"), str):
         given["confidence"] = checked_confidence(confidence)
     try:
@@ -145,6 +143,22 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
     return (dump_json(told) if told else None), columns
 
 
+def _check_numbers(given: Mapping[str, Any]) -> None:
+    """Refuse what is no number, or none that everything can reckon with, where pydantic would take it for one."""
+    for name in ("importance", "confidence", "novelty"):
+        if isinstance(given.get(name), bool):
+            msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
+            raise InvalidInputError(msg)
+    for name in ("step_index", "chunk_index"):
+        if name in given:
+            checked_whole(given[name], name)
+    for name in ("valid_from", "valid_to"):
+        at = given.get(name)
+        if isinstance(at, bool) or (isinstance(at, float) and not math.isfinite(at)):
+            msg = f"{name}: expected UTC epoch seconds, got {at!r}"
+            raise InvalidInputError(msg)
+
+
 def checked_confidence(given: object) -> float:
     """A confidence in [0, 1] of a number, a numeric text, or low, medium or high.
 
@@ -155,7 +169,7 @@ def checked_confidence(given: object) -> float:
         return known
     try:
         read = float(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else math.nan
-    except ValueError:
+    except (ValueError, OverflowError):
         read = math.nan
     if not 0 <= read <= 1:
         msg = f"confidence must be low, medium, high or a number from 0 to 1, got {given!r:.80}"

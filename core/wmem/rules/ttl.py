@@ -1,6 +1,7 @@
 """How long an item lives."""
 
 import math
+import sys
 
 from wmem.errors import InvalidInputError
 from wmem.model.row import Row
@@ -8,6 +9,7 @@ from wmem.policy import Policy
 
 __all__ = ["DEFAULT_TTL", "DefaultTtl", "bounded", "expiry", "extended", "lasting", "rewritten"]
 
+_LONGEST_S = sys.float_info.max
 _AHEAD_S = 86_400.0  # clocks of machines that share a store differ by less than this
 
 
@@ -45,7 +47,7 @@ def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> 
     chosen = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
     if chosen is None:
         return None
-    if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen < float("inf"):
+    if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen <= _LONGEST_S:
         msg = f"ttl_s must be above 0 seconds, or None for ever; got {chosen!r}"
         raise InvalidInputError(msg)
     return chosen

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from wmem.errors import CapacityError, CorruptionError, InvalidInputError, SerializationError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, StepAdvanced
-from wmem.model.checks import as_tags, checked_id, checked_key
+from wmem.model.checks import as_tags, checked_id, checked_key, checked_whole
 from wmem.model.instants import epoch
 from wmem.model.item import MemoryItem, message_of
 from wmem.model.message import Message
@@ -121,10 +121,7 @@ def _step(document: object) -> int:
     if not _whole(version) or not 1 <= version <= _VERSION:
         msg = f"the document is of version {version!r:.80}; this version of wmem reads up to {_VERSION}"
         raise InvalidInputError(msg)
-    if not _whole(step) or step < 0:
-        msg = f"the document's step must be a whole number from 0, got {step!r:.80}"
-        raise InvalidInputError(msg)
-    return step
+    return checked_whole(step, "the document's step")
 
 
 def _whole(given: object) -> TypeGuard[int]:
@@ -172,6 +169,8 @@ def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
         msg = "an entry has a key, a memory has none"
         raise InvalidInputError(msg)
     columns = {name: getattr(item, name) for name in _COLUMNS}
+    if item.step_index is not None:
+        checked_whole(item.step_index, "step_index")
     columns |= {"id": checked_id(item.id), "tags": as_tags(item.tags), "access_count": _uses(item.access_count)}
     return Row(
         importance=item.importance if "importance" in fields else None,
@@ -217,10 +216,7 @@ def _instant(given: object) -> float:
 
 
 def _uses(count: object) -> int:
-    if not _whole(count) or count < 0:
-        msg = f"access_count must be a whole number from 0, got {count!r:.80}"
-        raise InvalidInputError(msg)
-    return count
+    return checked_whole(count, "access_count")
 
 
 def _message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:

@@ -196,7 +196,7 @@ def update(
     rest, columns = rest_of(given, now=now)
     told = load_json(rest or b"{}")
     untold = _untold(given, {**told, **columns})
-    columns |= {name: None for name in untold & {"importance", "step_index", "turn_id"}}
+    columns |= dict.fromkeys(untold & {"importance", "step_index", "turn_id"})
     if priority is not None:
         _checked_priority(priority)
         columns["priority"] = priority

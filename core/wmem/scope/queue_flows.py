@@ -7,7 +7,7 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import as_tags, checked_limit
+from wmem.model.checks import as_tags, checked_limit, checked_whole
 from wmem.model.item import MemoryItem, item_of
 from wmem.model.replies import Forgotten, Memorized, Summary
 from wmem.model.row import Row
@@ -48,6 +48,9 @@ def remembered(
     wanted = _wanted(prompt)
     asked = frozenset(as_tags(tags))
     about = _checked_metadata(metadata)
+    if agent_id is not None and not isinstance(agent_id, str):
+        msg = f"agent_id must be text, got {agent_id!r:.80}"
+        raise InvalidInputError(msg)
     if limit is not None:
         checked_limit(limit)
     _checked_share("min_importance", min_importance)
@@ -223,13 +226,11 @@ def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[li
 
 def advanced(handle: Handle, steps: int) -> Flow[int]:
     """Go on by so many steps; see `Queue.advance_step`."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        msg = f"steps must be a whole number from 1, got {steps!r:.80}"
-        raise InvalidInputError(msg)
+    checked_whole(steps, "steps", 1)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
-        step = state.step + steps
+        step = checked_whole(state.step + steps, "the number of the step")
         return [StepAdvanced(step, now)], step
 
     return (yield from handle.commit(decide, now))

@@ -186,7 +186,8 @@ class ItemsSuite(FacetSuite):
     ) -> None:
         given: dict[str, Any] = {"task_id": "t", "turn_id": "u", "step_index": 3, "confidence": 0.5, "valid_to": NOON}
         item = call(session.items.add, "x", **given, agent_id="ada", metadata={"a": 1})
-        updated = call(session.items.update, item.id, **dict.fromkeys(given), agent_id=None)
+        nothing: dict[str, Any] = dict.fromkeys(given)
+        updated = call(session.items.update, item.id, **nothing, agent_id=None)
         assert [getattr(updated, name) for name in given] == [None] * len(given)
         assert (updated.agent_id, updated.agent_fingerprint) == (None, None)
         no_answer: dict[str, Any] = {"metadata": None, "kind": None}
