@@ -18,16 +18,17 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from wmem.errors import CorruptionError, SerializationError
+from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 
 __all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "type_name_of"]
 
 _TAG = "~wmem"
 _DEPTH = 200  # what every reader's stack holds
 _INT_BITS = 14_000  # safely below the 4,300 digits that Python reads from text
+_NO_TYPES = (str, bytes, int, float, Mapping, list, tuple, set)
 _PLAIN = frozenset({str, bool, int, type(None)})
 
 _Writer: TypeAlias = Callable[[Any], Any]
@@ -197,6 +198,7 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
     Raises:
         SerializationError: It holds an object of a user's class and `as_type` is
             missing, or it does not validate as `as_type`.
+        InvalidInputError: `as_type` is no type, or none that pydantic knows how to make.
         CorruptionError: The stored text is damaged.
     """
     plain = load_json(stored)
@@ -205,11 +207,24 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
     revived = _revived(plain, key=key, bare=as_type is not None)
     if as_type is None:
         return revived
+    made = _adapter(as_type)
     try:
-        return TypeAdapter(as_type).validate_python(revived)
+        return made.validate_python(revived)
     except ValidationError as exc:
         msg = f"the value of {key!r} is no {getattr(as_type, '__name__', as_type)!r}: {exc.error_count()} errors"
         raise SerializationError(msg) from exc
+
+
+def _adapter(as_type: Any) -> TypeAdapter[Any]:
+    """What makes values of a type. A text is no type here: pydantic would evaluate it."""
+    try:
+        if not isinstance(as_type, _NO_TYPES):
+            return TypeAdapter(as_type)
+        cause = None
+    except PydanticUserError as exc:
+        cause = exc
+    msg = f"as_type must be a type that pydantic can make, got {as_type!r:.80}"
+    raise InvalidInputError(msg) from cause
 
 
 def _revived(plain: Any, *, key: str, bare: bool) -> Any:

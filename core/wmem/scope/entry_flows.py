@@ -74,8 +74,8 @@ def _draft(
         msg = f"importance must be a number from 0 to 1, got {importance!r:.80}"
         raise InvalidInputError(msg)
     rest = None
-    if metadata or kind != "fact" or type(value) not in _NATURAL:
-        fields: dict[str, Any] = {"metadata": metadata or None, "kind": kind}
+    if metadata is not None or kind != "fact" or type(value) not in _NATURAL:
+        fields: dict[str, Any] = {"metadata": metadata, "kind": kind}
         if type(value) not in _NATURAL:
             fields["type_name"] = type_name_of(value)
         rest, _ = rest_of(fields, now=0.0)

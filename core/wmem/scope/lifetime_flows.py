@@ -90,7 +90,7 @@ def relate(
         if not isinstance(given, str) or not given.strip():
             msg = f"a relation's {name} must be text that is not blank, got {given!r:.80}"
             raise InvalidInputError(msg)
-    told = {"type": relation, "target_id": target_id, "metadata": metadata or {}}
+    told = {"type": relation, "target_id": target_id, "metadata": {} if metadata is None else metadata}
     checked, _ = rest_of({"relations": [told]}, now=0.0)
     (made,) = load_json(checked or b"{}")["relations"]
 

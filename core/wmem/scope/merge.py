@@ -28,9 +28,13 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         How many entries and items were merged.
 
     Raises:
-        InvalidInputError: The scope is a root.
+        InvalidInputError: The scope is a root, or a flag is none: it is kept in the record.
         CapacityError: The parent has not room for all of them; nothing was merged.
     """
+    for name, given in (("overwrite", overwrite), ("items", items)):
+        if not isinstance(given, bool):
+            msg = f"{name} must be true or false, got {given!r:.80}"
+            raise InvalidInputError(msg)
     parent = handle.parent
     if parent is None:
         msg = f"scope {handle.path!r} is a root and has no parent to merge into"

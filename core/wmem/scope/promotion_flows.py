@@ -124,7 +124,7 @@ def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwr
 
 def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
     """Promote several, each by itself; see `Items.promote_many`."""
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+    if isinstance(wanted, str | bytes) or not isinstance(wanted, Sequence):
         msg = f"ids must be a list of ids, got {wanted!r:.80}"
         raise InvalidInputError(msg)
     handle.check()
