@@ -56,6 +56,16 @@ SAMPLES = {
     "chat with emoji": "great job 🎉🎉 see you tomorrow 😊 thanks a lot!! 🙏\n" * 10,
     "base64": base64.b64encode(random.Random(1).randbytes(6_000)).decode(),
     "hexadecimal": random.Random(2).randbytes(3_000).hex(),
+    "licence": "THE WORK IS PROVIDED WITHOUT WARRANTIES OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING MERCHANTABILITY. "
+    "Redistributions of the source must retain the copyright notice, and neither the names of contributors nor "
+    "acknowledgements may be used to endorse derived products without permission of the organisation.\n" * 4,
+    "C": "#ifndef BUFFER_LENGTH\n#define BUFFER_LENGTH 4096\n#endif\nstatic int read_header(struct parser *self) {\n"
+    "    if (self->offset >= BUFFER_LENGTH) return -1;\n    return memcmp(self->data, MAGIC, sizeof(MAGIC));\n}\n" * 4,
+    "SQL": "SELECT customer_id, SUM(total) AS revenue FROM orders WHERE created_at >= '2025-01-01' "
+    "GROUP BY customer_id HAVING COUNT(*) > 3 ORDER BY revenue DESC LIMIT 20;\n" * 4,
+    "HTML": '<div class="card"><h2>Weekly report</h2><a href="/reports/2025/48?sort=asc">Open</a></div>\n' * 6,
+    "log": "2025-11-28T04:27:19.113Z ERROR worker-7 request 8f14e45f failed after 3 tries: ConnectionResetError(104)\n"
+    * 6,
     "numbers": ", ".join(f"{random.Random(n).random():.6f}" for n in range(300)),
 }
 HUGE = {
@@ -189,7 +199,7 @@ with warnings.catch_warnings(record=True) as caught:
     names = {default_counter().name for _ in range(3)}
 print(names, [each.category.__name__ for each in caught])
 """
-    assert _child(code) == "{'estimate/1'} ['EstimateWarning']"
+    assert _child(code) == "{'estimate/2'} ['EstimateWarning']"
     assert issubclass(EstimateWarning, UserWarning)
 
 
