@@ -150,11 +150,12 @@ class Engine(Generic[P]):
         return replica if replica is not None and replica.known else None
 
     def counts(self, root: str) -> tuple[int, int]:
-        """How many entries, and scopes below its own, an agent has as far as this process knows."""
+        """How many entries, and scopes below its own, an agent's working memory has as far as this process knows."""
         live = [
             replica
             for path, replica in list(self._replicas.items())
             if path[0] == root and replica.birth is not None and not replica.state.disposed
+            if not any(segment.startswith("~") for segment in path)
         ]
         return sum(len(each.state.entries) for each in live), sum(len(each.path) > 1 for each in live)
 

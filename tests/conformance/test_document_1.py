@@ -163,6 +163,14 @@ def test_the_documents_five_metrics_are_reported(read: Read, opening: Opening, c
     assert [point.value for point in found["agents.memory.working.scopes"]] == [2]
 
 
+def test_long_term_memory_is_no_scope_of_working_memory(read: Read, opening: Opening, call: Call) -> None:
+    memory = opening("A")
+    session = memory.scope("s")
+    call(session.items.promote, call(session.items.add, "x").id)
+    (gauge,) = read()["agents.memory.working.scopes"]
+    assert gauge.value == 1 == call(memory.stats).active_working_scopes
+
+
 def test_gauges_follow_what_is_open_and_count_an_agent_once(read: Read, opening: Opening, call: Call) -> None:
     memory, twin, other = opening("A"), opening("A"), opening("B")
     call(memory.scope("s").entries.set, "k", 1)
