@@ -16,6 +16,7 @@ from wmem.model.row import Row
 from wmem.model.values import load_value
 from wmem.scope import entry_flows as flows
 from wmem.scope import entry_reads as reads
+from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle, Read, Unknown
 
 __all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
@@ -217,7 +218,7 @@ class Entries(EntryReads):
 
     def clear(self) -> int:
         """Remove all keys of this scope; returns how many there were."""
-        count: int = self._drive(flows.clear(self._handle))
+        count: int = self._drive(cleared(self._handle, "entries"))
         return count
 
     def __setitem__(self, key: str, value: object) -> None:
@@ -347,5 +348,5 @@ class AsyncEntries(AsyncLocalEntries):
 
     async def clear(self) -> int:
         """See `Entries.clear`."""
-        count: int = await self._drive(flows.clear(self._handle))
+        count: int = await self._drive(cleared(self._handle, "entries"))
         return count

@@ -19,11 +19,10 @@ from wmem.model.values import dump_json, dump_value, load_json, load_value, type
 from wmem.rules.ttl import bounded, expiry
 from wmem.scope.entry_reads import local_and_nearest, row_at
 from wmem.scope.entry_room import has_plenty, stored_within
-from wmem.scope.erasure import cleared
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = ["MISSING", "Missing", "clear", "get_or_set", "put", "remove", "update"]
+__all__ = ["MISSING", "Missing", "get_or_set", "put", "remove", "update"]
 
 
 _log = logging.getLogger("wmem.scope")
@@ -275,13 +274,6 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
     if removed:
         _log.debug(_WRITTEN, "removed", key, handle.path[0])
     return removed
-
-
-def clear(handle: Handle) -> Flow[int]:
-    """Remove all keys; how many could be seen."""
-    count = yield from cleared(handle, "entries")
-    _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
-    return count
 
 
 def _checked_callable(name: str, given: object) -> None:

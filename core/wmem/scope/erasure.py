@@ -41,6 +41,8 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
         return [Cleared(facet, count, now)] if held else [], count
 
     count = yield from handle.commit(decide, now)
+    if facet in ("entries", "all"):
+        _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
         for sentence in (yield from _swept([handle])):

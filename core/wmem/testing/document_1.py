@@ -262,6 +262,8 @@ class Document1Suite(FacetSuite):
         call(scope.entries.set, "k", "a secret value")
         call(scope.entries.clear)
         call(scope.entries.set, "k", "a secret value")
+        call(scope.clear)
+        call(scope.entries.set, "k", "a secret value")
         call(scope.dispose)
         call(scope.dispose)
         with pytest.raises(SerializationError):
@@ -273,6 +275,8 @@ class Document1Suite(FacetSuite):
             ("DEBUG", "Working memory scope task-1 (A/s/task-1) lookup for key k: True"),
             ("DEBUG", "Working memory scope task-1 (A/s/task-1) lookup for key j: False"),
             ("DEBUG", "Working memory removed for key k by agent A"),
+            ("DEBUG", "Working memory set for key k by agent A"),
+            ("INFO", "Working memory cleared for agent A, removed 1 entries"),
             ("DEBUG", "Working memory set for key k by agent A"),
             ("INFO", "Working memory cleared for agent A, removed 1 entries"),
             ("DEBUG", "Working memory set for key k by agent A"),
