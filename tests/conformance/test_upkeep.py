@@ -294,6 +294,51 @@ def test_a_child_that_is_written_below_what_remains_is_refused_or_lives(ours: wm
     assert ours.scope("s", "c").entries.get("j") == 1
 
 
+@pytest.mark.parametrize("above", [("s",), ("s", "t")])
+def test_a_child_that_begins_while_its_parent_ends_is_refused_and_leaves_nothing(
+    ours: wmem.AgentMemory, above: tuple[str, ...]
+) -> None:
+    ours.scope("s").entries.set("k", 1)
+    ours.scope(*above).entries.set("k", 1)
+    slow = ours.scope(*above, "c")
+    flow = slow._handle.commit(lambda _: ([ItemPut(row("secret"))], None), NOON)
+    request = until(flow, ports_of(ours), "Journal.append")
+    ours.scope("s").dispose()
+    with pytest.raises(DisposedError):
+        finish(flow, ports_of(ours), request)
+    assert slow.is_disposed
+    assert list(ports_of(ours)["Journal.paths"](("agent",))) == []
+
+
+def test_a_child_that_begins_while_its_parent_begins_anew_is_refused_and_not_in_the_next_life(
+    ours: wmem.AgentMemory,
+) -> None:
+    ours.scope("s").entries.set("k", 1)
+    flow = ours.scope("s", "c")._handle.commit(lambda _: ([ItemPut(row("secret"))], None), NOON)
+    request = until(flow, ports_of(ours), "Journal.append")
+    ours.scope("s").dispose()
+    ours.scope("s").entries.set("k", 2)
+    with pytest.raises(DisposedError):
+        finish(flow, ports_of(ours), request)
+    assert ours.scope("s").children() == []
+
+
+@pytest.mark.parametrize("met", [False, True])
+def test_a_disposal_whose_deletion_fails_is_finished_by_the_next(ours: wmem.AgentMemory, met: bool) -> None:
+    scope = ours.scope("s")
+    scope.entries.set("k", "remains")
+    scope.child("c").entries.set("k", "remains")
+    flow = scope._handle.dispose(purge=True)
+    until(flow, ports_of(ours), "Journal.delete")
+    with pytest.raises(StoreError):
+        flow.throw(StoreError("out of reach"))
+    if met:
+        with pytest.raises(DisposedError):
+            scope.entries.get("k")
+    assert scope.dispose() == 0
+    assert list(ports_of(ours)["Journal.paths"](("agent",))) == []
+
+
 def test_nothing_is_acknowledged_in_a_scope_that_is_known_to_be_disposed(ours: wmem.AgentMemory) -> None:
     bound = ours.scope("s")
     bound.messages.append(said("first"))

@@ -283,8 +283,28 @@ class Handle:
         if self.birth is None and birth is not None:
             self._bind(birth, self.engine.replica(self.path).state.policy)
             if fresh and self.parent is not None:
+                yield from self._stays(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])
         return result
+
+    def _stays(self, parent: "Handle") -> Flow[None]:
+        """See that no parent ended while this scope began: that deletion did not meet it, and the next life would.
+
+        Raises:
+            DisposedError: One did; nothing of this scope is left.
+        """
+        above: Handle | None = parent
+        while above is not None and above.birth is None:
+            above = above.parent
+        if above is None:
+            return  # there was none
+        try:
+            replicas = yield from self.engine.caught_up(parent.lineage)
+            parent._meet_each(replicas)  # noqa: SLF001  # its own class
+        except DisposedError:
+            yield from ask(Journal.delete, self.path, self.birth)
+            self.engine.forget(self.path)
+            raise
 
     def _room(self, replica: Replica[Any]) -> Flow[None]:
         """Make sure that the scope may begin: no remains of an earlier life, not too many siblings."""
@@ -330,6 +350,9 @@ class Handle:
             How many entries were cleared; 0 with a warning when it was gone already.
         """
         if self.disposed:
+            if self.engine.ended([self.path]):
+                # Marked, and then its author was stopped, or the store failed it.
+                yield from self._deleted(self.engine.replica(self.path).birth, purge=purge)
             _log.warning("Working memory scope %s already disposed, operation ignored", self.id)
             return 0
         now = self.settings.clock()
@@ -347,17 +370,21 @@ class Handle:
             return (yield from self.dispose(purge=purge))  # somebody else's came first: warn as if it were ours
         # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
         # Of the life that was marked alone: another may have begun by now.
-        yield from ask(Journal.delete, self.path, self.birth)
-        self._disposed = True
-        self.engine.forget(self.path)
-        if purge:
-            for sentence in (yield from ask(Purge.purge, self.path)):
-                if self.engine.first_time(sentence):
-                    _log.warning("what was deleted may leave bytes behind: %s", sentence)
-        else:
-            self.engine.unpurged = True
+        yield from self._deleted(self.birth, purge=purge)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
+
+    def _deleted(self, life: Birth | None, *, purge: bool) -> Flow[None]:
+        """Delete one life of the scope with all descendants."""
+        yield from ask(Journal.delete, self.path, life)
+        self._disposed = True
+        self.engine.forget(self.path)
+        if not purge:
+            self.engine.unpurged = True
+            return
+        for sentence in (yield from ask(Purge.purge, self.path)):
+            if self.engine.first_time(sentence):
+                _log.warning("what was deleted may leave bytes behind: %s", sentence)
 
 
 def nearest(key: str, states: Iterable[State], now: float) -> Row | None:
