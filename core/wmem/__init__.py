@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from wmem.policy import Capacity, Policy
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
+    from wmem.text.calibrate import Calibration
+    from wmem.text.tokens import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
 
 __all__ = [
     "AgentMemory",
@@ -51,14 +53,18 @@ __all__ = [
     "AsyncScope",
     "BudgetError",
     "Bulk",
+    "Calibration",
     "Capacity",
     "CapacityError",
     "Changes",
     "ConflictError",
     "Context",
     "CorruptionError",
+    "Counter",
     "DisposedError",
     "Erased",
+    "EstimateCounter",
+    "EstimateWarning",
     "ExpiredError",
     "FeatureNotEnabledError",
     "Forgotten",
@@ -83,6 +89,7 @@ __all__ = [
     "SerializationError",
     "StoreError",
     "Summary",
+    "TiktokenCounter",
     "ToolCall",
     "UnknownOutcomeError",
     "WmemError",
@@ -109,6 +116,8 @@ _HOMES = {
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
+    "wmem.text.calibrate": ("Calibration",),
+    "wmem.text.tokens": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

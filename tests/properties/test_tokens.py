@@ -163,6 +163,14 @@ def test_lone_surrogates_and_unassigned_characters_count(text: str) -> None:
     assert exact()(text) >= bool(text)
 
 
+def test_both_encodings_are_found_offline_and_count_apart() -> None:
+    text = "今天天气很好，我们打算周六去海边玩。" * 20  # noqa: RUF001  # Chinese has its own comma
+    old, new = exact("cl100k_base"), exact()
+    assert (old("hello world"), new("hello world")) == (2, 2)
+    assert old(text) > 1.3 * new(text)
+    assert (old.name, new.name) == ("tiktoken/cl100k_base", "tiktoken/o200k_base")
+
+
 def test_an_unknown_encoding_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="gpt2"):
         TiktokenCounter("gpt2")

@@ -1,0 +1,98 @@
+"""What a provider reports corrects the count: bounded, pure, dearer at once and cheaper slowly."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wmem
+from wmem import Calibration, EstimateCounter
+from wmem.errors import InvalidInputError
+from wmem.model.message import Message
+from wmem.text.tokens import message_tokens
+
+reports = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=20)
+
+
+@given(reports=reports, limit=st.integers(1, 10**6))
+def test_whatever_is_reported_the_correction_stays_within_its_bounds(
+    reports: list[tuple[int, int]], limit: int
+) -> None:
+    known = Calibration()
+    for counted, reported in reports:
+        before = known
+        known = known.learn(counted, reported)
+        assert 0.5 <= known.factor <= 3.0
+        assert before == Calibration(factor=before.factor, seen=before.seen), "a value is never changed"
+    assert limit / 3 - 1 <= known.budget(limit) <= 2 * limit
+    assert known.budget(limit) >= 1
+
+
+@given(ratio=st.floats(0.5, 3.0), counts=st.lists(st.integers(1_000, 100_000), min_size=1, max_size=8))
+def test_one_report_of_a_provider_that_always_counts_alike_is_enough(ratio: float, counts: list[int]) -> None:
+    known = Calibration()
+    for counted in counts:
+        known = known.learn(counted, int(counted * ratio))
+    assert known.budget(8_000) * ratio <= 8_000 * 1.005 + 2
+    assert known.factor == pytest.approx(ratio, rel=0.01)
+
+
+def test_a_dearer_report_counts_at_once_and_a_cheaper_one_slowly() -> None:
+    dear = Calibration().learn(1_000, 1_000).learn(1_000, 1_500)
+    assert dear.factor == 1.5
+    cheaper = dear.learn(1_000, 1_000)
+    assert 1.3 < cheaper.factor < 1.5
+    for _ in range(40):
+        cheaper = cheaper.learn(1_000, 1_000)
+    assert cheaper.factor == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(("counted", "reported"), [(10, 400), (5_000, 0), (0, 0)])
+def test_a_report_that_tells_nothing_changes_nothing(counted: int, reported: int) -> None:
+    known = Calibration(factor=1.2, seen=3)
+    assert known.learn(counted, reported) is known
+
+
+def test_what_no_provider_can_mean_is_refused() -> None:
+    for wrong in ((-1, 5), (5, -1)):
+        with pytest.raises(InvalidInputError, match="negative"):
+            Calibration().learn(*wrong)
+    with pytest.raises(InvalidInputError, match="factor"):
+        Calibration(factor=9)
+    with pytest.raises(InvalidInputError, match="limit 0"):
+        Calibration().refused(100, 0)
+
+
+def test_B73_a_provider_that_counts_six_tenths_more_is_met_after_smaller_tries_and_then_at_once() -> None:
+    limit, count = 4_000, EstimateCounter()
+
+    def real(messages: Sequence[Message]) -> int:
+        return int(1.6 * (3 + sum(message_tokens(message, count) for message in messages)))
+
+    known, tries = Calibration(), []
+    with wmem.open("memory://", agent_id="agent", counter=count) as memory:
+        session = memory.scope("session")
+        for turn in range(12):
+            session.messages.append([{"role": "user", "content": f"turn {turn} " + "some more words of it " * 60}])
+            for tried in range(1, 10):
+                context = session.pack(budget=known.budget(limit))
+                reported = real(tuple(context.prompt()))
+                if reported <= limit:
+                    known = known.learn(context.tokens, reported)
+                    tries.append(tried)
+                    break
+                known = known.refused(context.tokens, limit)
+        assert tries[0] == 1, "a short prompt fits at once, and its usage is reported"
+        assert set(tries[1:]) == {1}, "and none was refused after that"
+        assert reported > 0.8 * limit
+
+
+def test_B73_an_overflow_leads_to_a_smaller_try_until_it_fits() -> None:
+    limit, known = 4_000, Calibration()
+    sizes: list[int] = []
+    while not sizes or sizes[-1] * 1.6 > limit:
+        sizes.append(known.budget(limit))
+        known = known.refused(sizes[-1], limit)
+    assert sizes == sorted(sizes, reverse=True)
+    assert len(sizes) <= 7
