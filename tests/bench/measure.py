@@ -86,7 +86,7 @@ class Figure:
 
     name: str
     ours: float
-    unit: Literal["s", "B", "trips", "times", "errors"] = "s"
+    unit: Literal["s", "B", "trips", "times", "errors", "%"] = "s"
     peer: str = ""
     theirs: float | None = None
     at_most: float | None = None
