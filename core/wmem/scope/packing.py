@@ -75,7 +75,7 @@ def packed(
                 Recalled(
                     candidate=_candidate(each.row, counter, live.overrides, decoder),
                     score=each.score,
-                    parts={"bm25": each.score},
+                    parts=each.parts,
                 )
                 for each in found
             ],

@@ -1,55 +1,105 @@
 """What a scope can find by words: an index beside each replica, brought up to date when it is asked."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from wmem.model.item import message_of
 from wmem.model.row import Row
+from wmem.model.scoring import Recall
 from wmem.model.values import load_json
 from wmem.replica import Replica
-from wmem.text.index import Index
+from wmem.rules.importance import importance
+from wmem.rules.scoring import Best, Signals, damped, factors, freshness, parts, total
+from wmem.text.cues import cues_of
+from wmem.text.dates import day_at
+from wmem.text.index import Feedback, Index
+from wmem.text.turns import Turns
 
 __all__ = ["Found", "recall", "text_of"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
+_NEWEST = 4
+"""Messages that every pack has already: what repeats them is a duplicate."""
 
 
 class Found(NamedTuple):
-    """A row that matches, and its score."""
+    """A row that matches, its score, and what the score is made of."""
 
     row: Row
     score: float
+    parts: Mapping[str, float]
+
+
+class _Candidate(NamedTuple):
+    """A row that may match, and its signals."""
+
+    row: Row
+    signals: Signals
 
 
 class _Recall:
-    """The index of one replica; its lock comes before the replica's."""
+    """The index of one replica and its conversation; its lock comes before the replica's."""
 
-    __slots__ = ("index", "lock")
+    __slots__ = ("index", "lock", "turns")
 
     def __init__(self) -> None:
         self.index = Index()
+        self.turns = Turns()
         self.lock = threading.Lock()
 
+    def put(self, id: str, row: Row | None) -> None:
+        """Take in what a row says now; None is a row that is gone."""
+        if row is None:
+            self.index.remove(id)
+            self.turns.remove(id)
+            return
+        if row.role is None:
+            self.index.add(id, text_of(row))
+            return
+        message = message_of(row)
+        turn = self.turns.put(
+            id,
+            message.text,
+            role=row.role,
+            name=message.name,
+            thread=message.thread_id,
+            at=row.created_at,
+            tokens=row.tokens,
+        )
+        self.index.add(id, text_of(row), turn.session)
 
-def recall(replicas: Sequence[Replica[Any]], query: str, now: float) -> list[Found]:
+
+def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall | None = None) -> list[Found]:
     """What matches a query, best first: of the scope everything, of its parents all but messages.
 
     Args:
         replicas: The scope's, then its parents'.
+        profile: How what matches is weighed; `Recall.evidence()` unless given.
     """
-    found: list[Found] = []
+    weighed = profile or _EVIDENCE
+    near: list[_Candidate] = []
     for depth, replica in enumerate(replicas):
-        for row, score in _search(replica, query):
-            shadowed = row.key is not None and any(near.state.entry(row.key, now) for near in replicas[:depth])
+        for each in _searched(replica, query, now, weighed):
+            row = each.row
+            shadowed = row.key is not None and any(above.state.entry(row.key, now) for above in replicas[:depth])
             if row.visible(now) and not (depth and row.role is not None) and not shadowed:
-                found.append(Found(row, score))
-    # Stable: of equal scores the nearer scope's and the earlier one stays first.
-    found.sort(key=lambda each: -each.score)
-    return found
+                near.append(each)
+    best = Best(
+        max((each.signals.words + each.signals.near for each in near), default=0.0),
+        max((each.signals.session for each in near), default=0.0),
+        max((each.signals.vector for each in near), default=0.0),
+    )
+    # Stable: of equal scores the nearer scope's and the better match stays first.
+    scored = sorted(((total(each.signals, best, weighed), each) for each in near), key=lambda each: -each[0])
+    return [Found(each.row, score, parts(each.signals, best, weighed)) for score, each in scored[:LIMIT]]
 
 
-def _search(replica: Replica[Any], query: str) -> list[tuple[Row, float]]:
+_EVIDENCE = Recall.evidence()
+
+
+def _searched(replica: Replica[Any], query: str, now: float, profile: Recall) -> list[_Candidate]:
     with replica.lock:
         memory = replica.recall
         if not isinstance(memory, _Recall):
@@ -60,16 +110,78 @@ def _search(replica: Replica[Any], query: str) -> list[tuple[Row, float]]:
             state = replica.state
             news: Iterable[str] = state.rows if state.changed is None else state.changed
             pending = [(each, state.rows.get(each)) for each in news]
+            newest = list(islice(reversed(state.messages), _NEWEST)) if profile.duplication else []
             state.changed = {}
         for each, row in pending:
-            if row is None:
-                memory.index.remove(each)
-            else:
-                memory.index.add(each, text_of(row))
-        hits = memory.index.search(query, LIMIT)
-    with replica.lock:
-        rows = replica.state.rows
-        return [(rows[each], score) for each, score in hits if each in rows]
+            memory.put(each, row)
+        lexical = list(_lexical(memory, query, now, profile))
+        told = frozenset[str]().union(*map(memory.index.terms, newest))
+        with replica.lock:
+            rows, unwritten = replica.state.rows, replica.state.unwritten
+            found = [(rows[id], unwritten.get(id, (0, 0.0))[0], signals) for id, signals in lexical if id in rows]
+        if not (profile.recency or profile.importance or told):
+            return [_Candidate(row, signals) for row, _, signals in found]
+        return [
+            _Candidate(
+                row,
+                signals._replace(
+                    recency=freshness(now - row.created_at, profile.half_life_s),
+                    importance=importance(row, now, more),
+                    overlap=0.0 if row.id in newest else _overlap(memory.index.terms(row.id), told),
+                ),
+            )
+            for row, more, signals in found
+        ]
+
+
+def _lexical(memory: _Recall, query: str, now: float, profile: Recall) -> Iterator[tuple[str, Signals]]:
+    """What shares words with the query, best first, then what stands beside that."""
+    matches = memory.index.matches(
+        query,
+        k1=profile.k1,
+        b=profile.b,
+        feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
+    )
+    found = dict(matches.best(LIMIT))
+    turns = memory.turns
+    lent: dict[str, float] = {}
+    for id, score in found.items():
+        if (turn := turns.get(id)) is not None:
+            for first in (turn.before, turn.after):
+                if first is None:
+                    continue
+                lent[first] = lent.get(first, 0.0) + profile.next_to * score
+                beside = turns.get(first)
+                second = None if beside is None else beside.before if first == turn.before else beside.after
+                if second is not None:
+                    lent[second] = lent.get(second, 0.0) + profile.next_but_one * score
+    cues = cues_of(query, now, turns.speakers())
+    near = {id: turn for id in lent | found if (turn := turns.get(id)) is not None}
+    sessions = matches.groups(sorted({turn.session for turn in near.values()})) if profile.session else {}
+    for id in found | lent:
+        words = found.get(id) or matches.of(id)
+        turn = near.get(id)
+        if turn is None:
+            yield id, Signals(words)
+            continue
+        damp = damped(turn.tokens, profile.full_tokens)
+        speaker, user, date, when = factors(turn, cues, day_at(turn.at) if cues.dates else None, profile)
+        yield (
+            id,
+            Signals(
+                words,
+                damp * lent.get(id, 0.0),
+                damp * sessions.get(turn.session, 0.0),
+                speaker=speaker,
+                user=user,
+                date=date,
+                when=when,
+            ),
+        )
+
+
+def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:
+    return len(terms & told) / len(terms) if terms else 0.0
 
 
 def text_of(row: Row) -> str:
@@ -77,7 +189,7 @@ def text_of(row: Row) -> str:
     if row.role is not None:
         message = message_of(row)
         calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-        return "\n".join(filter(None, (message.name, message.text, *calls)))
+        return "\n".join(filter(None, (message.text, *calls)))
     told = load_json(row.content)
     return told if row.key is None else f"{row.key}: {_plain(told)}"
 

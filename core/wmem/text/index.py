@@ -1,148 +1,81 @@
 """Find texts by the words they share with a query: BM25, kept up to date write by write.
 
-A removed text leaves a tombstone in the postings; they are swept when they are a
-quarter of what is stored. Scores are those of an index that never held it.
+Scores are those of an index that never held what was removed.
 """
 
-import math
-import re
-import unicodedata
-from array import array
-from heapq import nsmallest
+from itertools import islice
 
-__all__ = ["Index", "terms_of"]
+from wmem.text.languages import STOP_WORDS
+from wmem.text.matches import Feedback, Matches
+from wmem.text.postings import Postings
+from wmem.text.terms import read_terms, terms_of
 
-_K1 = 1.2
-_B = 0.75
-_TF_BITS = 8
-_TF_MOST = (1 << _TF_BITS) - 1
-_SWEEP_AT = 64
-"""Fewer tombstones than this are never swept."""
+__all__ = ["Feedback", "Index", "terms_of"]
 
-# Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
-_UNSPACED = (
-    r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
-    r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
-)
-# Vowel signs and accents belong to their word, though `\w` leaves them out.
-_MARKS = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
-_COMMON = (
-    "a about after again all also am an and any are as at be because been before being but by can could d did do "
-    "does doing don down during each few for from further had has have having he her here hers him his how i if in "
-    "into is it its itself just ll m me more most my no nor not now of off on once only or other our ours out over "
-    "own re s same she should so some such t than that the their them then there these they this those through to "
-    "too under until up ve very was we were what when where which while who whom why will with would you your"
-)
-_STOP_WORDS = frozenset(_COMMON.split())
-
-
-def terms_of(text: str) -> list[str]:
-    """The terms a text is found by, in order.
-
-    Words, folded (NFKC, case), without English stop words; of scripts that write no
-    spaces, the pairs of neighbouring characters.
-    """
-    if text.isascii():
-        return [word for word in _ASCII_WORD.findall(text.lower()) if word not in _STOP_WORDS]
-    terms: list[str] = []
-    for found in _WORD.finditer(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())):
-        word = found.group()
-        if found.lastgroup:
-            terms += [word[at : at + 2] for at in range(len(word) - 1)] or [word]
-        elif word not in _STOP_WORDS:
-            terms.append(word)
-    return terms
+_LANGUAGES = tuple(STOP_WORDS)
+_SAMPLE = 256
+"""So many of the newest texts tell what language a short query is in."""
 
 
 class Index:
-    """BM25 over texts by id; deterministic: of equal scores the one added first comes first."""
+    """BM25 over texts by id; deterministic: of equal scores the one added first comes first.
 
-    __slots__ = ("_ids", "_lengths", "_live_terms", "_numbers", "_postings")
+    A text may belong to a group, such as a session, which is found by the words of all its texts.
+    """
+
+    __slots__ = ("_postings",)
 
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-        self._ids: list[str | None] = []
-        self._lengths = array("I")
-        self._postings: dict[str, array[int]] = {}
-        self._live_terms = 0
+        self._postings = Postings()
 
     @property
     def count(self) -> int:
         """How many texts can be found."""
-        return len(self._numbers)
+        return len(self._postings.numbers)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._numbers
+        return id in self._postings.numbers
 
-    def add(self, id: str, text: str) -> None:
-        """Make a text findable; one that is there under the id is replaced, and comes last among equals."""
-        if id in self._numbers:
-            self.remove(id)
-        number = len(self._ids)
-        terms = terms_of(text)
-        self._numbers[id] = number
-        self._ids.append(id)
-        self._lengths.append(len(terms))
-        self._live_terms += len(terms)
+    def add(self, id: str, text: str, group: int = 0) -> None:
+        """Make a text findable; one that is there under the id is replaced, and comes last among equals.
+
+        Args:
+            group: What it belongs to, from 1; 0 for nothing.
+        """
+        self.remove(id)
+        language, terms = read_terms(text)
         frequencies: dict[str, int] = {}
         for term in terms:
             frequencies[term] = frequencies.get(term, 0) + 1
-        postings, shifted = self._postings, number << _TF_BITS
-        for term, frequency in frequencies.items():
-            entry = shifted | min(frequency, _TF_MOST)
-            found = postings.get(term)
-            if found is None:
-                postings[term] = array("Q", (entry,))
-            else:
-                found.append(entry)
+        self._postings.append(id, list(frequencies.items()), len(terms), group, _LANGUAGES.index(language))
 
     def remove(self, id: str) -> bool:
         """Make a text unfindable; False when there is none under the id."""
-        number = self._numbers.pop(id, None)
-        if number is None:
-            return False
-        self._ids[number] = None
-        self._live_terms -= self._lengths[number]
-        dead = len(self._ids) - len(self._numbers)
-        if dead >= _SWEEP_AT and dead * 4 >= len(self._ids):
-            self._sweep()
-        return True
+        dropped = self._postings.drop(id)
+        if dropped and self._postings.littered:
+            self._postings = self._postings.swept()
+        return dropped
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """The ids that share terms with the query and their scores, best first, at most `limit`."""
-        if not self._numbers or limit <= 0:
-            return []
-        ids, lengths, live = self._ids, self._lengths, len(self._numbers)
-        flat = _K1 * (1 - _B)
-        slope = _K1 * _B * live / max(1, self._live_terms)
-        scores: dict[int, float] = {}
-        for term in dict.fromkeys(terms_of(query)):
-            hits = [entry for entry in self._postings.get(term, ()) if ids[entry >> _TF_BITS] is not None]
-            rarity = math.log(1 + (live - len(hits) + 0.5) / (len(hits) + 0.5))
-            for entry in hits:
-                number, frequency = entry >> _TF_BITS, entry & _TF_MOST
-                gain = rarity * frequency * (_K1 + 1) / (frequency + flat + slope * lengths[number])
-                scores[number] = scores.get(number, 0.0) + gain
-        best = nsmallest(limit, ((-score, number) for number, score in scores.items()))
-        return [(id, -negated) for negated, number in best if (id := ids[number]) is not None]
+        return self.matches(query).best(limit)
 
-    def _sweep(self) -> None:
-        """Forget the tombstones, and number what is left anew in its order."""
-        renumbered: dict[int, int] = {}
-        for number in self._numbers.values():
-            renumbered[number] = len(renumbered)
-        postings: dict[str, array[int]] = {}
-        for term, entries in self._postings.items():
-            kept = [
-                new << _TF_BITS | entry & _TF_MOST
-                for entry in entries
-                if (new := renumbered.get(entry >> _TF_BITS)) is not None
-            ]
-            if kept:
-                postings[term] = array("Q", kept)
-        self._postings = postings
-        self._lengths = array("I", (self._lengths[number] for number in renumbered))
-        self._ids = list(self._numbers)
-        self._numbers = {id: number for number, id in enumerate(self._numbers)}
+    def matches(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> Matches:
+        """What every text has in common with the query; see `Matches`."""
+        found = Matches(self._postings, terms_of(query, self._usual()), k1, b)
+        if feedback is not None and feedback.weight:
+            found.widen(feedback)
+        return found
+
+    def terms(self, id: str) -> frozenset[str]:
+        """The terms of a text; none for one that is not there."""
+        held = self._postings
+        number = held.numbers.get(id)
+        return frozenset() if number is None else frozenset(held.terms[term] for term in held.terms_at(number))
+
+    def _usual(self) -> str:
+        """What most of the newest texts are written in."""
+        held = [0] * len(_LANGUAGES)
+        for number in islice(reversed(self._postings.numbers.values()), _SAMPLE):
+            held[self._postings.columns.spoken[number]] += 1
+        return _LANGUAGES[held.index(max(held))]

@@ -1,0 +1,86 @@
+"""How recall weighs what it finds, as one frozen value; a profile is a set of these numbers."""
+
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from wmem.errors import InvalidInputError
+
+__all__ = ["Recall"]
+
+_DAY = 86_400.0
+
+
+class Recall(BaseModel):
+    """The coefficients of one formula.
+
+    ``score = (similarity x words + session x its session's words + vector x cosine² + recency x age
+    + importance x importance - duplication x overlap) x speaker x user x (1 + date x match) x when``,
+    each sum in brackets from 0 to 1 of the best candidate. 0 as a weight, or 1 as a factor, switches a part off.
+
+    Attributes:
+        name: What the profile is called in accounts.
+        similarity: Weight of the words shared with the query (BM25), of its neighbours' too.
+        recency: Weight of age, halved every `half_life_s` seconds.
+        importance: Weight of the item's importance, given or computed.
+        duplication: What is taken off for words that the newest messages have already.
+        k1: Saturation of a repeated word in BM25.
+        b: How much BM25 holds the length of a text against it.
+        feedback: Weight of words that the best texts have in common and the query lacks.
+        feedback_texts: So many texts give those words.
+        feedback_terms: So many words.
+        next_to: Share of its score that a message lends to the one before and the one after.
+        next_but_one: The same to those beside them.
+        full_tokens: A message of more tokens borrows less, in proportion.
+        session: Weight of the words of the whole session.
+        speaker: Factor for messages of the one person the query names.
+        user: Factor for messages of the user when the query speaks in the first person.
+        date: Weight of how well the day of the message matches dates in the query.
+        when: Factor for a message that tells a time when the query asks for one.
+        vector: Weight of the squared cosine with the query, relative to the best.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
+
+    name: str = "evidence"
+    similarity: float = Field(1.0, ge=0)
+    recency: float = Field(0.0, ge=0)
+    half_life_s: float = Field(7 * _DAY, gt=0)
+    importance: float = Field(0.0, ge=0)
+    duplication: float = Field(0.0, ge=0)
+    k1: float = Field(1.2, ge=0)
+    b: float = Field(0.75, ge=0, le=1)
+    feedback: float = Field(0.2, ge=0)
+    feedback_texts: int = Field(10, ge=1)
+    feedback_terms: int = Field(20, ge=1)
+    next_to: float = Field(0.5, ge=0)
+    next_but_one: float = Field(0.3, ge=0)
+    full_tokens: float = Field(50, gt=0)
+    session: float = Field(0.2, ge=0)
+    speaker: float = Field(1.8, ge=1)
+    user: float = Field(4.0, ge=1)
+    date: float = Field(1.0, ge=0)
+    when: float = Field(1.25, ge=1)
+    vector: float = Field(0.6, ge=0)
+
+    def __init__(self, **numbers: object) -> None:
+        try:
+            super().__init__(**numbers)
+        except ValidationError as exc:
+            first = exc.errors(include_url=False)[0]
+            where = ".".join(str(each) for each in first["loc"]) or "recall"
+            msg = f"recall: {where!r} {first['msg'][:1].lower()}{first['msg'][1:]}, got {first['input']!r:.80}"
+            raise InvalidInputError(msg) from exc
+
+    @classmethod
+    def evidence(cls, **numbers: object) -> Self:
+        """What finds most of the evidence for a question in a conversation; the default."""
+        return cls(**numbers)
+
+    @classmethod
+    def balanced(cls, **numbers: object) -> Self:
+        """Similarity, recency, importance and duplication alone, as the memory system document weighs them."""
+        document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
+        off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
+        factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
+        return cls(**{"name": "balanced", **document, **off, **factors, **numbers})

@@ -1,0 +1,87 @@
+"""What a question asks beside its words: of whom, by whom, and when."""
+
+import re
+from collections.abc import Collection
+from typing import NamedTuple
+
+from wmem.text.dates import Asked, dates_in
+from wmem.text.languages import STOP_WORDS
+from wmem.text.terms import words_of
+
+__all__ = ["Cues", "cues_of", "speaker_in", "tells_a_time"]
+
+_I = frozenset(
+    (
+        *("i", "me", "my", "mine", "myself", "we", "us", "our", "ours"),
+        *("ich", "mich", "mir", "mein", "meine", "je", "moi", "mon", "ma", "mes"),
+        *("yo", "mi", "mis", "eu", "meu", "minha"),
+    )
+)
+# Of several languages: a question for a time. Those of unspaced scripts are looked for as they stand.
+_WHEN = re.compile(
+    r"\b(?:when|since when|what (?:date|day|month|year|time)|which (?:day|month|year)|how long|how many "
+    r"(?:days|weeks|months|years)|wann|seit wann|quand|cuándo|cuando|quando|wanneer|när|когда)\b"
+    r"|いつ|什么时候|何时|언제|เมื่อไหร่"
+)
+_TIME = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|last|next|ago|since|soon|recently|earlier|weekend|morning|evening|night"
+    r"|days?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june"
+    r"|july|august|september|october|november|december|(?:19|20)\d\d|gestern|heute|morgen|woche|monat|jahr|hier"
+    r"|aujourd|demain|semaine|mois|ayer|hoy|mañana|semana|mes|año|вчера|сегодня|завтра|неделю?|месяц|год)\b"
+    r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
+)
+_TRANSCRIPT = re.compile(r"\s*([^\W\d_][\w .'-]{0,38}?): ")
+_NAME_WORDS = 3
+
+
+class Cues(NamedTuple):
+    """What a question asks beside its words.
+
+    Attributes:
+        speaker: The one known speaker whom it names; None for nobody, and for several.
+        first_person: Whether it speaks of the one who asks.
+        dates: The dates it names.
+        when: Whether it asks for a time.
+    """
+
+    speaker: str | None
+    first_person: bool
+    dates: tuple[Asked, ...]
+    when: bool
+
+
+def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
+    """The cues of a question.
+
+    Args:
+        now: UTC epoch seconds, from which "yesterday" is counted.
+        speakers: Who is known to have spoken, folded.
+    """
+    words = frozenset(words_of(query))
+    named = [speaker for speaker in speakers if _names(words, speaker)]
+    return Cues(
+        speaker=named[0] if len(named) == 1 else None,
+        first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # a country
+        dates=tuple(dates_in(query, now)),
+        when=_WHEN.search(query.casefold()) is not None,
+    )
+
+
+def speaker_in(name: str | None, text: str) -> str | None:
+    """Who speaks, folded: the name of a message, or what stands before a colon as in a transcript."""
+    if name is None and (found := _TRANSCRIPT.match(text)) and len(found[1].split()) <= _NAME_WORDS:
+        name = found[1]
+    return None if name is None else " ".join(words_of(name))
+
+
+def tells_a_time(text: str) -> bool:
+    """Whether a text says when something was or will be."""
+    return _TIME.search(text.casefold()) is not None
+
+
+def _names(words: frozenset[str], speaker: str) -> bool:
+    """Whether a question names a speaker: by the whole name, or by its first word."""
+    parts = speaker.split()
+    first = parts[0] if parts else ""
+    common = first in STOP_WORDS["english"] or not first
+    return words.issuperset(parts) if common and len(parts) > 1 else not common and first in words

@@ -1,0 +1,147 @@
+"""Which texts hold which terms: postings as arrays of numbers, text after text.
+
+A text that is dropped leaves a tombstone, which is swept when there are many.
+"""
+
+import math
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["TF_BITS", "TF_MOST", "Columns", "Postings", "rarity"]
+
+TF_BITS = 5
+"""A posting is the number of its text, and in its last bits how often the term stands there."""
+TF_MOST = (1 << TF_BITS) - 1
+_SWEEP_AT = 64
+"""Fewer tombstones than this are never swept."""
+
+
+class Columns(NamedTuple):
+    """What is known of each text, by its number.
+
+    Attributes:
+        lengths: Its terms.
+        groups: The group it belongs to; 0 for none, and for a text that was dropped.
+        live: 0 for a text that was dropped.
+        spoken: The place of its language in a list.
+    """
+
+    lengths: "array[int]"
+    groups: "array[int]"
+    live: "array[int]"
+    spoken: "array[int]"
+
+
+class Postings:
+    """Texts by id and by number, terms by number, and both by each other."""
+
+    __slots__ = (
+        "_forward",
+        "_starts",
+        "columns",
+        "group_sizes",
+        "group_terms",
+        "held_by",
+        "ids",
+        "live_terms",
+        "numbers",
+        "of",
+        "terms",
+        "words",
+    )
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+        """The number of each text that was not dropped."""
+        self.ids: list[str] = []
+        self.columns = Columns(array("I"), array("I"), array("B"), array("B"))
+        self.live_terms = 0
+        """How many terms the texts hold together."""
+        self.words: dict[str, int] = {}
+        """The number of each term."""
+        self.terms: list[str] = []
+        self.of: list[array[int]] = []
+        """By term, its postings."""
+        self.held_by = array("I")
+        """By term, how many texts hold it."""
+        self.group_sizes: dict[int, int] = {}
+        self.group_terms: dict[int, int] = {}
+        self._forward = array("I")
+        """The terms of each text, once each, text after text."""
+        self._starts = array("Q", (0,))
+
+    def append(self, id: str, frequencies: Sequence[tuple[str, int]], length: int, group: int, spoken: int) -> None:
+        """Take in a text that is not there, by how often it holds each term."""
+        number = self.numbers[id] = len(self.ids)
+        self.ids.append(id)
+        for column, value in zip(self.columns, (length, group, 1, spoken), strict=True):
+            column.append(value)
+        self.live_terms += length
+        if group:
+            self.group_sizes[group] = self.group_sizes.get(group, 0) + 1
+            self.group_terms[group] = self.group_terms.get(group, 0) + length
+        words, shifted = self.words, number << TF_BITS
+        for term, frequency in frequencies:
+            entry = shifted | min(frequency, TF_MOST)
+            place = words.get(term)
+            if place is None:
+                place = words[term] = len(self.terms)
+                self.terms.append(term)
+                self.of.append(array("I", (entry,)))
+                self.held_by.append(1)
+            else:
+                self.of[place].append(entry)
+                self.held_by[place] += 1
+            self._forward.append(place)
+        self._starts.append(len(self._forward))
+
+    def drop(self, id: str) -> bool:
+        """Leave a text out of all counts; False when it is not there."""
+        number = self.numbers.pop(id, None)
+        if number is None:
+            return False
+        lengths, groups, live, _ = self.columns
+        live[number] = 0
+        self.live_terms -= lengths[number]
+        for term in self.terms_at(number):
+            self.held_by[term] -= 1
+        if group := groups[number]:
+            self.group_terms[group] -= lengths[number]
+            self.group_sizes[group] -= 1
+            if not self.group_sizes[group]:
+                del self.group_sizes[group], self.group_terms[group]
+            groups[number] = 0
+        return True
+
+    @property
+    def littered(self) -> bool:
+        """Whether it is time to sweep."""
+        dead = len(self.ids) - len(self.numbers)
+        return dead >= _SWEEP_AT and dead * 4 >= len(self.ids)
+
+    def swept(self) -> "Postings":
+        """The same without tombstones, its texts numbered anew in their order."""
+        frequencies: dict[int, list[tuple[str, int]]] = {number: [] for number in self.numbers.values()}
+        for term, entries in zip(self.terms, self.of, strict=True):
+            for entry in entries:
+                if (held := frequencies.get(entry >> TF_BITS)) is not None:
+                    held.append((term, entry & TF_MOST))
+        made = Postings()
+        lengths, groups, _, spoken = self.columns
+        for number, each in frequencies.items():
+            made.append(self.ids[number], each, lengths[number], groups[number], spoken[number])
+        return made
+
+    def terms_at(self, number: int) -> "array[int]":
+        """The terms of a text, by number, once each."""
+        return self._forward[self._starts[number] : self._starts[number + 1]]
+
+    def rarity(self, term: int) -> float:
+        """The inverse document frequency of a term."""
+        return rarity(len(self.numbers), self.held_by[term])
+
+
+def rarity(count: int, held_by: int) -> float:
+    """The inverse document frequency of what so many of so many texts hold."""
+    return math.log(1 + (count - held_by + 0.5) / (held_by + 0.5))

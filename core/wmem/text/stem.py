@@ -1,0 +1,62 @@
+"""One form for the forms of a word, by the Snowball stemmers where they are installed.
+
+They are pure functions of the word, but a stemmer object is not safe for threads.
+"""
+
+import importlib.util
+import threading
+from functools import cache, lru_cache
+from typing import Protocol
+
+__all__ = ["has_stemmers", "stem"]
+
+_stemming = threading.Lock()
+
+
+class _Stemmer(Protocol):
+    def stemWord(self, word: str) -> str: ...  # noqa: N802  # its own name
+
+
+@cache
+def has_stemmers() -> bool:
+    """Whether the extra ``recall`` is installed, which knows the forms of words in many languages."""
+    return importlib.util.find_spec("snowballstemmer") is not None
+
+
+@lru_cache(65_536)
+def stem(word: str, language: str) -> str:
+    """What the forms of a word have in common; a word with a digit in it stays as it is.
+
+    Without the stemmers, plural and tense of English words are taken off by rule.
+    """
+    if not word.isalpha():
+        return word
+    if has_stemmers():
+        with _stemming:
+            return _stemmer(language).stemWord(word)
+    return _plain(word) if language == "english" else word
+
+
+@cache
+def _stemmer(language: str) -> _Stemmer:
+    import snowballstemmer
+
+    found: _Stemmer = snowballstemmer.stemmer(language)
+    return found
+
+
+_ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
+_LEAST = 3
+"""Letters that an ending must leave."""
+
+
+def _plain(word: str) -> str:
+    for ending, instead in _ENDINGS:
+        kept = word[: -len(ending)]
+        if word.endswith(ending) and len(kept) >= _LEAST and not word.endswith(("ss", "us", "is")):
+            # "running" and "run", "baking" and "bake" meet without their doubled and silent letters.
+            kept = kept[:-1] if not instead and kept[-1] == kept[-2] and kept[-1] not in "ls" else kept + instead
+            break
+    else:
+        kept = word
+    return kept[:-1] if kept.endswith("e") and len(kept) > _LEAST else kept

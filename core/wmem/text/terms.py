@@ -1,0 +1,69 @@
+"""The terms a text is found by: its words, folded and stemmed, without those that say little."""
+
+import re
+import unicodedata
+
+from wmem.text.languages import STOP_WORDS, language_of
+from wmem.text.stem import stem
+
+__all__ = ["read_terms", "terms_of", "words_of"]
+
+# Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
+_UNSPACED = (
+    r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
+    r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+)
+# Vowel signs and accents belong to their word, though `\w` leaves them out.
+_MARKS = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
+_WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+# Korean writes spaces, but hangs its particles on the words.
+_HANGUL = "\uac00", "\ud7a3"
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in order, folded (NFKC, case); a run of an unspaced script is one word."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    return [found.group() for found in _WORD.finditer(_folded(text))]
+
+
+def terms_of(text: str, usual: str = "english") -> list[str]:
+    """The terms a text is found by, in order.
+
+    Words, folded (NFKC, case) and stemmed, without the stop words of their language;
+    of scripts that write no spaces, the pairs of neighbouring characters.
+
+    Args:
+        usual: The language of a text that does not show its own; see `language_of`.
+    """
+    return read_terms(text, usual)[1]
+
+
+def read_terms(text: str, usual: str = "english") -> tuple[str, list[str]]:
+    """The language a text seems to be written in, and its terms; see `terms_of`."""
+    if text.isascii():
+        words = _ASCII_WORD.findall(text.lower())
+        language = language_of(words, usual)
+        stop = STOP_WORDS[language]
+        return language, [stem(word, language) for word in words if word not in stop]
+    found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_folded(text))]
+    language = language_of((word for word, unspaced in found if not unspaced), usual)
+    stop = STOP_WORDS[language]
+    terms: list[str] = []
+    for word, unspaced in found:
+        if unspaced:
+            terms += _pairs(word)
+        elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
+            terms += [word, *_pairs(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word itself
+        elif word not in stop:
+            terms.append(stem(word, language))
+    return language, terms
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+
+
+def _pairs(word: str) -> list[str]:
+    return [word[at : at + 2] for at in range(len(word) - 1)] or [word]
