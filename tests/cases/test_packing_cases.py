@@ -316,9 +316,9 @@ def test_recalled_memories_stand_under_the_dates_they_are_from() -> None:
     known = [item("b", "second", NOON), item("a", "first", NOON - 86_400), item("c", "third", NOON + 60)]
     note = packed(user("q"), recalled=recalled(*known)).note
     assert [line for line in note.splitlines() if line[0] in ">#"] == [
-        "## 2025-11-27 (Thu)",
+        "## Thu 27 November 2025",
         "> first",
-        "## 2025-11-28 (Fri)",
+        "## Fri 28 November 2025",
         "> second",
         "> third",
     ]

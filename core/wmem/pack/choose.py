@@ -173,6 +173,10 @@ class Choice:
             if found.candidate.id in here:
                 continue
             here.add(found.candidate.id)
+            # Its line costs about what it costs as a message, less the delimiters: what is too long is not decoded.
+            if min(found.candidate.tokens - MESSAGE_OVERHEAD, self.request.budget // 4) > room:
+                self.refused.append((found, "budget"))
+                continue
             noted = self._quote(found.candidate)
             if noted is None or not noted.text:
                 self.refused.append((found, "empty" if noted else "echo"))

@@ -33,6 +33,10 @@ _CLOSING = "</recalled>"
 _UNSEEN = r"[\s\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufeff]*"
 _FORGED = re.compile(rf"[<\u2039\ufe64\uff1c](?={_UNSEEN}[/\u2215\uff0f]?{_UNSEEN}recalled)", re.IGNORECASE)
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 _UNDATED = "undated"
 IN_SHORT = "Earlier, in short"
 """Where a day stands otherwise: the heading of what sums up what is not shown."""
@@ -71,7 +75,7 @@ class Note:
     def heading(self, day: str) -> int:
         """What a date heading costs."""
         if day not in self._days:
-            self._days[day] = self.count(f"## {day}\n") + 1
+            self._days[day] = self.count(f"## {day}\n")
         return self._days[day]
 
     def total(self, noted: Sequence[Noted]) -> int:
@@ -93,8 +97,8 @@ def render_note(noted: Iterable[Noted]) -> str:
     return "\n".join((*lines, _CLOSING))
 
 
-def _when(noted: Noted) -> tuple[bool, bool, str, float]:
-    return noted.day != IN_SHORT, noted.day == _UNDATED, noted.day, noted.candidate.at
+def _when(noted: Noted) -> tuple[bool, bool, float]:
+    return noted.day != IN_SHORT, noted.day == _UNDATED, noted.candidate.at
 
 
 def is_note(text: str) -> bool:
@@ -117,7 +121,7 @@ def noted_down(candidate: Candidate, message: Message, count: Counter, *, rule: 
         day=day_of(candidate.at),
         block=block,
         text=folded(text),
-        tokens=count(block) + 1,
+        tokens=count(f"{block}\n"),
         cut=cut,
         rule=rule,
     )
@@ -147,9 +151,10 @@ def folded(text: str) -> str:
 
 
 def day_of(at: float) -> str:
-    """The UTC day of an instant, with its weekday; "undated" for what no calendar holds."""
+    """The UTC day of an instant as it is said, with its weekday; "undated" for what no calendar holds."""
     try:
         day = datetime.fromtimestamp(at, UTC)
     except (ValueError, OverflowError, OSError):
         return _UNDATED
-    return f"{day:%Y-%m-%d} ({_DAYS[day.weekday()]})"
+    # In words: what is asked for is "in May", and it costs a model fewer tokens than digits and dashes.
+    return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]} {day.year}"
