@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from wmem.model.message import Message, Native, Part, ToolCall
     from wmem.model.outcomes import Bulk, Erased, Hits, Promoted
     from wmem.model.replies import Forgotten, Memorized, Summary
+    from wmem.model.scoring import Recall
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
     from wmem.scope import AsyncScope, Scope, ScopeView
@@ -83,6 +84,7 @@ __all__ = [
     "Part",
     "Policy",
     "Promoted",
+    "Recall",
     "Scope",
     "ScopeStats",
     "ScopeView",
@@ -112,6 +114,7 @@ _HOMES = {
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
     "wmem.model.outcomes": ("Bulk", "Erased", "Hits", "Promoted"),
     "wmem.model.replies": ("Forgotten", "Memorized", "Summary"),
+    "wmem.model.scoring": ("Recall",),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),

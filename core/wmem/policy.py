@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from wmem.errors import InvalidInputError
+from wmem.model.scoring import Recall, Scoring
 
 __all__ = ["PRIORITIES", "Capacity", "Policy"]
 
@@ -45,6 +46,7 @@ class Policy(BaseModel):
             face it may be a coroutine function. What it raises is logged, and changes nothing.
             It belongs to the process: it is neither stored nor compared.
         cleanup_every_s: Seconds between two runs of background cleanup.
+        recall: How what recall finds for a pack is weighed, when the pack does not say.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
@@ -76,6 +78,7 @@ class Policy(BaseModel):
     flush_threshold: int | None = Field(None, ge=1)
     on_flush: Callable[..., Any] | None = Field(None, exclude=True, repr=False)
     cleanup_every_s: float = Field(300.0, gt=0)
+    recall: Scoring = "evidence"
 
     def __init__(self, **numbers: object) -> None:
         try:
@@ -124,6 +127,11 @@ class Policy(BaseModel):
         return self.model_dump() == other.model_dump() if isinstance(other, Policy) else NotImplemented
 
     __hash__ = BaseModel.__hash__
+
+    @property
+    def weighing(self) -> Recall:
+        """The coefficients that `recall` names."""
+        return Recall.named(self.recall)
 
     @property
     def capped(self) -> bool:

@@ -1,12 +1,16 @@
 """How recall weighs what it finds, as one frozen value; a profile is a set of these numbers."""
 
-from typing import Self
+from functools import cache
+from typing import Literal, Self, TypeAlias, Union
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["Recall"]
+__all__ = ["Recall", "Scoring"]
+
+Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "Recall"]
+"""A profile of wmem by its name, or coefficients of one's own."""
 
 _DAY = 86_400.0
 
@@ -55,7 +59,7 @@ class Recall(BaseModel):
     feedback_terms: int = Field(20, ge=1)
     next_to: float = Field(0.5, ge=0)
     next_but_one: float = Field(0.3, ge=0)
-    full_tokens: float = Field(50, gt=0)
+    full_tokens: float = Field(60, gt=0)
     session: float = Field(0.2, ge=0)
     speaker: float = Field(1.8, ge=1)
     user: float = Field(4.0, ge=1)
@@ -72,6 +76,20 @@ class Recall(BaseModel):
             msg = f"recall: {where!r} {first['msg'][:1].lower()}{first['msg'][1:]}, got {first['input']!r:.80}"
             raise InvalidInputError(msg) from exc
 
+    @staticmethod
+    def named(scoring: Scoring) -> "Recall":
+        """The coefficients of a profile.
+
+        Raises:
+            InvalidInputError: There is no profile of that name.
+        """
+        if isinstance(scoring, Recall):
+            return scoring
+        if scoring not in _PROFILES:
+            msg = f"scoring must be a wmem.Recall or one of {', '.join(_PROFILES)}, not {scoring!r:.40}"
+            raise InvalidInputError(msg)
+        return _profile(scoring)
+
     @classmethod
     def evidence(cls, **numbers: object) -> Self:
         """What finds most of the evidence for a question in a conversation; the default."""
@@ -84,3 +102,11 @@ class Recall(BaseModel):
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
         factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
         return cls(**{"name": "balanced", **document, **off, **factors, **numbers})
+
+
+_PROFILES = ("evidence", "balanced")
+
+
+@cache
+def _profile(name: str) -> Recall:
+    return Recall.evidence() if name == "evidence" else Recall.balanced()

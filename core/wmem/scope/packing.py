@@ -13,6 +13,7 @@ from wmem.model.context import Context, Profile
 from wmem.model.item import message_of
 from wmem.model.message import Message, as_messages
 from wmem.model.row import Row
+from wmem.model.scoring import Recall, Scoring
 from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled, pack
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
@@ -42,6 +43,7 @@ def packed(
     note_role: NoteRole = "user",
     stable: bool = False,
     summary: bool | int = False,
+    scoring: Scoring | None = None,
     prompt_counter: PromptCounter | None = None,
 ) -> Flow[Context]:
     """See `Scope.pack`."""
@@ -52,6 +54,7 @@ def packed(
     now = handle.settings.clock()
     counter = handle.settings.counter()
     replicas = yield from handle.replicas()
+    weighing = handle.policy.weighing if scoring is None else Recall.named(scoring)
     if not inherit:
         replicas = replicas[:1]
     own = replicas[0]
@@ -63,7 +66,7 @@ def packed(
     pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
     pinned += live.standing({row.id for row in standing})
     pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
-    found = recall(replicas, query, now) if query is not None and query.strip() else []
+    found = recall(replicas, query, now, weighing) if query is not None and query.strip() else []
     made = pack(
         PackRequest(
             budget=budget,

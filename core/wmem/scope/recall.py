@@ -71,17 +71,16 @@ class _Recall:
         self.index.add(id, text_of(row), turn.session)
 
 
-def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall | None = None) -> list[Found]:
+def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall) -> list[Found]:
     """What matches a query, best first: of the scope everything, of its parents all but messages.
 
     Args:
         replicas: The scope's, then its parents'.
-        profile: How what matches is weighed; `Recall.evidence()` unless given.
+        profile: How what matches is weighed.
     """
-    weighed = profile or _EVIDENCE
     near: list[_Candidate] = []
     for depth, replica in enumerate(replicas):
-        for each in _searched(replica, query, now, weighed):
+        for each in _searched(replica, query, now, profile):
             row = each.row
             shadowed = row.key is not None and any(above.state.entry(row.key, now) for above in replicas[:depth])
             if row.visible(now) and not (depth and row.role is not None) and not shadowed:
@@ -92,11 +91,8 @@ def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Re
         max((each.signals.vector for each in near), default=0.0),
     )
     # Stable: of equal scores the nearer scope's and the better match stays first.
-    scored = sorted(((total(each.signals, best, weighed), each) for each in near), key=lambda each: -each[0])
-    return [Found(each.row, score, parts(each.signals, best, weighed)) for score, each in scored[:LIMIT]]
-
-
-_EVIDENCE = Recall.evidence()
+    scored = sorted(((total(each.signals, best, profile), each) for each in near), key=lambda each: -each[0])
+    return [Found(each.row, score, parts(each.signals, best, profile)) for score, each in scored[:LIMIT]]
 
 
 def _searched(replica: Replica[Any], query: str, now: float, profile: Recall) -> list[_Candidate]:
@@ -144,17 +140,7 @@ def _lexical(memory: _Recall, query: str, now: float, profile: Recall) -> Iterat
     )
     found = dict(matches.best(LIMIT))
     turns = memory.turns
-    lent: dict[str, float] = {}
-    for id, score in found.items():
-        if (turn := turns.get(id)) is not None:
-            for first in (turn.before, turn.after):
-                if first is None:
-                    continue
-                lent[first] = lent.get(first, 0.0) + profile.next_to * score
-                beside = turns.get(first)
-                second = None if beside is None else beside.before if first == turn.before else beside.after
-                if second is not None:
-                    lent[second] = lent.get(second, 0.0) + profile.next_but_one * score
+    lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
     cues = cues_of(query, now, turns.speakers())
     near = {id: turn for id in lent | found if (turn := turns.get(id)) is not None}
     sessions = matches.groups(sorted({turn.session for turn in near.values()})) if profile.session else {}
@@ -178,6 +164,25 @@ def _lexical(memory: _Recall, query: str, now: float, profile: Recall) -> Iterat
                 when=when,
             ),
         )
+
+
+def _lent(scores: Mapping[str, float], turns: Turns, profile: Recall) -> dict[str, float]:
+    """What messages lend to those beside them: a question is matched, its answer is wanted."""
+    lent: dict[str, float] = {}
+    for id, score in scores.items():
+        turn = turns.get(id)
+        if turn is None:
+            continue
+        before, after = turns.get(turn.before), turns.get(turn.after)
+        for share, beside in (
+            (profile.next_to, turn.before),
+            (profile.next_to, turn.after),
+            (profile.next_but_one, None if before is None else before.before),
+            (profile.next_but_one, None if after is None else after.after),
+        ):
+            if beside is not None and share:
+                lent[beside] = lent.get(beside, 0.0) + share * score
+    return lent
 
 
 def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:

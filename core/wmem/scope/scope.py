@@ -11,6 +11,7 @@ from wmem.model.context import Context, Profile
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import new_ulid
 from wmem.model.outcomes import Erased
+from wmem.model.scoring import Scoring
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import exported, imported
@@ -292,6 +293,7 @@ class Scope(_Named):
         note_role: NoteRole = "user",
         stable: bool = False,
         summary: bool | int = False,
+        scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """The prompt that serves a query best within a budget; nothing is written or deleted.
@@ -315,6 +317,8 @@ class Scope(_Named):
                 A system note stays in front where the provider takes system text only there.
             summary: Tokens set aside for a summary of what the budget leaves out, in the note:
                 its best sentences as they were said; True for an eighth of the budget.
+            scoring: How what the query finds is weighed, by name or as coefficients; None
+                follows the policy of the scope.
             prompt_counter: A provider's own count of a whole prompt; the last word on it.
 
         Raises:
@@ -337,6 +341,7 @@ class Scope(_Named):
                 note_role=note_role,
                 stable=stable,
                 summary=summary,
+                scoring=scoring,
                 prompt_counter=prompt_counter,
             )
         )
@@ -432,6 +437,7 @@ class AsyncScope(_Named):
         note_role: NoteRole = "user",
         stable: bool = False,
         summary: bool | int = False,
+        scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """See `Scope.pack`."""
@@ -451,6 +457,7 @@ class AsyncScope(_Named):
                 note_role=note_role,
                 stable=stable,
                 summary=summary,
+                scoring=scoring,
                 prompt_counter=prompt_counter,
             )
         )

@@ -47,9 +47,9 @@ class Turns:
         self._sessions = 0
         self._speakers: Counter[str] = Counter()
 
-    def get(self, id: str) -> Turn | None:
-        """The message with an id."""
-        return self._turns.get(id)
+    def get(self, id: str | None) -> Turn | None:
+        """The message with an id; None is the id of no message."""
+        return None if id is None else self._turns.get(id)
 
     def speakers(self) -> list[str]:
         """Who is known to have spoken, folded."""
