@@ -16,8 +16,8 @@ from typing import Protocol
 
 from tests.bench.backends import (
     amplification,
-    coroutines_beside_threads,
     listing,
+    many_at_once,
     promotion_and_cleanup,
     round_trips,
     searching,
@@ -26,6 +26,7 @@ from tests.bench.backends import (
 )
 from tests.bench.measure import Figure
 from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
+from tests.bench.serving import coroutines_beside_threads, entries_on_redis
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
 
 
@@ -46,7 +47,9 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     imports,
     round_trips,
     tails,
+    entries_on_redis,
     coroutines_beside_threads,
+    many_at_once,
     thousand_sessions,
     amplification,
     listing,
