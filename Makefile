@@ -11,11 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 
-.PHONY: help demo test soak lint format bench wheel check clean
+.PHONY: help demo test soak lint format bench bench-recall wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The pip that comes with Python 3.11 does not know --group: a newer one first.
 $(VENV)/pip.stamp:
@@ -57,6 +57,10 @@ format: $(VENV)/dev.stamp  ## rewrite the style that can be rewritten
 
 bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run; BENCH=--quick for a first look
 	@PYTHONPATH=core:. $(BIN)/python tests/bench/speed.py $(BENCH)
+
+bench-recall: $(VENV)/dev.stamp  ## evidence in the context, beside the peers'; WMEM_LOCOMO names the conversations
+	@$(BIN)/python -m pip --disable-pip-version-check install -qq --group bench
+	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run.py $(BENCH)
 
 wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
 	@rm -rf dist

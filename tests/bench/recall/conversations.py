@@ -1,0 +1,93 @@
+"""Conversations in LoCoMo's format: who said what when, and which turns answer which question."""
+
+import json
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["CATEGORIES", "Conversation", "Question", "Said", "conversations", "where"]
+
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+"""Those that have an answer; the fifth asks for what was never said."""
+_EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
+_VARIABLE = "WMEM_LOCOMO"
+_DEFAULT = "../shared/data/locomo-open.json"
+
+
+class Said(NamedTuple):
+    """One turn; `at` is the time of its session, UTC."""
+
+    id: str
+    speaker: str
+    text: str
+    at: datetime
+    session: str
+
+
+class Question(NamedTuple):
+    """A question, and the ids of the turns that hold its answer."""
+
+    text: str
+    category: int
+    answer: str
+    evidence: frozenset[str]
+
+
+class Conversation(NamedTuple):
+    """The turns of two people over months, and the questions about them, asked at the end."""
+
+    name: str
+    first_speaker: str
+    turns: list[Said]
+    questions: list[Question]
+
+
+def where() -> Path:
+    """The file of conversations.
+
+    Raises:
+        SystemExit: It is not there; the message says what to do.
+    """
+    path = Path(os.environ.get(_VARIABLE) or _DEFAULT)
+    if not path.is_file():
+        msg = f"no conversations at {path}: set {_VARIABLE} to a JSON file in LoCoMo's format (data/locomo10.json)"
+        raise SystemExit(msg)
+    return path
+
+
+def conversations(path: Path) -> list[Conversation]:
+    """All conversations of a file. The caption of an image is part of what was said."""
+    return [_conversation(each) for each in json.loads(path.read_text("utf-8"))]
+
+
+def _conversation(given: dict[str, Any]) -> Conversation:
+    talk = given["conversation"]
+    numbers = sorted(int(found[1]) for key in talk if (found := re.fullmatch(r"session_(\d+)", key)))
+    turns = [
+        Said(turn["dia_id"], turn["speaker"], _text(turn), _time(talk[f"session_{number}_date_time"]), f"{number}")
+        for number in numbers
+        for turn in talk[f"session_{number}"]
+    ]
+    known = {turn.id for turn in turns}
+    asked = [
+        Question(each["question"], each["category"], str(each.get("answer", "")), evidence)
+        for each in given["qa"]
+        # Some ids are malformed, and some name turns that are not there.
+        if (evidence := _ids(each["evidence"]) & known) and each["category"] in CATEGORIES
+    ]
+    return Conversation(given.get("sample_id", "?"), talk["speaker_a"], turns, asked)
+
+
+def _ids(evidence: list[str]) -> frozenset[str]:
+    return frozenset(f"D{session}:{turn}" for each in evidence for session, turn in _EVIDENCE.findall(each))
+
+
+def _text(turn: dict[str, Any]) -> str:
+    caption = turn.get("blip_caption")
+    return f"{turn['text']} [image: {caption}]" if caption else str(turn["text"])
+
+
+def _time(said: str) -> datetime:
+    return datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)

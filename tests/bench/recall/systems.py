@@ -1,0 +1,248 @@
+"""Memories that are asked: wmem through its public surface, and what else fills a context in this field.
+
+Each is given a conversation turn by turn, and then says for a question and a budget which
+turns are in the context. A peer that ignores the question answers once for each budget.
+"""
+
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, Literal, NamedTuple, Protocol
+
+import wmem
+from tests.bench.recall.conversations import Conversation
+from wmem.text.languages import STOP_WORDS
+from wmem.text.tokens import TiktokenCounter
+
+__all__ = ["PEERS", "Answer", "Memory", "Wmem"]
+
+_count = TiktokenCounter("o200k_base")
+
+
+class Answer(NamedTuple):
+    """What is in a context: the ids of its turns, its tokens, and its text where the system renders one."""
+
+    ids: frozenset[str]
+    tokens: int
+    text: str = ""
+
+
+class Memory(Protocol):
+    """A memory of one conversation, complete when it is made."""
+
+    name: str
+    add_s: float
+    """Seconds that one turn took to add, on average."""
+    asks: bool
+    """Whether the question makes a difference."""
+
+    def context(self, question: str, budget: int) -> Answer: ...
+
+    def close(self) -> None: ...
+
+
+class Wmem:
+    """A session of wmem; speakers have names, sessions are threads with a time."""
+
+    asks = True
+
+    def __init__(
+        self,
+        talk: Conversation,
+        *,
+        scoring: Literal["evidence", "balanced"] = "evidence",
+        policy: wmem.Policy | None = None,
+    ) -> None:
+        self.name = f"wmem, {scoring}"
+        self._scoring = scoring
+        self._stack = ExitStack()
+        memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench"))
+        self.session = memory.scope("session", policy=policy)
+        began = time.perf_counter()
+        for turn in talk.turns:
+            self.session.messages.append(
+                {
+                    "id": turn.id,
+                    "role": "user" if turn.speaker == talk.first_speaker else "assistant",
+                    "name": turn.speaker,
+                    "content": turn.text,
+                    "created_at": turn.at.isoformat(),
+                    "thread_id": turn.session,
+                }
+            )
+        self.session.pack("anything", budget=1_000)  # what a first search makes is a part of adding
+        self.add_s = (time.perf_counter() - began) / len(talk.turns)
+
+    def context(self, question: str, budget: int) -> Answer:
+        packed = self.session.pack(question, budget=budget, scoring=self._scoring)
+        ids = frozenset(id for unit in (*packed.included, *packed.truncated) for id in unit.ids)
+        text = "\n".join((packed.note, *(message.text for message in packed.messages)))
+        return Answer(ids, packed.tokens, text)
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+class _Lines:
+    """Turns as lines, best first, until the budget is full: what a retriever alone gives."""
+
+    def __init__(self, talk: Conversation) -> None:
+        self._turns = talk.turns
+        self._costs = [_count(f"{turn.speaker}: {turn.text}\n") for turn in talk.turns]
+
+    def filled(self, ranked: Sequence[int], budget: int) -> Answer:
+        left, ids = budget, set()
+        for place in ranked:
+            if self._costs[place] <= left:
+                left -= self._costs[place]
+                ids.add(self._turns[place].id)
+        return Answer(frozenset(ids), budget - left)
+
+
+class Fts5:
+    """SQLite's full-text search, with its stemmer; stop words are left out of the question."""
+
+    name = "SQLite FTS5"
+    asks = True
+
+    def __init__(self, talk: Conversation) -> None:
+        self._lines = _Lines(talk)
+        self._base = sqlite3.connect(":memory:")
+        self._base.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize='porter unicode61')")
+        began = time.perf_counter()
+        for turn in talk.turns:
+            self._base.execute("INSERT INTO turn VALUES (?)", (turn.text,))
+        self.add_s = (time.perf_counter() - began) / len(talk.turns)
+
+    def context(self, question: str, budget: int) -> Answer:
+        words = [word for word in _words(question) if word not in STOP_WORDS["english"]]
+        if not words:
+            return Answer(frozenset(), 0)
+        wanted = " OR ".join(f'"{word}"' for word in words)
+        found = self._base.execute("SELECT rowid FROM turn WHERE turn MATCH ? ORDER BY rank, rowid", (wanted,))
+        return self._lines.filled([rowid - 1 for (rowid,) in found], budget)
+
+    def close(self) -> None:
+        self._base.close()
+
+
+class Bm25s:
+    """bm25s as it comes; it has no way to add, so every turn means a new index: the last one is measured."""
+
+    name = "bm25s"
+    asks = True
+
+    def __init__(self, talk: Conversation) -> None:
+        import bm25s
+
+        self._bm25s = bm25s
+        self._lines = _Lines(talk)
+        began = time.perf_counter()
+        self._index = bm25s.BM25()
+        texts = bm25s.tokenize([turn.text for turn in talk.turns], stopwords="en", show_progress=False)
+        self._index.index(texts, show_progress=False)
+        self.add_s = time.perf_counter() - began
+        self._size = len(talk.turns)
+
+    def context(self, question: str, budget: int) -> Answer:
+        asked = self._bm25s.tokenize([question], stopwords="en", show_progress=False)
+        places, scores = self._index.retrieve(asked, k=self._size, show_progress=False)
+        found = [int(place) for place, score in zip(places[0], scores[0], strict=True) if score > 0]
+        return self._lines.filled(found, budget)
+
+    def close(self) -> None: ...
+
+
+class _Framework:
+    """A framework's own memory: it hands out messages, and the question makes no difference."""
+
+    asks = False
+    add_s = 0.0
+
+    def __init__(self, talk: Conversation) -> None:
+        self._ids = {turn.text: turn.id for turn in reversed(talk.turns)}
+
+    def close(self) -> None: ...
+
+    def answer(self, texts: Sequence[str]) -> Answer:
+        return Answer(frozenset(self._ids[text] for text in texts), sum(_count(text) + 4 for text in texts) + 3)
+
+
+class LangChain(_Framework):
+    name = "LangChain trim_messages"
+
+    def __init__(self, talk: Conversation) -> None:
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        super().__init__(talk)
+        self._messages = [
+            HumanMessage(turn.text) if turn.speaker == talk.first_speaker else AIMessage(turn.text)
+            for turn in talk.turns
+        ]
+
+    def context(self, question: str, budget: int) -> Answer:
+        from langchain_core.messages import trim_messages
+
+        del question
+        kept = trim_messages(
+            self._messages,
+            max_tokens=budget,
+            token_counter=lambda given: sum(_count(str(each.content)) + 4 for each in given) + 3,
+            strategy="last",
+        )
+        return self.answer([str(each.content) for each in kept])
+
+
+class _LlamaIndex(_Framework):
+    def __init__(self, talk: Conversation) -> None:
+        super().__init__(talk)
+        from llama_index.core.llms import ChatMessage
+
+        self._messages = [
+            ChatMessage(role="user" if turn.speaker == talk.first_speaker else "assistant", content=turn.text)
+            for turn in talk.turns
+        ]
+
+    def _made(self, budget: int) -> Any:
+        raise NotImplementedError
+
+    def context(self, question: str, budget: int) -> Answer:
+        del question
+        return self.answer([str(each.content) for each in self._made(budget).get()])
+
+
+class Buffer(_LlamaIndex):
+    name = "LlamaIndex ChatMemoryBuffer"
+
+    def _made(self, budget: int) -> Any:
+        from llama_index.core.memory import ChatMemoryBuffer
+
+        return ChatMemoryBuffer.from_defaults(
+            chat_history=self._messages, token_limit=budget, tokenizer_fn=lambda text: [0] * _count(text)
+        )
+
+
+class LlamaMemory(_LlamaIndex):
+    name = "LlamaIndex Memory"
+
+    def _made(self, budget: int) -> Any:
+        from llama_index.core.memory import Memory as Theirs
+
+        made = Theirs.from_defaults(
+            session_id="bench",
+            token_limit=budget,
+            chat_history_token_ratio=1.0,
+            tokenizer_fn=lambda text: [0] * _count(text),
+        )
+        made.put_messages(self._messages)
+        return made
+
+
+def _words(text: str) -> list[str]:
+    from wmem.text.terms import words_of
+
+    return words_of(text)
+
+
+PEERS: Sequence[Callable[[Conversation], Memory]] = (Fts5, Bm25s, LangChain, Buffer, LlamaMemory)
