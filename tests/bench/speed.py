@@ -1,7 +1,7 @@
 """Speed beside the peers', in one run: a table of what was wanted and what was measured.
 
-It never fails by a figure: machines differ, and so do their neighbours. Trust the
-ratios, whose two sides ran in turns.
+It never fails by a time: machines differ, and so do their neighbours. Trust the
+ratios, whose two sides ran in turns. It fails by a count that is not what was promised.
 """
 
 import argparse
@@ -120,10 +120,13 @@ def _shown(rows: Sequence[_Row]) -> None:
         print(f"| {' | '.join(row)} |")
 
 
-def _tried(experiment: _Experiment, *, quick: bool, told: Callable[[str], object]) -> list[Figure]:
+def _tried(experiment: _Experiment, *, quick: bool, told: Callable[[str], object], broken: list[str]) -> list[Figure]:
     told(f"{experiment.__name__.replace('_', ' ')} ...")
     try:
         return experiment(quick=quick)
+    except AssertionError as exc:
+        broken.append(f"{experiment.__name__}: {exc}")
+        return []
     except Exception as exc:
         told(f"{experiment.__name__} failed: {type(exc).__name__}: {exc}")
         return []
@@ -144,7 +147,8 @@ def main() -> None:
         print(line, file=sys.stderr, flush=True)
 
     chosen = [known[name] for name in asked.experiments] or _EXPERIMENTS
-    figures = [figure for each in chosen for figure in _tried(each, quick=asked.quick, told=told)]
+    broken: list[str] = []
+    figures = [figure for each in chosen for figure in _tried(each, quick=asked.quick, told=told, broken=broken)]
     _shown([_row(figure) for figure in figures])
     about = {
         "python": platform.python_version(),
@@ -157,6 +161,8 @@ def main() -> None:
     if asked.json is not None:
         told_figures = [{**asdict(figure), "times": figure.times, "held": figure.held} for figure in figures]
         asked.json.write_text(json.dumps({"about": about, "figures": told_figures}, indent=1) + "\n")
+    if broken:
+        sys.exit("\n".join(["not what was promised:", *broken]))
 
 
 if __name__ == "__main__":
