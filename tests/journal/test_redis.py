@@ -243,6 +243,25 @@ def test_a_lapsed_scope_can_be_deleted_and_then_has_another_life(call: Call, jou
     assert call(journal.append, PATH, 1, b"1", ORIGIN, None).birth != birth
 
 
+def test_what_lapsed_a_day_ago_is_forgotten_as_others_begin(call: Call, journal: Any, server: Any) -> None:
+    register, births, names = (f'wmem:{{"agent"}}:{each}' for each in ("register", "births", "names"))
+    birth = _lapsed(call, journal)
+    call(journal.append, ("agent", "other"), 1, b"1", None, None)
+    assert call(journal.read, {PATH: ORIGIN})[PATH].birth == birth
+    for each in range(5):
+        call(journal.append, ("agent", f"old {each}"), 1, b"1", None, 0.001)
+    wait_until(lambda: list(call(journal.paths, ("agent",))) == [("agent", "other")], "all others to lapse")
+    for name in server.zrangebyscore(register, "-inf", "(+inf"):
+        server.zincrby(register, -86_401_000, name)  # as if it had been a day ago
+    for each in range(3):
+        call(journal.append, ("agent", f"new {each}"), 1, b"1", None, None)
+    assert server.hlen(births) == server.zcard(register) == server.zcard(names) == 4
+    assert len(list(call(journal.paths, ("agent",)))) == 4
+    # Who still held it is refused as in a life that is over.
+    assert call(journal.append, PATH, 2, b"2", birth, None).cursor is None
+    assert call(journal.append, PATH, 2, b"2", None, None).birth != birth
+
+
 @pytest.mark.parametrize("half", ["h", "s"])
 def test_half_a_scope_counts_as_lapsed(half: str, call: Call, journal: Any, server: Any) -> None:
     birth = call(journal.append, PATH, 1, b"old", None, None).birth

@@ -36,7 +36,7 @@ local function journal(hash, stream)
   if known[1] and (known[1] == known[2] or redis.call('EXISTS', stream) == 1) then return known end
 end
 
--- The life of a path, which outlasts the journal's lapse.
+-- The life of a path, which outlasts the journal's lapse by a day.
 local function life(known, births, path)
   if known then return known[3] end
   return redis.call('HGET', births, path)
@@ -77,6 +77,18 @@ local function keep(hash, stream, register, path, ms, left)
     redis.call('PEXPIREAT', hash, at)
     redis.call('PEXPIREAT', stream, at)
     redis.call('ZADD', register, at, path)
+  end
+end
+
+-- Forgets the lives of two scopes that lapsed longest ago, if it is a day and more: whoever held them does no more,
+-- and a root whose scopes all lapse would remember ever more of them. Each that begins sees to two.
+local function forget(births, register, names)
+  local now = redis.call('TIME')
+  local past = decimal((now[1] - 86400) * 1000)
+  for _, path in ipairs(redis.call('ZRANGEBYSCORE', register, '-inf', past, 'LIMIT', 0, 2)) do
+    redis.call('HDEL', births, path)
+    redis.call('ZREM', register, path)
+    redis.call('ZREM', names, path)
   end
 end
 
@@ -145,6 +157,7 @@ else
   redis.call('ZADD', names, 0, path)
 end
 if due(ms, left, fresh) then keep(hash, stream, register, path, ms, left) end
+if not known then forget(births, register, names) end
 return table.concat({cursor, head, bytes, birth}, ' ')
 """)
 
