@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
+from wmem.errors import ConflictError, CorruptionError, StoreError, UnknownOutcomeError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
@@ -214,6 +214,18 @@ class Engine(Generic[P]):
                     self._grow(0 if tail.snapshot is None else self.codec.size(tail.snapshot))
             if adopted:
                 return replicas
+
+    def readable(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
+        """See `caught_up`; a scope that cannot be read at all is told to the log, once, and left out."""
+        try:
+            return (yield from self.caught_up(paths))
+        except (CorruptionError, WrongKeyError) as exc:
+            if len(paths) == 1:
+                if self.first_time(("closed", paths[0])):
+                    _log.warning("scope %r is left out: %s", paths[0], exc)
+                return []
+        half = len(paths) // 2
+        return [*(yield from self.readable(paths[:half])), *(yield from self.readable(paths[half:]))]
 
     # -- writing
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Opening
+from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, Opening
 from wmem.agent.rotation import rotated
 from wmem.engine import COMPACT_MIN_BYTES
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
@@ -193,6 +193,25 @@ def test_a_scope_under_a_key_that_is_lost_ends_a_rotation_and_is_named(opening: 
     with pytest.raises(WrongKeyError, match=rf"short.*{OLD.active}.*{NEW.active}"):
         call(memory.rotate)
     assert under(OLD, memory)
+
+
+def test_a_scope_under_another_key_keeps_nobody_from_tidying_and_writing_the_others(
+    opening: Opening, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    call(opening(key=None).scope("foreign").entries.set, "k", 1)
+    memory = opening(key=OLD, policy=wmem.Policy.session(max_entries=100))
+    for name in ("before", "session"):
+        call(memory.scope(name).items.add, "short-lived", ttl_s=60)
+    clock.now += 61
+    with caplog.at_level(logging.WARNING, logger="wmem"):
+        assert call(memory.maintain).expired == 2
+        assert call(memory.maintain).scopes == 3
+    assert [record.message.partition(" is left out")[0] for record in caplog.records] == ["scope ('agent', 'foreign')"]
+    # The agent's entries are counted in between, over all of its scopes.
+    for number in range(99):
+        call(memory.scope("session").entries.set, f"key {number}", number)
+    with pytest.raises(WrongKeyError):
+        call(memory.scope("foreign").entries.get, "k")
 
 
 def test_what_was_stored_without_a_key_is_encrypted_by_a_rotation(opening: Opening, call: Call) -> None:

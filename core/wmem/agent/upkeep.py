@@ -45,13 +45,16 @@ class Maintained(NamedTuple):
 
 
 def maintained(engine: Engine[Any], root: str, clock: Callable[[], float]) -> Flow[Maintained]:
-    """Go through all scopes of an agent once; what another process does at the same time is left to it."""
+    """Go through all scopes of an agent once; what another process does at the same time is left to it.
+
+    A scope that cannot be read, damaged or under another key, keeps nobody from tidying the others.
+    """
     paths = list((yield from ask(Journal.paths, (root,))))
     expired = compacted = deleted = 0
     if doubtful := isinstance(clock, SteadyClock) and clock.ahead():
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", root)
     for begin in range(0, len(paths), _TOGETHER):
-        replicas = yield from engine.caught_up(paths[begin : begin + _TOGETHER])
+        replicas = yield from engine.readable(paths[begin : begin + _TOGETHER])
         for replica in replicas:
             if replica.birth is None:
                 continue

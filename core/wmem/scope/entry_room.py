@@ -60,7 +60,10 @@ def stored_within(handle: Handle, key: str, write: Callable[[], Flow[R]], now: f
 
 
 def _count(handle: Handle, now: float) -> Flow[int]:
-    """How many entries the agent has in all its scopes; what was known, where counting would take its time."""
+    """How many entries the agent has in all its scopes; what was known, where counting would take its time.
+
+    What is in a scope that cannot be read takes nobody's room: it must not close the others.
+    """
     census, limit = handle.settings.census, handle.root.policy.max_entries
     notes = census.notes
     listed = yield from ask(Journal.paths, handle.path[:1])
@@ -68,7 +71,7 @@ def _count(handle: Handle, now: float) -> Flow[int]:
     if len(paths) > MANY_SCOPES and census.total <= NEARLY_FULL * limit:
         census.put_off(limit)
         return 0
-    replicas = (yield from handle.engine.caught_up(paths)) if paths else []
+    replicas = (yield from handle.engine.readable(paths)) if paths else []
     live = [replica for replica in replicas if not replica.state.disposed]
     total = sum(len(replica.state.entries) for replica in live)
     counts = {}
