@@ -67,7 +67,16 @@ def factors(turn: Turn, cues: Cues, day: date | None, profile: Recall) -> tuple[
 
 def total(signals: Signals, best: Best, profile: Recall) -> float:
     """The score; see `wmem.Recall` for the formula."""
-    return sum(_terms(signals, best, profile).values()) * signals.speaker * signals.user * signals.date * signals.when
+    # Written out, not as a sum of `_terms`: it is asked of every candidate, those of the few that are told of.
+    added = (
+        (profile.similarity * (signals.words + signals.near) / best.words if best.words else 0.0)
+        + (profile.session * signals.session / best.session if best.session else 0.0)
+        + (profile.vector * (signals.vector / best.vector) ** 2 if best.vector and signals.vector > 0 else 0.0)
+        + profile.recency * signals.recency
+        + profile.importance * signals.importance
+        - profile.duplication * signals.overlap
+    )
+    return added * signals.speaker * signals.user * signals.date * signals.when
 
 
 def parts(signals: Signals, best: Best, profile: Recall) -> Mapping[str, float]:

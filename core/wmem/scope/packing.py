@@ -18,12 +18,14 @@ from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, 
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
 from wmem.scope.message_flows import Sayable, row_of
-from wmem.scope.recall import recall, text_of
+from wmem.scope.recall import LIMIT, recall, text_of
 from wmem.text.tokens import Counter, message_tokens
 
 __all__ = ["packed"]
 
 _CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
+_LEAST_FOUND = 64  # memories that are looked at however small the budget
+_SHORT = 8  # tokens that a short memory takes
 _SUMMARY = 8  # one part in so many of the budget is set aside for a summary
 
 
@@ -66,7 +68,7 @@ def packed(
     pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
     pinned += live.standing({row.id for row in standing})
     pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
-    found = recall(replicas, query, now, weighing) if query is not None and query.strip() else []
+    found = recall(replicas, query, now, weighing, _most(budget)) if query is not None and query.strip() else []
     made = pack(
         PackRequest(
             budget=budget,
@@ -102,6 +104,11 @@ def packed(
     if (metrics := handle.settings.metrics) is not None:
         metrics.packed(made.tokens, made.dropped.totals)
     return made
+
+
+def _most(budget: int) -> int:
+    """How many memories are worth looking at: twice as many short ones as a budget holds."""
+    return max(_LEAST_FOUND, min(LIMIT, budget // _SHORT)) if isinstance(budget, int) else LIMIT
 
 
 def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from wmem.model.item import message_of
+from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.scoring import Recall
 from wmem.model.values import load_json
@@ -15,11 +16,13 @@ from wmem.rules.scoring import Best, Signals, damped, factors, freshness, parts,
 from wmem.text.cues import cues_of
 from wmem.text.dates import day_at
 from wmem.text.index import Feedback, Index
-from wmem.text.turns import Turns
+from wmem.text.turns import Turn, Turns
 
 __all__ = ["Found", "recall", "text_of"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
+_SPARE = 2
+"""So many times as many are weighed in full: a factor may bring one up."""
 _NEWEST = 4
 """Messages that every pack has already: what repeats them is a duplicate."""
 
@@ -59,6 +62,7 @@ class _Recall:
             self.index.add(id, text_of(row))
             return
         message = message_of(row)
+        text = _told(message)
         turn = self.turns.put(
             id,
             message.text,
@@ -68,19 +72,22 @@ class _Recall:
             at=row.created_at,
             tokens=row.tokens,
         )
-        self.index.add(id, text_of(row), turn.session)
+        self.index.add(id, text, turn.session)
 
 
-def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall) -> list[Found]:
+def recall(
+    replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall, limit: int = LIMIT
+) -> list[Found]:
     """What matches a query, best first: of the scope everything, of its parents all but messages.
 
     Args:
         replicas: The scope's, then its parents'.
         profile: How what matches is weighed.
+        limit: How many may be found.
     """
     near: list[_Candidate] = []
     for depth, replica in enumerate(replicas):
-        for each in _searched(replica, query, now, profile):
+        for each in _searched(replica, query, now, profile, limit):
             row = each.row
             shadowed = row.key is not None and any(above.state.entry(row.key, now) for above in replicas[:depth])
             if row.visible(now) and not (depth and row.role is not None) and not shadowed:
@@ -92,10 +99,10 @@ def recall(replicas: Sequence[Replica[Any]], query: str, now: float, profile: Re
     )
     # Stable: of equal scores the nearer scope's and the better match stays first.
     scored = sorted(((total(each.signals, best, profile), each) for each in near), key=lambda each: -each[0])
-    return [Found(each.row, score, parts(each.signals, best, profile)) for score, each in scored[:LIMIT]]
+    return [Found(each.row, score, parts(each.signals, best, profile)) for score, each in scored[:limit]]
 
 
-def _searched(replica: Replica[Any], query: str, now: float, profile: Recall) -> list[_Candidate]:
+def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, limit: int) -> list[_Candidate]:
     with replica.lock:
         memory = replica.recall
         if not isinstance(memory, _Recall):
@@ -110,7 +117,7 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall) ->
             state.changed = {}
         for each, row in pending:
             memory.put(each, row)
-        lexical = list(_lexical(memory, query, now, profile))
+        lexical = list(_lexical(memory, query, now, profile, limit))
         told = frozenset[str]().union(*map(memory.index.terms, newest))
         with replica.lock:
             rows, unwritten = replica.state.rows, replica.state.unwritten
@@ -130,40 +137,35 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall) ->
         ]
 
 
-def _lexical(memory: _Recall, query: str, now: float, profile: Recall) -> Iterator[tuple[str, Signals]]:
-    """What shares words with the query, best first, then what stands beside that."""
+def _lexical(memory: _Recall, query: str, now: float, profile: Recall, limit: int) -> Iterator[tuple[str, Signals]]:
+    """What shares words with the query, and what stands beside that, best first."""
     matches = memory.index.matches(
         query,
         k1=profile.k1,
         b=profile.b,
         feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
     )
-    found = dict(matches.best(LIMIT))
+    found = dict(matches.best(limit))
     turns = memory.turns
     lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
-    cues = cues_of(query, now, turns.speakers())
-    near = {id: turn for id in lent | found if (turn := turns.get(id)) is not None}
-    sessions = matches.groups(sorted({turn.session for turn in near.values()})) if profile.session else {}
-    for id in found | lent:
+    based: list[tuple[float, int, str, float, Turn | None, float]] = []
+    for place, id in enumerate(found | lent):
         words = found.get(id) or matches.of(id)
-        turn = near.get(id)
+        turn = turns.get(id)
+        near = 0.0 if turn is None else damped(turn.tokens, profile.full_tokens) * lent.get(id, 0.0)
+        based.append((-words - near, place, id, words, turn, near))
+    based.sort()
+    del based[_SPARE * limit :]
+    wanted = sorted({turn.session for *_, turn, _ in based if turn is not None}) if profile.session else ()
+    sessions = matches.groups(wanted)
+    cues = cues_of(query, now, turns.speakers())
+    for _, _, id, words, turn, near in based:
         if turn is None:
             yield id, Signals(words)
             continue
-        damp = damped(turn.tokens, profile.full_tokens)
-        speaker, user, date, when = factors(turn, cues, day_at(turn.at) if cues.dates else None, profile)
-        yield (
-            id,
-            Signals(
-                words,
-                damp * lent.get(id, 0.0),
-                damp * sessions.get(turn.session, 0.0),
-                speaker=speaker,
-                user=user,
-                date=date,
-                when=when,
-            ),
-        )
+        session = damped(turn.tokens, profile.full_tokens) * sessions.get(turn.session, 0.0)
+        day = day_at(turn.at) if cues.dates else None
+        yield id, Signals(words, near, session, 0.0, 0.0, 0.0, 0.0, *factors(turn, cues, day, profile))
 
 
 def _lent(scores: Mapping[str, float], turns: Turns, profile: Recall) -> dict[str, float]:
@@ -192,11 +194,14 @@ def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:
 def text_of(row: Row) -> str:
     """What a row says, as one text: a message's text and calls, an item's content, an entry as ``key: value``."""
     if row.role is not None:
-        message = message_of(row)
-        calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-        return "\n".join(filter(None, (message.text, *calls)))
+        return _told(message_of(row))
     told = load_json(row.content)
     return told if row.key is None else f"{row.key}: {_plain(told)}"
+
+
+def _told(message: Message) -> str:
+    calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    return "\n".join(filter(None, (message.text, *calls)))
 
 
 def _plain(told: Any) -> str:

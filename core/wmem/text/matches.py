@@ -9,7 +9,7 @@ from wmem.text.sparse import Saturation, Scores, SparseScores
 
 __all__ = ["Feedback", "Matches"]
 
-_DENSE_AT = 2_048
+_DENSE_AT = 512
 """Texts from which arithmetic on whole columns is quicker than on single postings."""
 
 
