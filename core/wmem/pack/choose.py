@@ -16,6 +16,7 @@ from wmem.pack.larder import Larder, Served, is_blank
 from wmem.pack.render import Note, Noted, folded, noted_down, said
 from wmem.pack.request import Candidate, PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
+from wmem.text.terms import terms_of
 from wmem.text.tokens import MESSAGE_OVERHEAD
 
 __all__ = ["LOOK_BACK", "Choice", "Kept", "choose"]
@@ -24,6 +25,9 @@ LOOK_BACK = 2_000
 """Messages read in search of the newest user message."""
 _CLOSE = 256
 """Messages read beyond it to close a tool exchange that a user broke into."""
+
+_SHORT = 128
+"""Tokens up to which a recalled memory is quoted whole, where a quarter of the budget holds it."""
 
 
 class Kept(NamedTuple):
@@ -47,6 +51,7 @@ class Choice:
         self.larder = larder
         self.left = room
         self.note = Note(request.note_role, request.count)
+        self.terms = tuple(terms_of(request.query)) if request.recalled else ()
         self.kept: dict[Unit, Kept] = {}
         self.noted: dict[str, Noted] = {}
         self.digest: Digest | None = None
@@ -91,7 +96,7 @@ class Choice:
         for candidate in self.request.pinned:
             if candidate.role is not None or candidate.id in self.noted:
                 continue
-            noted = self._quote(candidate, pinned=True)
+            noted = self._quote(candidate)
             if noted is not None and noted.text:
                 self.left -= self.note.price(noted, list(self.noted.values()))
                 self.noted[candidate.id] = noted
@@ -174,10 +179,10 @@ class Choice:
                 continue
             here.add(found.candidate.id)
             # Its line costs about what it costs as a message, less the delimiters: what is too long is not decoded.
-            if min(found.candidate.tokens - MESSAGE_OVERHEAD, self.request.budget // 4) > room:
+            if min(found.candidate.tokens - MESSAGE_OVERHEAD, self._most(found.candidate)) > room:
                 self.refused.append((found, "budget"))
                 continue
-            noted = self._quote(found.candidate)
+            noted = self._quote(found.candidate, self._most(found.candidate))
             if noted is None or not noted.text:
                 self.refused.append((found, "empty" if noted else "echo"))
             elif noted.text in told:
@@ -215,11 +220,14 @@ class Choice:
                     self.keep(unit, "filled", self.larder.whole(unit))
                 continue
             large = cost > self.request.budget // 4 and self.left >= self.request.budget // 16
-            served = self.larder.cut([unit], self.left // 2) if large else None
+            # What the note quotes of a large one bears on the question; its beginning and its end need not.
+            served = self.larder.cut([unit], self.left // 2) if large and not moved else None
             if served is None:
                 for noted in moved:
                     self._requote(noted)
                 self.dropped[unit] = "budget"
+                if large and moved:
+                    continue
                 return
             self.keep(unit, "filled", served[0])
 
@@ -293,13 +301,19 @@ class Choice:
         """The units of the newest so many messages."""
         return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
 
-    def _quote(self, candidate: Candidate, *, pinned: bool = False) -> Noted | None:
-        """The memory as it stands in the note, cut to a quarter of the budget unless pinned; None for an echo."""
+    def _most(self, candidate: Candidate) -> int:
+        """What a recalled memory may take: all of its own up to an eighth of the budget, a sixth beyond."""
+        budget = self.request.budget
+        whole = candidate.tokens <= min(max(_SHORT, budget // 8), budget // 4)
+        return budget // 4 if whole else budget // 6
+
+    def _quote(self, candidate: Candidate, most: int | None = None) -> Noted | None:
+        """The memory as it stands in the note, pinned and whole without `most`; None for an echo."""
         message = self.larder.message(candidate)
         if message.recalled:
             return None
-        most = None if pinned else self.request.budget // 4
-        return noted_down(candidate, message, self.request.count, rule="pinned" if pinned else "recalled", most=most)
+        rule = "pinned" if most is None else "recalled"
+        return noted_down(candidate, message, self.request.count, rule=rule, most=most, terms=self.terms)
 
     def _told(self) -> set[str]:
         """What the messages say, folded."""

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from wmem.model.message import Message
 from wmem.pack.cut import cut_text
+from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole
 from wmem.text.tokens import Counter, message_tokens
 
@@ -108,13 +109,30 @@ def is_note(text: str) -> bool:
     return framed and all(line.startswith(("## ", "> ")) for line in lines[2:-1])
 
 
-def noted_down(candidate: Candidate, message: Message, count: Counter, *, rule: str, most: int | None) -> Noted:
-    """The memory as it stands in the note; its middle is left out above `most` tokens."""
+def noted_down(
+    candidate: Candidate,
+    message: Message,
+    count: Counter,
+    *,
+    rule: str,
+    most: int | None,
+    terms: Sequence[str] = (),
+) -> Noted:
+    """The memory as it stands in the note; above `most` tokens its sentences that bear on the question.
+
+    Where none does, its middle is left out.
+
+    Args:
+        terms: The question's, folded and stemmed.
+    """
     text, cut = said(message), 0
     if most is not None and candidate.tokens > most:
-        head, tail, kept = cut_text(text, most, count)
+        if (found := passage(text, terms, most, count)) is not None:
+            head, tail, kept = found.text, "", found.tokens
+        else:
+            head, tail, kept = cut_text(text, most, count)
         cut = max(0, candidate.tokens - kept)
-        text = f"{head} [… {cut} tokens left out …] {tail}"
+        text = f"{head} [… {cut} tokens left out …] {tail}".rstrip()
     block = quoted(candidate, message, text)
     return Noted(
         candidate=candidate,

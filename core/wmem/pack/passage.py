@@ -1,0 +1,73 @@
+"""What of a long memory enters the note: its sentences that bear on the question, as they were said."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from wmem.text.summarize import sentences
+from wmem.text.tokens import Counter
+
+__all__ = ["Passage", "passage"]
+
+_READ = 100_000
+"""Characters of one memory that are looked through."""
+_STEM = 5
+"""Letters after which an ending makes no other word."""
+_NEAR = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
+"""What a sentence gives to others near it: an answer follows what was asked, and neither reads well alone."""
+_MISSES = 8
+"""Sentences that do not fit before the passage is taken as full."""
+_CHARACTERS = 8
+"""For a token wanted: a longer sentence does not fit."""
+_GAP = " … "
+
+
+class Passage(NamedTuple):
+    """Sentences in their order, and what they cost."""
+
+    text: str
+    tokens: int
+
+
+def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Passage | None:
+    """The sentences with most of the terms, rare ones first, and what stands near them, as far as there is room.
+
+    None when no sentence has any of the terms, or none fits.
+
+    Args:
+        terms: The question's, folded and stemmed.
+        tokens: What the passage may cost.
+    """
+    told = sentences(text[:_READ])
+    worths = _worths(told, terms)
+    if not any(worths):
+        return None
+    chosen: dict[int, int] = {}
+    left, misses = tokens, 0
+    for at in sorted(range(len(told)), key=lambda at: (-worths[at], at)):
+        # Nothing is encoded that cannot fit.
+        cost = count(told[at]) + 1 if len(told[at]) <= _CHARACTERS * left else left + 1
+        if cost <= left:
+            chosen[at] = cost
+            left -= cost
+        elif (misses := misses + 1) == _MISSES:
+            break
+    shown = ""
+    for at in sorted(chosen):
+        shown += f"{'' if not shown else ' ' if at - 1 in chosen else _GAP}{told[at]}"
+    return Passage(shown, tokens - left) if chosen else None
+
+
+def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
+    folded = [sentence.casefold() for sentence in told]
+    own = [0.0] * len(told)
+    for term in dict.fromkeys(term[:_STEM] for term in terms):
+        hits = [at for at, sentence in enumerate(folded) if term in sentence]
+        for at in hits:
+            own[at] += math.log(1 + len(told) / len(hits))
+    worths = list(own)
+    for at, worth in enumerate(own):
+        for away, part in _NEAR:
+            if worth and 0 <= at + away < len(worths):
+                worths[at + away] += part * worth
+    return worths

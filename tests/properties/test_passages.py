@@ -1,0 +1,83 @@
+"""A long memory enters the note by its sentences that bear on the question."""
+
+import random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wmem
+from wmem.pack.passage import passage
+from wmem.text.summarize import sentences
+from wmem.text.tokens import default_counter
+
+COUNT = default_counter()
+FACT = "The spare key of the boathouse lies under the third flowerpot."
+words = st.sampled_from(["key", "boat", "rain", "a", "東京", "ok", "\u00dcber", "{x}"])
+told = st.lists(st.lists(words, min_size=1, max_size=12).map(" ".join), max_size=20).map(". ".join)
+
+
+def padding(seed: int, count: int) -> list[str]:
+    chance = random.Random(seed)
+    said = ["the report", "our plan", "a supplier", "the weather", "some music", "that film", "the garden"]
+    did = ["changed", "was late", "looked fine", "cost more", "went on", "ended well", "grew slowly"]
+    return [f"{chance.choice(said).capitalize()} {chance.choice(did)} in week {n}." for n in range(count)]
+
+
+@settings(deadline=None)
+@given(text=told | st.text(max_size=400), terms=st.lists(words, max_size=4), tokens=st.integers(0, 60))
+def test_a_passage_keeps_to_its_room_and_says_nothing_that_was_not_said(
+    text: str, terms: list[str], tokens: int
+) -> None:
+    found = passage(text, [term.casefold() for term in terms], tokens, COUNT)
+    assert found == passage(text, [term.casefold() for term in terms], tokens, COUNT)
+    if found is None:
+        return
+    assert found.tokens <= tokens
+    assert COUNT(found.text.replace(" … ", " ")) <= tokens
+    left = found.text.replace(" … ", " ")
+    for sentence in sentences(text):
+        if left.startswith(sentence):
+            left = left[len(sentence) :].lstrip()
+    assert not left, "whole sentences, in their order"
+
+
+def test_a_fact_deep_in_a_long_answer_is_quoted_and_what_leads_to_it() -> None:
+    said = padding(1, 400)
+    said[300:301] = ["You asked about the boathouse.", FACT]
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        session.messages.append({"role": "assistant", "content": " ".join(said), "id": "long"})
+        session.messages.append([{"role": "user", "content": f"Remark {n}."} for n in range(6)])
+        context = session.pack("Where is the key of the boathouse?", budget=512)
+    [report] = [each for each in context.truncated if each.ids == ("long",)]
+    assert f"You asked about the boathouse. {FACT}" in context.note
+    assert "tokens left out …]" in context.note
+    assert report.tokens <= 512 // 6 + 20
+    assert report.tokens_cut > 2_000
+
+
+def test_a_short_memory_is_quoted_whole() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        short = " ".join([*padding(2, 10), FACT])
+        session.messages.append({"role": "assistant", "content": short})
+        session.messages.append([{"role": "user", "content": f"Remark {n}. " + "Well, " * 40} for n in range(12)])
+        assert short in session.pack("key of the boathouse", budget=600).note
+
+
+def test_a_passage_of_a_huge_text_encodes_little() -> None:
+    looked_at: list[int] = []
+
+    def spy(text: str) -> int:
+        looked_at.append(len(text))
+        return COUNT(text)
+
+    class Spy:
+        name = COUNT.name
+
+        def __call__(self, text: str, /) -> int:
+            return spy(text)
+
+    text = " ".join(padding(3, 20_000))
+    assert passage(text, ["week"], 200, Spy()) is not None
+    assert sum(looked_at) <= 8 * 200
