@@ -5,7 +5,7 @@ English month names and relative words, and the numeric forms that every languag
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from typing import NamedTuple
 
 __all__ = ["Asked", "dates_in", "day_at", "fits"]
@@ -93,7 +93,7 @@ def _asked(parts: dict[str, object]) -> Asked | None:
     year, month, day = (int(str(parts[name])) if parts.get(name) else None for name in ("year", "month", "day"))
     try:
         # Any leap year will do where none is named; a day that every year has, too.
-        date(year or 2_000, month or 1, day or 1)
+        date(2_000 if year is None else year, 1 if month is None else month, 1 if day is None else day)
     except ValueError:
         return None
     return Asked(year, month, min(day, 28) if day and month == 2 and year is None else day)  # noqa: PLR2004  # February
@@ -106,12 +106,16 @@ def _relative(text: str, today: date) -> list[Asked]:
     days = [_DAYS.index(each["what"]) for each in _LAST.finditer(text) if each["what"] in _DAYS]
     back += [(each["what"], 1) for each in _LAST.finditer(text) if each["what"] in _LENGTHS]
     back += [("day", 1)] * ("yesterday" in text) + [("day", 0)] * ("today" in text)
-    then = [((unit, today - timedelta(_LENGTHS[unit] * count))) for unit, count in back]
+    then = [(unit, _before(today, _LENGTHS[unit] * count)) for unit, count in back]
     return [
         *(Asked(on.year) if unit == "year" else Asked(on.year, on.month, None if unit == "month" else on.day)
           for unit, on in then),
-        *(_exactly(today - timedelta((today.weekday() - day - 1) % 7 + 1)) for day in days),
+        *(_exactly(_before(today, (today.weekday() - day - 1) % 7 + 1)) for day in days),
     ]  # fmt: skip
+
+
+def _before(today: date, days: int) -> date:
+    return date.fromordinal(max(1, today.toordinal() - days))
 
 
 def _exactly(on: date) -> Asked:
