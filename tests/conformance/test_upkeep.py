@@ -22,6 +22,7 @@ from wmem.model.row import Row
 from wmem.ports import sync_ports
 from wmem.replica import Replica
 from wmem.scope.entry_flows import MISSING, update
+from wmem.scope.erasure import erased
 from wmem.scope.message_flows import pop
 from wmem.state import APPLIED_MAX
 
@@ -370,6 +371,20 @@ def test_fetches_are_not_counted_twice_by_a_write_that_is_cancelled(ours: wmem.A
     assert scope.items.get(item.id).access_count <= 3
     scope.messages.append(said("whatever"))
     assert scope.items.get(item.id).access_count <= 3
+
+
+def test_an_erasure_ends_although_others_write_without_pause(ours: wmem.AgentMemory) -> None:
+    scope, there, ports = ours.scope("s"), ours.scope("s"), ports_of(ours)
+    item = scope.items.add("secret")
+    flow = erased(scope._handle, [item.id])
+    request = flow.send(None)
+    with pytest.raises(StopIteration) as done:
+        for _ in range(100):
+            if request[0] == "Journal.append":
+                there.messages.append(said("busy"))
+            request = flow.send(ports[request[0]](*request[1]))
+    assert done.value.value.ids == (item.id,)
+    assert scope.items.all(include_expired=True) == []
 
 
 def lost(flow: Flow[Any], ports: Ports, meanwhile: Callable[[], None]) -> Any:

@@ -110,24 +110,26 @@ def _dropped(
     Returns:
         The rows that are gone now, and the scopes that were merged into this one.
     """
-
-    def decide(state: State) -> tuple[Sequence[Change], tuple[Sequence[Row], Sequence[Path]]]:
-        rows = [row for row in state.rows.values() if _leads(row, wanted)]
-        ids = {row.id: None for row in rows}
-        if wherever:
-            ids |= {each: None for each in wanted if each not in state.erased}
-        sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
-        return [ErasedIds(tuple(ids))] if ids else [], (rows, sources)
-
     try:
-        yield from scope.replica()
+        replica, _ = yield from scope.replica()
         if scope.birth is None:
             return (), ()  # there is no such scope
-        return (yield from scope.commit(decide, scope.settings.clock()))
+        with replica.lock:
+            state = scope.met(replica)
+            rows = [row for row in state.rows.values() if _leads(row, wanted)]
+            ids = {row.id: None for row in rows}
+            if wherever:
+                ids |= {each: None for each in wanted if each not in state.erased}
+            sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
+        if ids:
+            # On no condition: it would never be met where others write without pause. Who copies meanwhile finds
+            # the tombstone.
+            yield from scope.post([ErasedIds(tuple(ids))], scope.settings.clock())
     except DisposedError:
         if wherever:
             raise
         return (), ()  # it is gone with all it had
+    return rows, sources
 
 
 def _leads(row: Row, wanted: Mapping[str, None]) -> bool:
