@@ -128,6 +128,13 @@ def test_the_answer_is_found_beside_the_question_that_was_asked_then(session: wm
     assert "answer" not in ranked(session, "How was the puppy named?", scoring="balanced")
 
 
+def test_what_happened_beside_an_item_is_found_and_a_fact_stands_for_itself(session: wmem.Scope) -> None:
+    asked = session.items.add("Ada: What did you name the puppy?", ttl_s=None)
+    answered = session.items.add("Grace: Biscuit!", ttl_s=None)
+    session.items.add("water boils at 100 degrees", type="fact", ttl_s=None)
+    assert ranked(session, "name of the puppy") == [asked.id, answered.id]
+
+
 def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
     turns = Turns()
 

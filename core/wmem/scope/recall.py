@@ -21,6 +21,18 @@ from wmem.text.turns import Turn, Turns
 __all__ = ["Found", "recall", "text_of"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
+_ITEMS = "\0items"
+"""The thread that items stand in, beside those of messages."""
+_IN_SEQUENCE = {
+    "user_message": "user",
+    "assistant_message": "assistant",
+    "observation": "assistant",
+    "thought": "assistant",
+    "action": "assistant",
+    "tool_call": "tool",
+    "tool_result": "tool",
+}
+"""Types of items that tell what happened one after the other, and who speaks; a fact stands for itself."""
 _SPARE = 2
 """So many times as many are weighed in full: a factor may bring one up."""
 _NEWEST = 4
@@ -58,20 +70,17 @@ class _Recall:
             self.index.remove(id)
             self.turns.remove(id)
             return
-        if row.role is None:
-            self.index.add(id, text_of(row))
+        if row.role is not None:
+            message = message_of(row)
+            text, said, name, thread = _told(message), message.text, message.name, message.thread_id
+        else:
+            text = said = text_of(row)
+            name, thread = None, _ITEMS
+        if row.key is not None or (row.role is None and row.type not in _IN_SEQUENCE):
+            self.index.add(id, text)
             return
-        message = message_of(row)
-        text = _told(message)
-        turn = self.turns.put(
-            id,
-            message.text,
-            role=row.role,
-            name=message.name,
-            thread=message.thread_id,
-            at=row.created_at,
-            tokens=row.tokens,
-        )
+        role = row.role or _IN_SEQUENCE[row.type]
+        turn = self.turns.put(id, said, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
         self.index.add(id, text, turn.session)
 
 
@@ -113,11 +122,15 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, li
             state = replica.state
             news: Iterable[str] = state.rows if state.changed is None else state.changed
             pending = [(each, state.rows.get(each)) for each in news]
-            newest = list(islice(reversed(state.messages), _NEWEST)) if profile.duplication else []
+            newest = list(islice(reversed(state.messages), _NEWEST))
+            last = next((state.rows[each] for each in newest if state.rows[each].role == "user"), None)
             state.changed = {}
         for each, row in pending:
             memory.put(each, row)
-        lexical = list(_lexical(memory, query, now, profile, limit))
+        asked = None if last is None or text_of(last).strip() != query.strip() else last.id
+        lexical = list(_lexical(memory, query, now, profile, limit=limit, asked=asked))
+        if not profile.duplication:
+            newest = []
         told = frozenset[str]().union(*map(memory.index.terms, newest))
         with replica.lock:
             rows, unwritten = replica.state.rows, replica.state.unwritten
@@ -137,15 +150,21 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, li
         ]
 
 
-def _lexical(memory: _Recall, query: str, now: float, profile: Recall, limit: int) -> Iterator[tuple[str, Signals]]:
-    """What shares words with the query, and what stands beside that, best first."""
+def _lexical(
+    memory: _Recall, query: str, now: float, profile: Recall, *, limit: int, asked: str | None
+) -> Iterator[tuple[str, Signals]]:
+    """What shares words with the query, and what stands beside that, best first.
+
+    Args:
+        asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
+    """
     matches = memory.index.matches(
         query,
         k1=profile.k1,
         b=profile.b,
         feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
     )
-    found = dict(matches.best(limit))
+    found = {id: score for id, score in matches.best(limit) if id != asked}
     turns = memory.turns
     lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
     based: list[tuple[float, int, str, float, Turn | None, float]] = []

@@ -15,7 +15,7 @@ from tests.bench.recall.conversations import Conversation
 from wmem.text.languages import STOP_WORDS
 from wmem.text.tokens import TiktokenCounter
 
-__all__ = ["PEERS", "Answer", "Memory", "Wmem"]
+__all__ = ["PEERS", "Answer", "Bounded", "Memory", "Wmem"]
 
 _count = TiktokenCounter("o200k_base")
 
@@ -79,6 +79,34 @@ class Wmem:
         ids = frozenset(id for unit in (*packed.included, *packed.truncated) for id in unit.ids)
         text = "\n".join((packed.note, *(message.text for message in packed.messages)))
         return Answer(ids, packed.tokens, text)
+
+    def close(self) -> None:
+        self._stack.close()
+
+
+class Bounded:
+    """A queue of wmem that holds half of the turns; the other half was evicted while it was filled."""
+
+    asks = True
+
+    def __init__(self, talk: Conversation, *, eviction: Literal["guarded", "oldest"] = "guarded") -> None:
+        self.name = f"wmem, half evicted, {eviction}"
+        self._stack = ExitStack()
+        memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench"))
+        # What a user sets who bounds a store by its size alone: nothing turns stale.
+        half = len(talk.turns) // 2
+        bounds = {"max_items": half, "max_tokens": None, "step_ttl": None, "wall_ttl_s": None}
+        self.session = memory.scope("session", policy=wmem.Policy.queue(eviction=eviction, **bounds))
+        self._turns: dict[str, str] = {}
+        began = time.perf_counter()
+        for turn in talk.turns:
+            self._turns[self.session.items.add(f"{turn.speaker}: {turn.text}").id] = turn.id
+        self.add_s = (time.perf_counter() - began) / len(talk.turns)
+
+    def context(self, question: str, budget: int) -> Answer:
+        packed = self.session.pack(question, budget=budget)
+        held = {self._turns[id] for unit in (*packed.included, *packed.truncated) for id in unit.ids}
+        return Answer(frozenset(held), packed.tokens)
 
     def close(self) -> None:
         self._stack.close()
