@@ -161,6 +161,11 @@ class Context:
             warnings=self.warnings,
         )
 
+    def __repr__(self) -> str:
+        from wmem.model.shown import title
+
+        return f"<Context {title(self)}>"
+
     def _repr_html_(self) -> str:
         """The budget as a bar, each unit with its score, and what was left out and why, for notebooks."""
         from wmem.model.shown import html_of
