@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from wmem.model.scoring import Recall
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
+    from wmem.rules.tuning import Use, propose_profile
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.text.calibrate import Calibration
@@ -94,6 +95,7 @@ __all__ = [
     "TiktokenCounter",
     "ToolCall",
     "UnknownOutcomeError",
+    "Use",
     "WmemError",
     "WrongKeyError",
     "agent_fingerprint",
@@ -101,6 +103,7 @@ __all__ = [
     "is_note",
     "observe",
     "open",
+    "propose_profile",
 ]
 
 _HOMES = {
@@ -117,6 +120,7 @@ _HOMES = {
     "wmem.model.scoring": ("Recall",),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
+    "wmem.rules.tuning": ("Use", "propose_profile"),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.text.calibrate": ("Calibration",),
