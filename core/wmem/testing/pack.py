@@ -80,6 +80,28 @@ class PackSuite(FacetSuite):
         clock.pass_(3_600 * 5)
         assert call(session.pack, "balloon", budget=500).note == ""
 
+    def test_a_stable_front_repeats_while_the_note_before_the_newest_message_changes(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        session = memory.scope("s")
+        call(session.messages.append, talk(400))
+        call(session.items.add, "the harbour closes at dusk")
+        first = call(session.pack, "harbour", budget=600, stable=True)
+        call(session.messages.append, said("and the harbour?"))
+        second = call(session.pack, "message 7", budget=600, stable=True)
+        assert sent(second)[: len(first.messages)] == sent(first)
+        assert "dusk" in first.note
+        assert "dusk" not in second.note
+        assert [message.recalled for message in second.prompt()][-2:] == [True, False]
+
+    def test_a_summary_of_what_is_left_out_stands_in_the_note(self, session: Scope, call: Call) -> None:
+        call(session.messages.append, [said("The harbour pilot is Ruth Okafor."), *talk(200)])
+        context = call(session.pack, "pilot", budget=400, summary=120, inherit=False)
+        [report] = [each for each in context.included if each.rule == "summary"]
+        assert report.sources
+        assert 0 < report.tokens <= 120
+        assert context.tokens <= 400
+
     def test_a_blank_query_asks_nothing(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         call(session.items.add, "something")
