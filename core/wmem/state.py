@@ -28,10 +28,11 @@ from wmem.model.history import Cursor, Path
 from wmem.model.ids import origin_of
 from wmem.model.row import Row
 
-__all__ = ["APPLIED_MAX", "DECISIONS_MAX", "Checkpoint", "Decision", "State"]
+__all__ = ["APPLIED_MAX", "DECISIONS_MAX", "MERGED_MAX", "Checkpoint", "Decision", "State"]
 
 APPLIED_MAX = 256  # record ids a fold remembers: a record that comes twice counts once
 DECISIONS_MAX = 1_000
+MERGED_MAX = 1_000  # sources of which a scope remembers what it merged
 _STANDING = ("system", "developer")
 
 
@@ -304,7 +305,12 @@ class State:
                 self._drop(each)
 
     def _merge(self, change: ScopeMerged) -> None:
-        self.merged[change.source, change.overwrite, change.with_items] = change.cursor
+        mark = (change.source, change.overwrite, change.with_items)
+        self.merged.pop(mark, None)
+        self.merged[mark] = change.cursor
+        if len(self.merged) > MERGED_MAX:
+            # Most sources are scopes of short tasks, which are gone by then.
+            del self.merged[next(iter(self.merged))]
 
     def _advance(self, change: StepAdvanced) -> None:
         self.step = max(self.step, change.step)

@@ -29,7 +29,7 @@ from wmem.model.change import (
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
-from wmem.state import APPLIED_MAX, DECISIONS_MAX, Decision, State
+from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, Decision, State
 from wmem.store import _registry
 from wmem.text.tokens import EstimateCounter
 
@@ -141,6 +141,7 @@ class Plain:
             case ScopeDisposed():
                 self.disposed = True
             case ScopeMerged(source, cursor, _, _, overwrite, with_items):
+                self.merged.pop((source, overwrite, with_items), None)
                 self.merged[source, overwrite, with_items] = cursor
             case StepAdvanced(step, _):
                 self.step = max(step, self.step)
@@ -280,6 +281,16 @@ def test_the_last_thousand_decisions_are_kept() -> None:
     state = folded(gone)
     assert [state.decisions[0].id, state.decisions[-1].id] == ["5", str(DECISIONS_MAX + 4)]
     assert len(State.restored(state.checkpoint()).decisions) == DECISIONS_MAX
+
+
+def test_a_scope_remembers_a_thousand_merges_and_forgets_the_first() -> None:
+    merges = [
+        (number, [ScopeMerged((*PATH, str(number)), Cursor(1, number), 1, 0.0, overwrite=True, with_items=False)])
+        for number in range(1, MERGED_MAX + 3)
+    ]
+    merged = list(folded(merges).merged)
+    assert len(merged) == MERGED_MAX
+    assert merged[0] == ((*PATH, "3"), True, False)
 
 
 @given(put=PUTS, before=RECORDS)
