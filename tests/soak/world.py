@@ -22,7 +22,7 @@ _POLICIES: Mapping[Path, wmem.Policy] = {
 }
 
 
-_UNTOLD = frozenset(("format", "version", "count", "last_accessed_at"))
+_UNTOLD = frozenset(("format", "version", "count"))
 """What is not compared: what the model does not know, and the instant of the last fetch, which a copy
 in long-term memory has or has not, as it was written before or not."""
 
@@ -175,8 +175,6 @@ class _Act:
     # -- entries
 
     def store(self, key: str, value: Any, id: str, **given: Any) -> Any:
-        # That another process took the key out is known once the scope was read.
-        self.call(self.scope.entries.contains, key)
         return self.call(self.scope.entries.set, key, value, **given)
 
     def get(self, key: str) -> Any:

@@ -193,7 +193,8 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
     fields["importance"] = importance
     fields["access_count"] += unwritten
     if at is not None:
-        fields["last_accessed_at"] = at
+        # The later one, as when it is written: a clock may have gone back.
+        fields["last_accessed_at"] = max(at, row.last_accessed_at or at)
     if row.role is not None:
         fields["message"] = message_of(row)
         fields["content"] = fields["message"].text

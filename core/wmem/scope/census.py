@@ -49,8 +49,8 @@ class Census:
             self._until = (limit / _SHARE if self._until < 0 else self._until) + entries
             known = 0
         self.total = total = self.total + entries + 1 - known
-        # Those who are counting do not know of one that begins after them: it must know of them.
-        return total > self._until or total > NEARLY_FULL * limit or bool(self._counting)
+        # Those who are counting do not know of one that begins after them: it must know of them where room is short.
+        return total > self._until or total + self.writing > NEARLY_FULL * limit
 
     @property
     def writing(self) -> int:

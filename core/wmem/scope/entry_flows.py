@@ -142,7 +142,11 @@ def put(
     try:
         plenty = held or has_plenty(handle, len(replica.state.entries))
         if plenty:
-            yield from handle.post((ItemPut(_row(handle, replica.state, draft, now)),), now)
+            row = _row(handle, replica.state, draft, now)
+            if held and handle.engine.standing((handle.path,)) is None:
+                # Somebody else may have taken the key out: then it begins anew. Else the fold knows its place.
+                row = row._replace(id=new_ulid(now), created_at=now)
+            yield from handle.post((ItemPut(row),), now)
     finally:
         passing.discard(token)
     if not plenty:

@@ -51,7 +51,9 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     replica, state = yield from handle.replica()
     with replica.lock:
         row = found(handle, state, wanted, now)
-        unwritten, _ = state.unwritten.get(wanted, (0, 0.0))
+        unwritten, at = state.unwritten.get(wanted, (0, None))
+        if at is not None:
+            row = row._replace(last_accessed_at=max(at, row.last_accessed_at or at))
     if row.promoted_to is not None and if_promoted == "error":
         msg = f"item {wanted!r} is in long-term memory as {row.promoted_to!r} already"
         raise AlreadyPromotedError(msg)
