@@ -284,7 +284,7 @@ def test_the_last_thousand_decisions_are_kept() -> None:
 
 
 def test_a_scope_remembers_a_thousand_merges_and_forgets_the_first() -> None:
-    merges = [
+    merges: list[tuple[int, list[Change]]] = [
         (number, [ScopeMerged((*PATH, str(number)), Cursor(1, number), 1, 0.0, overwrite=True, with_items=False)])
         for number in range(1, MERGED_MAX + 3)
     ]

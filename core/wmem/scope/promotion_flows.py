@@ -50,10 +50,8 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
-        row = found(handle, state, wanted, now)
         unwritten, at = state.unwritten.get(wanted, (0, None))
-        if at is not None:
-            row = row._replace(last_accessed_at=max(at, row.last_accessed_at or at))
+        row = _fetched(found(handle, state, wanted, now), at)
     if row.promoted_to is not None and if_promoted == "error":
         msg = f"item {wanted!r} is in long-term memory as {row.promoted_to!r} already"
         raise AlreadyPromotedError(msg)
@@ -92,6 +90,11 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
             metrics.promoted.add(1, {"rule": rule or "manual"})
         _log.info("promoted item %s of scope %s as %s (%s)", wanted, "/".join(handle.path), kept.id, rule or "manual")
     return kept
+
+
+def _fetched(row: Row, at: float | None) -> Row:
+    """The row with the instant of its last fetch, which may not be written yet."""
+    return row if at is None else row._replace(last_accessed_at=max(at, row.last_accessed_at or at))
 
 
 def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None) -> Row:
