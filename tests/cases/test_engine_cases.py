@@ -5,7 +5,6 @@ import json
 import os
 import sqlite3
 import stat
-import statistics
 import subprocess
 import sys
 import time
@@ -251,18 +250,19 @@ def test_B52_a_reader_sees_a_consistent_state_while_others_write(session: Scope,
 def test_B54_an_append_costs_what_is_new_and_not_what_is_there(
     session: Scope, memory: wmem.AgentMemory, call: Call
 ) -> None:
-    def median(count: int) -> float:
+    def least(count: int) -> float:
+        # What others do at the same time only ever adds.
         took = []
         for _ in range(count):
             began = time.perf_counter()
             call(session.messages.append, said("a message of an ordinary length, as people write them"))
             took.append(time.perf_counter() - began)
-        return statistics.median(took)
+        return min(took)
 
     call(session.messages.append, [said("x") for _ in range(50)])
-    small = median(60)
+    small = least(60)
     call(session.messages.append, [said(f"message number {number}") for number in range(5_000)])
-    large = median(60)
+    large = least(60)
     assert large < 3 * small
     cursors = call(memory.changes).cursors
     call(session.messages.append, said("one more"))
