@@ -73,7 +73,9 @@ def item(id: str, text: str, at: float = NOON) -> Candidate:
 
 
 def recalled(*found: Candidate) -> list[Recalled]:
-    return [Recalled(candidate=each, score=1.0 / (at + 1), parts={"bm25": 1.0}) for at, each in enumerate(found)]
+    return [
+        Recalled(candidate=each, score=1.0 / (at + 1), parts=lambda: {"bm25": 1.0}) for at, each in enumerate(found)
+    ]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -464,7 +466,7 @@ def test_recall_does_not_push_out_a_large_recent_message() -> None:
 def test_a_recalled_message_moves_to_its_place_when_the_rest_reaches_it() -> None:
     talk = [message for n in range(10) for message in (user(f"question {n}"), said(f"answer {n}"))]
     known = candidates(talk)
-    context = packed(*talk, recalled=[Recalled(candidate=known[2], score=0.7, parts={"bm25": 0.7})])
+    context = packed(*talk, recalled=[Recalled(candidate=known[2], score=0.7, parts=lambda: {"bm25": 0.7})])
     assert context.note == ""
     assert len(context.messages) == 20
     assert next(report for report in context.included if report.ids == ("m2",)).score == 0.7

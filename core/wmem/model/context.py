@@ -3,47 +3,18 @@
 import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.errors import MissingExtraError
 from wmem.model.message import Message
+from wmem.model.reports import Fate, Placed, UnitReport
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 __all__ = ["Context", "Dropped", "Explanation", "Fate", "Placed", "Profile", "UnitReport"]
 
-Fate: TypeAlias = Literal["included", "truncated", "dropped"]
-Placed: TypeAlias = Literal["messages", "note", "nowhere"]
 Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
-
-
-class UnitReport(NamedTuple):
-    """What became of one unit: messages that stand or fall together, or one item.
-
-    Attributes:
-        ids: The messages or the item, in order.
-        rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled,
-            summary; for what was dropped: budget, orphan, superseded, older, …
-        tokens: What it costs in the prompt; for a dropped one what it would have cost.
-        tokens_cut: How many tokens a truncation took out; 0 otherwise.
-        score: What recall gave it, None when it was not asked.
-        parts: The score by component.
-        says: How it begins, of what the note quotes; what stands among the messages says it there.
-        sources: Of a summary, which has no id: the messages that its sentences are from.
-    """
-
-    ids: tuple[str, ...]
-    fate: Fate
-    rule: str
-    placed: Placed
-    tokens: int
-    tokens_cut: int = 0
-    score: float | None = None
-    parts: Mapping[str, float] = MappingProxyType({})
-    says: str = ""
-    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +22,7 @@ class Dropped:
     """What stayed out: units by reason, and the best hundred of them one by one."""
 
     totals: Mapping[str, int]
-    best: tuple[UnitReport, ...]
+    best: Sequence[UnitReport]
 
     @property
     def count(self) -> int:
@@ -104,15 +75,15 @@ class Context:
     system: str
     tokens: int
     budget: int
-    included: tuple[UnitReport, ...]
-    truncated: tuple[UnitReport, ...]
+    included: Sequence[UnitReport]
+    truncated: Sequence[UnitReport]
     dropped: Dropped
     sizes: Mapping[str, int]
     note_before: int = 0
     """Where the note stands among the messages: before `messages[note_before]`."""
     note_role: Literal["user", "system"] = "user"
     warnings: tuple[str, ...] = ()
-    all_dropped: tuple[UnitReport, ...] | None = None
+    all_dropped: Sequence[UnitReport] | None = None
 
     def prompt(self) -> Iterator[Message]:
         """Everything in the order it is sent: system text, note, messages."""

@@ -1,12 +1,16 @@
 """The account of a pack: what became of each unit that was looked at, and why."""
 
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from wmem.model.context import Dropped, Placed, UnitReport
+from wmem.model.context import Dropped
+from wmem.model.reports import Placed, Reports, UnitReport
 from wmem.model.shown import excerpt
 from wmem.pack.choose import Choice, Kept
+from wmem.pack.digest import Digest
+from wmem.pack.render import Noted
 from wmem.pack.request import Candidate, PackRequest, Recalled
 
 __all__ = ["Account", "account"]
@@ -19,71 +23,99 @@ _BEST = 100
 class Account:
     """The reports of one pack."""
 
-    included: tuple[UnitReport, ...]
-    truncated: tuple[UnitReport, ...]
+    included: Sequence[UnitReport]
+    truncated: Sequence[UnitReport]
     dropped: Dropped
-    all_dropped: tuple[UnitReport, ...]
+    all_dropped: Sequence[UnitReport]
     warnings: tuple[str, ...]
+
+
+class _Out(NamedTuple):
+    """Messages that stay out together, or one item, and why."""
+
+    members: Sequence[Candidate]
+    rule: str
 
 
 def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose: Sequence[Candidate]) -> Account:
     """What stays, in the order of the prompt, and what does not: recalled first, then the newest.
 
+    What is counted is counted now; the reports are written when somebody looks.
+
     Args:
         loose: Pinned results that belong to no call.
     """
-    found = {each.candidate.id: each for each in request.recalled}
-    stays = [_kept(each, found) for each in ordered] + [
-        _report((noted.candidate,), noted.rule, found, "note", tokens=noted.tokens, cut=noted.cut, block=noted.block)
-        for noted in choice.noted.values()
-    ]
-    if (digest := choice.digest) is not None:
-        stays.append(
-            UnitReport(
-                ids=(),
-                fate="included",
-                rule="summary",
-                placed="note",
-                tokens=digest.noted.tokens,
-                says=excerpt(digest.noted.block),
-                sources=digest.sources,
-            )
-        )
-    named = {id for report in stays for id in report.ids}
-    dropped = _dropped(choice, found, named, loose)
-    totals = Tally(report.rule for report in dropped)
+    noted, digest = tuple(choice.noted.values()), choice.digest
+    out = _out(choice, ordered, loose)
+    totals = Tally(each.rule for each in out)
     looked_at = choice.talk.seen | {each.id for each in request.pinned if each.role is not None}
-    elsewhere = {id for id, each in found.items() if each.candidate.role is not None} - looked_at
-    if (unread := request.total - len(looked_at) - len(elsewhere)) > 0:
+    elsewhere = sum(
+        each.candidate.role is not None and each.candidate.id not in looked_at for each in _once(request.recalled)
+    )
+    if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
+    recalled = request.recalled
+    dropped = Reports(lambda: _told_out(out, recalled))
+    stays = Reports(lambda: _told_in(ordered, noted, digest, recalled))
     return Account(
-        included=tuple(report for report in stays if not report.tokens_cut),
-        truncated=tuple(report for report in stays if report.tokens_cut),
-        dropped=Dropped(totals=dict(totals), best=tuple(dropped[:_BEST])),
-        all_dropped=tuple(dropped),
+        included=Reports(lambda: [report for report in stays if not report.tokens_cut]),
+        truncated=Reports(lambda: [report for report in stays if report.tokens_cut]),
+        dropped=Dropped(totals=dict(totals), best=Reports(lambda: dropped[:_BEST])),
+        all_dropped=dropped,
         warnings=tuple(_warnings(choice, ordered, totals, request.total)),
     )
 
 
-def _dropped(
-    choice: Choice, found: Mapping[str, Recalled], named: set[str], loose: Sequence[Candidate]
-) -> list[UnitReport]:
-    # What the note had no room for may stand among the messages.
-    refused = [(each, reason) for each, reason in choice.refused if each.candidate.id not in named]
-    reports = [_report((each.candidate,), reason, found) for each, reason in refused]
-    named = named | {id for report in reports for id in report.ids}
+def _once(recalled: Sequence[Recalled]) -> Iterable[Recalled]:
+    return {each.candidate.id: each for each in recalled}.values()
+
+
+def _out(choice: Choice, ordered: Sequence[Kept], loose: Sequence[Candidate]) -> list[_Out]:
+    """What stays out: what the note had no room for and no message says, then the newest."""
+    named = {member.id for kept in ordered for member in kept.unit.members} | choice.noted.keys()
+    found = [_Out((each.candidate,), why) for each, why in choice.refused if each.candidate.id not in named]
+    named |= {each.members[0].id for each in found}
     talk = choice.talk
     apart = [(result, "superseded") for result in talk.superseded]
     # A result whose call was not read yet is no orphan.
     waiting = "orphan" if talk.exhausted else "older"
     apart += [(result, waiting) for results in talk.open_results.values() for _, result in results]
     apart += [(result, "orphan") for result in loose]
-    reports += [_report((each,), reason, found) for each, reason in apart if each.id not in named]
+    found += [_Out((each,), why) for each, why in apart if each.id not in named]
     for unit in talk.units:
         # A member that recall found has its own report.
         if unit not in choice.kept and (rest := [each for each in unit.members if each.id not in named]):
-            reports.append(_report(rest, choice.dropped.get(unit, "older"), found))
-    return reports
+            found.append(_Out(rest, choice.dropped.get(unit, "older")))
+    return found
+
+
+def _told_out(out: Sequence[_Out], recalled: Sequence[Recalled]) -> list[UnitReport]:
+    found = {each.candidate.id: each for each in recalled}
+    return [_report(each.members, each.rule, found) for each in out]
+
+
+def _told_in(
+    ordered: Sequence[Kept], noted: Sequence[Noted], digest: Digest | None, recalled: Sequence[Recalled]
+) -> list[UnitReport]:
+    found = {each.candidate.id: each for each in recalled}
+    told = [_kept(each, found) for each in ordered]
+    told += [
+        _report((each.candidate,), each.rule, found, "note", tokens=each.tokens, cut=each.cut, block=each.quote.block)
+        for each in noted
+    ]
+    if digest is not None:
+        told.append(
+            UnitReport(
+                ids=(),
+                fate="included",
+                rule="summary",
+                placed="note",
+                tokens=digest.noted.tokens,
+                says=excerpt(digest.noted.quote.block),
+                sources=digest.sources,
+            )
+        )
+    return told
 
 
 def _kept(kept: Kept, found: Mapping[str, Recalled]) -> UnitReport:
@@ -101,9 +133,7 @@ def _report(
     cut: int = 0,
     block: str = "",
 ) -> UnitReport:
-    best = None
-    if found:
-        best = max((found[each.id] for each in members if each.id in found), key=lambda each: each.score, default=None)
+    best = max((found[each.id] for each in members if each.id in found), key=lambda each: each.score, default=None)
     return UnitReport(
         ids=tuple(each.id for each in members),
         fate="dropped" if placed == "nowhere" else "truncated" if cut else "included",
@@ -112,7 +142,7 @@ def _report(
         tokens=sum(each.tokens for each in members) if tokens is None else tokens,
         tokens_cut=cut,
         score=best.score if best else None,
-        parts=best.parts if best else {},
+        parts=best.parts() if best else {},
         says=excerpt(block),
     )
 

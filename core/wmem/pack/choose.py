@@ -13,7 +13,7 @@ from wmem.errors import BudgetError
 from wmem.pack.digest import COVERED, Digest, digest
 from wmem.pack.front import Front, begun_at
 from wmem.pack.larder import Larder, Served, is_blank
-from wmem.pack.render import Note, Noted, folded, noted_down, said
+from wmem.pack.render import Note, Noted, folded, noted_down, quote_of, said
 from wmem.pack.request import Candidate, PackRequest, Recalled
 from wmem.pack.units import Conversation, Unit
 from wmem.text.terms import terms_of
@@ -97,8 +97,8 @@ class Choice:
             if candidate.role is not None or candidate.id in self.noted:
                 continue
             noted = self._quote(candidate)
-            if noted is not None and noted.text:
-                self.left -= self.note.price(noted, list(self.noted.values()))
+            if noted is not None and noted.quote.text:
+                self.left -= self.note.price(noted.quote, self._days())
                 self.noted[candidate.id] = noted
         if self.left < 0 and self.noted:
             msg = (
@@ -173,25 +173,30 @@ class Choice:
         if not self.request.recalled:
             return
         here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids} | self.noted.keys()
-        told = self._told() | {noted.text for noted in self.noted.values()}
+        told = self._told() | {noted.quote.text for noted in self.noted.values()}
+        days = self._days()
+        whole, most, least = self._mosts()
         for found in self.request.recalled:
-            if found.candidate.id in here:
+            candidate = found.candidate
+            if candidate.id in here:
                 continue
-            here.add(found.candidate.id)
+            here.add(candidate.id)
+            limit = most if candidate.tokens <= whole else least
             # Its line costs about what it costs as a message, less the delimiters: what is too long is not decoded.
-            if min(found.candidate.tokens - MESSAGE_OVERHEAD, self._most(found.candidate)) > room:
+            if candidate.tokens - MESSAGE_OVERHEAD > room and limit > room:
                 self.refused.append((found, "budget"))
                 continue
-            noted = self._quote(found.candidate, self._most(found.candidate))
-            if noted is None or not noted.text:
+            noted = self._quote(candidate, limit)
+            if noted is None or not noted.quote.text:
                 self.refused.append((found, "empty" if noted else "echo"))
-            elif noted.text in told:
+            elif noted.quote.text in told:
                 self.refused.append((found, "duplicate"))
-            elif (price := self.note.price(noted, list(self.noted.values()))) > room:
+            elif (price := self.note.price(noted.quote, days)) > room:
                 self.refused.append((found, "budget"))
             else:
-                told.add(noted.text)
-                self.noted[found.candidate.id] = noted
+                told.add(noted.quote.text)
+                days.add(noted.quote.day)
+                self.noted[candidate.id] = noted
                 room -= price
                 self.left -= price
 
@@ -238,7 +243,7 @@ class Choice:
         told = self._told()
         for found in self.request.recalled:
             noted = self.noted.get(found.candidate.id)
-            if noted is not None and noted.rule != "pinned" and noted.text in told:
+            if noted is not None and noted.rule != "pinned" and noted.quote.text in told:
                 self._unquote(noted)
                 self.refused.append((found, "duplicate"))
 
@@ -259,7 +264,7 @@ class Choice:
         room = min(room, self.left)
         self.digest = digest([each for each, _ in left_out], room, self.request.query, self.larder, self.note)
         if self.digest is not None:
-            self.left -= self.note.price(self.digest.noted, list(self.noted.values()))
+            self.left -= self.note.price(self.digest.noted.quote, self._days())
             self.uncovered = self.request.total - 1 - left_out[self.digest.covered - 1][1]
 
     def _left_out(self) -> list[tuple[Candidate, int]]:
@@ -301,18 +306,24 @@ class Choice:
         """The units of the newest so many messages."""
         return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
 
-    def _most(self, candidate: Candidate) -> int:
-        """What a recalled memory may take: all of its own up to an eighth of the budget, a sixth beyond."""
+    def _mosts(self) -> tuple[int, int, int]:
+        """The size up to which a recalled memory is quoted whole, what such a one may take, and any other."""
         budget = self.request.budget
-        whole = candidate.tokens <= min(max(_SHORT, budget // 8), budget // 4)
-        return budget // 4 if whole else budget // 6
+        return min(max(_SHORT, budget // 8), budget // 4), budget // 4, budget // 6
 
     def _quote(self, candidate: Candidate, most: int | None = None) -> Noted | None:
         """The memory as it stands in the note, pinned and whole without `most`; None for an echo."""
+        rule = "pinned" if most is None else "recalled"
+        quotes = self.request.quotes if most is None or candidate.tokens <= most else None
+        if quotes is not None and (known := quotes.get(candidate)) is not None:
+            return Noted(candidate, known, 0, rule)
         message = self.larder.message(candidate)
         if message.recalled:
             return None
-        rule = "pinned" if most is None else "recalled"
+        if quotes is not None:
+            quote = quote_of(candidate, message, self.request.count)
+            quotes.put(candidate, quote)
+            return Noted(candidate, quote, 0, rule)
         return noted_down(candidate, message, self.request.count, rule=rule, most=most, terms=self.terms)
 
     def _told(self) -> set[str]:
@@ -322,11 +333,15 @@ class Choice:
 
     def _unquote(self, noted: Noted) -> None:
         del self.noted[noted.candidate.id]
-        self.left += self.note.price(noted, list(self.noted.values()))
+        self.left += self.note.price(noted.quote, self._days())
 
     def _requote(self, noted: Noted) -> None:
-        self.left -= self.note.price(noted, list(self.noted.values()))
+        self.left -= self.note.price(noted.quote, self._days())
         self.noted[noted.candidate.id] = noted
+
+    def _days(self) -> set[str]:
+        """The headings that the note has."""
+        return {noted.quote.day for noted in self.noted.values()}
 
 
 def choose(

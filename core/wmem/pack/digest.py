@@ -11,7 +11,7 @@ from typing import NamedTuple
 from wmem.model.message import Message
 from wmem.pack.larder import Larder
 from wmem.pack.render import IN_SHORT, Note, Noted, block_of, folded, said
-from wmem.pack.request import Candidate
+from wmem.pack.request import Candidate, Quote
 from wmem.text.index import terms_of
 from wmem.text.summarize import Weighted, extract, sentences
 
@@ -67,13 +67,13 @@ def digest(left_out: Sequence[Candidate], limit: int, query: str, larder: Larder
         for sentence in sentences(text):
             told.append(Weighted(f"{message.name or message.role}: {sentence}", weight))
             places.append(candidate)
-    room = limit - note.price(_noted("", note), ())
+    room = limit - note.price(_noted("", note).quote, ())
     while room > 0:
         found = extract(told, room, note.count)
         if not found.text:
             return None
         noted = _noted(found.text, note)
-        if (over := note.price(noted, ()) - limit) <= 0:
+        if (over := note.price(noted.quote, ()) - limit) <= 0:
             sources = dict.fromkeys(places[place].id for place in found.places)
             return Digest(noted, tuple(sources), len(covered))
         room = min(room, found.tokens) - over
@@ -84,10 +84,7 @@ def _noted(text: str, note: Note) -> Noted:
     block = block_of(text)
     return Noted(
         candidate=Candidate(id="", role=None, tokens=0, at=0.0, load=partial(Message.of, "user", text)),
-        day=IN_SHORT,
-        block=block,
-        text=folded(text),
-        tokens=note.count(block) + 1,
+        quote=Quote(IN_SHORT, block, folded(text), note.count(block) + 1),
         cut=0,
         rule="summary",
     )

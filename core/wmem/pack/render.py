@@ -5,14 +5,15 @@ closing marker is escaped.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NamedTuple
 
 from wmem.model.message import Message
 from wmem.pack.cut import cut_text
 from wmem.pack.passage import passage
-from wmem.pack.request import Candidate, NoteRole
+from wmem.pack.request import Candidate, NoteRole, Quote
 from wmem.text.tokens import Counter, message_tokens
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "folded",
     "is_note",
     "noted_down",
+    "quote_of",
     "quoted",
     "render_note",
     "said",
@@ -38,23 +40,29 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
+_DAY_S = 86_400
 _UNDATED = "undated"
 IN_SHORT = "Earlier, in short"
 """Where a day stands otherwise: the heading of what sums up what is not shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
-    """One quoted memory: its day, its lines, and what they cost."""
+class Noted(NamedTuple):
+    """A memory that stands in the note, whole or cut.
+
+    Attributes:
+        cut: How many of its tokens are left out.
+        rule: Why it is there.
+    """
 
     candidate: Candidate
-    day: str
-    block: str
-    text: str
-    """What it says, folded, to tell whether the same is said elsewhere."""
-    tokens: int
+    quote: Quote
     cut: int
     rule: str
+
+    @property
+    def tokens(self) -> int:
+        """What its lines cost."""
+        return self.quote.tokens
 
 
 class Note:
@@ -66,12 +74,11 @@ class Note:
         self._frame = message_tokens(Message.recall(role, render_note(())), count)
         self._days: dict[str, int] = {}
 
-    def price(self, noted: Noted, among: Sequence[Noted]) -> int:
-        """What a memory adds to the note."""
-        tokens = noted.tokens if among else noted.tokens + self._frame
-        if all(other.day != noted.day for other in among):
-            tokens += self.heading(noted.day)
-        return tokens
+    def price(self, quote: Quote, days: Collection[str]) -> int:
+        """What a memory adds to a note that has these days."""
+        if quote.day in days:
+            return quote.tokens
+        return quote.tokens + self.heading(quote.day) + (0 if days else self._frame)
 
     def heading(self, day: str) -> int:
         """What a date heading costs."""
@@ -91,15 +98,15 @@ def render_note(noted: Iterable[Noted]) -> str:
     lines = [_OPENING]
     day = None
     for each in sorted(noted, key=_when):
-        if each.day != day:
-            day = each.day
+        if each.quote.day != day:
+            day = each.quote.day
             lines.append(f"## {day}")
-        lines.append(each.block)
+        lines.append(each.quote.block)
     return "\n".join((*lines, _CLOSING))
 
 
 def _when(noted: Noted) -> tuple[bool, bool, float]:
-    return noted.day != IN_SHORT, noted.day == _UNDATED, noted.candidate.at
+    return noted.quote.day != IN_SHORT, noted.quote.day == _UNDATED, noted.candidate.at
 
 
 def is_note(text: str) -> bool:
@@ -133,16 +140,17 @@ def noted_down(
             head, tail, kept = cut_text(text, most, count)
         cut = max(0, candidate.tokens - kept)
         text = f"{head} [… {cut} tokens left out …] {tail}".rstrip()
+    return Noted(candidate, _quoted(candidate, message, text, count), cut, rule)
+
+
+def quote_of(candidate: Candidate, message: Message, count: Counter) -> Quote:
+    """The whole memory as it stands in a note."""
+    return _quoted(candidate, message, said(message), count)
+
+
+def _quoted(candidate: Candidate, message: Message, text: str, count: Counter) -> Quote:
     block = quoted(candidate, message, text)
-    return Noted(
-        candidate=candidate,
-        day=day_of(candidate.at),
-        block=block,
-        text=folded(text),
-        tokens=count(f"{block}\n"),
-        cut=cut,
-        rule=rule,
-    )
+    return Quote(day_of(candidate.at), block, folded(text), count(f"{block}\n"))
 
 
 def quoted(candidate: Candidate, message: Message, text: str) -> str:
@@ -171,8 +179,13 @@ def folded(text: str) -> str:
 def day_of(at: float) -> str:
     """The UTC day of an instant as it is said, with its weekday; "undated" for what no calendar holds."""
     try:
-        day = datetime.fromtimestamp(at, UTC)
+        return _said(int(at // _DAY_S))
     except (ValueError, OverflowError, OSError):
         return _UNDATED
+
+
+@lru_cache(1_024)
+def _said(number: int) -> str:
+    day = datetime.fromtimestamp(number * _DAY_S, UTC)
     # In words: what is asked for is "in May", and it costs a model fewer tokens than digits and dashes.
     return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]} {day.year}"

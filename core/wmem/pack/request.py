@@ -2,15 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.errors import InvalidInputError
 from wmem.model.context import Profile
 from wmem.model.message import Message, Role
 from wmem.text.tokens import Counter
 
-__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Recalled"]
+__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Quote", "Quotes", "Recalled"]
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
@@ -38,13 +38,40 @@ class Candidate(NamedTuple):
     pinned: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
-    """A candidate that recall found, with its score and what the score is made of."""
+class Recalled(NamedTuple):
+    """A candidate that recall found, its score, and what tells when asked what the score is made of."""
 
     candidate: Candidate
     score: float
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Callable[[], Mapping[str, float]] = dict
+
+
+class Quote(NamedTuple):
+    """A memory as it stands whole in a note.
+
+    Attributes:
+        day: The heading it stands under.
+        block: Its lines.
+        text: What it says, folded, to tell whether the same is said elsewhere.
+        tokens: What its lines cost.
+    """
+
+    day: str
+    block: str
+    text: str
+    tokens: int
+
+
+class Quotes(Protocol):
+    """Remembers how memories are quoted whole under the request's counter."""
+
+    def get(self, candidate: Candidate, /) -> Quote | None:
+        """How the candidate is quoted, where that is known."""
+        ...
+
+    def put(self, candidate: Candidate, quote: Quote, /) -> None:
+        """Take in how the candidate is quoted."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +93,7 @@ class PackRequest:
             prompts keeps hitting; the note then stands just before the newest user message.
         summary: Tokens set aside for a summary of what the budget leaves out; 0 for none.
         query: What memory was asked; blank for nothing.
+        quotes: How memories were quoted before; None to make every quote anew.
         prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
             ever shown prompts that the provider would accept.
     """
@@ -86,6 +114,7 @@ class PackRequest:
     stable: bool = False
     summary: int = 0
     query: str = ""
+    quotes: Quotes | None = None
     prompt_counter: PromptCounter | None = None
 
     def __post_init__(self) -> None:

@@ -18,7 +18,8 @@ from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, 
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
 from wmem.scope.message_flows import Sayable, row_of
-from wmem.scope.recall import LIMIT, recall, text_of
+from wmem.scope.quoting import Quoting
+from wmem.scope.recall import LIMIT, Found, quoted, recall, text_of
 from wmem.text.tokens import Counter, message_tokens
 
 __all__ = ["packed"]
@@ -77,11 +78,7 @@ def packed(
             total=total + live.count,
             pinned=pinned,
             recalled=[
-                Recalled(
-                    candidate=_candidate(each.row, counter, live.overrides, decoder),
-                    score=each.score,
-                    parts=each.parts,
-                )
+                Recalled(_candidate(each.row, counter, live.overrides, decoder), each.score, each.parts)
                 for each in found
             ],
             system=system,
@@ -94,6 +91,7 @@ def packed(
             stable=stable,
             summary=budget // _SUMMARY if summary is True else summary or 0,
             query=query or "",
+            quotes=_quoting(own, counter, found, live.overrides),
             prompt_counter=prompt_counter,
         )
     )
@@ -104,6 +102,20 @@ def packed(
     if (metrics := handle.settings.metrics) is not None:
         metrics.packed(made.tokens, made.dropped.totals)
     return made
+
+
+def _quoting(
+    own: Replica[Any], counter: Counter, found: Sequence[Found], overrides: Mapping[str, Message]
+) -> Quoting | None:
+    """The quotes of what was found in the scope itself: of its parents' rows it is not told when they change."""
+    held = quoted(own)
+    if held is None or not found:
+        return None
+    rows = own.state.rows
+    mine = {each.row.id: each.row for each in found if rows.get(each.row.id) is each.row}
+    return Quoting(
+        held, counter.name, {id: row for id, row in mine.items() if id not in overrides} if overrides else mine
+    )
 
 
 def _most(budget: int) -> int:

@@ -1,7 +1,8 @@
 """What a scope can find by words: an index beside each replica, brought up to date when it is asked."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -13,12 +14,13 @@ from wmem.model.values import load_json
 from wmem.replica import Replica
 from wmem.rules.importance import importance
 from wmem.rules.scoring import Best, Signals, damped, factors, freshness, parts, total
+from wmem.scope.quoting import Quoted
 from wmem.text.cues import cues_of
 from wmem.text.dates import day_at
 from wmem.text.index import Feedback, Index
 from wmem.text.turns import Turn, Turns
 
-__all__ = ["Found", "recall", "text_of"]
+__all__ = ["Found", "quoted", "recall", "text_of"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
 _ITEMS = "\0items"
@@ -40,11 +42,11 @@ _NEWEST = 4
 
 
 class Found(NamedTuple):
-    """A row that matches, its score, and what the score is made of."""
+    """A row that matches, its score, and what tells what the score is made of."""
 
     row: Row
     score: float
-    parts: Mapping[str, float]
+    parts: Callable[[], Mapping[str, float]]
 
 
 class _Candidate(NamedTuple):
@@ -57,15 +59,17 @@ class _Candidate(NamedTuple):
 class _Recall:
     """The index of one replica and its conversation; its lock comes before the replica's."""
 
-    __slots__ = ("index", "lock", "turns")
+    __slots__ = ("index", "lock", "quoted", "turns")
 
     def __init__(self) -> None:
         self.index = Index()
         self.turns = Turns()
         self.lock = threading.Lock()
+        self.quoted = Quoted()
 
     def put(self, id: str, row: Row | None) -> None:
         """Take in what a row says now; None is a row that is gone."""
+        self.quoted.forget(id)
         if row is None:
             self.index.remove(id)
             self.turns.remove(id)
@@ -108,7 +112,12 @@ def recall(
     )
     # Stable: of equal scores the nearer scope's and the better match stays first.
     scored = sorted(((total(each.signals, best, profile), each) for each in near), key=lambda each: -each[0])
-    return [Found(each.row, score, parts(each.signals, best, profile)) for score, each in scored[:limit]]
+    return [Found(each.row, score, partial(parts, each.signals, best, profile)) for score, each in scored[:limit]]
+
+
+def quoted(replica: Replica[Any]) -> Quoted | None:
+    """How rows of a replica were quoted; None where nothing was ever recalled."""
+    return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
 
 
 def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, limit: int) -> list[_Candidate]:
