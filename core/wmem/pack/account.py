@@ -47,7 +47,7 @@ def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose
     """
     noted, digest = tuple(choice.noted.values()), choice.digest
     out = _out(choice, ordered, loose)
-    totals = Tally(each.rule for each in out)
+    totals = Tally([each.rule for each in out])
     looked_at = choice.talk.seen | {each.id for each in request.pinned if each.role is not None}
     elsewhere = sum(
         each.candidate.role is not None and each.candidate.id not in looked_at for each in _once(request.recalled)

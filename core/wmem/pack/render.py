@@ -14,7 +14,7 @@ from wmem.model.message import Message
 from wmem.pack.cut import cut_text
 from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
-from wmem.text.tokens import Counter, message_tokens
+from wmem.text.tokens import Counter, TiktokenCounter, message_tokens
 
 __all__ = [
     "IN_SHORT",
@@ -90,7 +90,11 @@ class Note:
         """What the note of these memories costs as it is rendered."""
         if not noted:
             return 0
-        return message_tokens(Message.recall(self.role, render_note(noted)), self.count)
+        text = render_note(noted)
+        days = {each.quote.day for each in noted}
+        if isinstance(self.count, TiktokenCounter) and self.count.by_line(text) and IN_SHORT not in days:
+            return self._frame + sum([each.quote.tokens for each in noted]) + sum(map(self.heading, days))
+        return message_tokens(Message.recall(self.role, text), self.count)
 
 
 def render_note(noted: Iterable[Noted]) -> str:

@@ -4,7 +4,7 @@ A rule is a pure function: no clock, no journal, no randomness of its own. The f
 is one for all profiles; a profile is a set of coefficients.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from wmem.text.cues import Cues
 from wmem.text.dates import fits
 from wmem.text.turns import Turn
 
-__all__ = ["Best", "Signals", "damped", "factors", "freshness", "parts", "total"]
+__all__ = ["Best", "Signals", "best_of", "damped", "factors", "freshness", "parts", "totals"]
 
 
 class Signals(NamedTuple):
@@ -47,7 +47,7 @@ class Best(NamedTuple):
 
 def damped(tokens: float, full: float) -> float:
     """How much a message of so many tokens borrows: a long one speaks for itself."""
-    return min(1.0, full / tokens)
+    return full / tokens if tokens > full else 1.0
 
 
 def freshness(age_s: float, half_life_s: float) -> float:
@@ -65,18 +65,36 @@ def factors(turn: Turn, cues: Cues, day: date | None, profile: Recall) -> tuple[
     )
 
 
-def total(signals: Signals, best: Best, profile: Recall) -> float:
-    """The score; see `wmem.Recall` for the formula."""
-    # Written out, not as a sum of `_terms`: it is asked of every candidate, those of the few that are told of.
-    added = (
-        (profile.similarity * (signals.words + signals.near) / best.words if best.words else 0.0)
-        + (profile.session * signals.session / best.session if best.session else 0.0)
-        + (profile.vector * (signals.vector / best.vector) ** 2 if best.vector and signals.vector > 0 else 0.0)
-        + profile.recency * signals.recency
-        + profile.importance * signals.importance
-        - profile.duplication * signals.overlap
+def best_of(candidates: Sequence[Signals]) -> Best:
+    """The most that any of them has."""
+    return Best(
+        max([each.words + each.near for each in candidates], default=0.0),
+        max([each.session for each in candidates], default=0.0),
+        max([each.vector for each in candidates], default=0.0),
     )
-    return added * signals.speaker * signals.user * signals.date * signals.when
+
+
+def totals(candidates: Iterable[Signals], best: Best, profile: Recall) -> list[float]:
+    """The scores; see `wmem.Recall` for the formula."""
+    # Written out, not as sums of `_terms`: it is asked of every candidate, those of the few that are told of.
+    similarity, session, vector = profile.similarity, profile.session, profile.vector
+    recency, importance, duplication = profile.recency, profile.importance, profile.duplication
+    words_most, session_most, vector_most = best
+    return [
+        (
+            (similarity * (words + near) / words_most if words_most else 0.0)
+            + (session * sessions / session_most if session_most else 0.0)
+            + (vector * (cosine / vector_most) ** 2 if vector_most and cosine > 0 else 0.0)
+            + recency * recent
+            + importance * important
+            - duplication * overlap
+        )
+        * speaker
+        * user
+        * date
+        * when
+        for words, near, sessions, cosine, recent, important, overlap, speaker, user, date, when in candidates
+    ]
 
 
 def parts(signals: Signals, best: Best, profile: Recall) -> Mapping[str, float]:

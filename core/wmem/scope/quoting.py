@@ -8,13 +8,13 @@ from wmem.pack import Candidate, Quote
 
 __all__ = ["Quoted", "Quoting"]
 
-_MOST = 512
+_MOST = 1_024
 _CHARS = 1_000
 """A longer one is quoted anew each time."""
 
 
 class Quoted:
-    """Quotes by row and counter, the newest few hundred; what is forgotten leaves nothing behind."""
+    """Quotes by row and counter, the newest thousand; what is forgotten leaves nothing behind."""
 
     __slots__ = ("_held", "_lock")
 

@@ -13,7 +13,7 @@ from wmem.model.scoring import Recall
 from wmem.model.values import load_json
 from wmem.replica import Replica
 from wmem.rules.importance import importance
-from wmem.rules.scoring import Best, Signals, damped, factors, freshness, parts, total
+from wmem.rules.scoring import Signals, best_of, damped, factors, freshness, parts, totals
 from wmem.scope.quoting import Quoted
 from wmem.text.cues import cues_of
 from wmem.text.dates import day_at
@@ -47,13 +47,6 @@ class Found(NamedTuple):
     row: Row
     score: float
     parts: Callable[[], Mapping[str, float]]
-
-
-class _Candidate(NamedTuple):
-    """A row that may match, and its signals."""
-
-    row: Row
-    signals: Signals
 
 
 class _Recall:
@@ -98,21 +91,25 @@ def recall(
         profile: How what matches is weighed.
         limit: How many may be found.
     """
-    near: list[_Candidate] = []
+    rows: list[Row] = []
+    near: list[Signals] = []
     for depth, replica in enumerate(replicas):
-        for each in _searched(replica, query, now, profile, limit):
-            row = each.row
-            shadowed = row.key is not None and any(above.state.entry(row.key, now) for above in replicas[:depth])
-            if row.visible(now) and not (depth and row.role is not None) and not shadowed:
-                near.append(each)
-    best = Best(
-        max((each.signals.words + each.signals.near for each in near), default=0.0),
-        max((each.signals.session for each in near), default=0.0),
-        max((each.signals.vector for each in near), default=0.0),
-    )
+        for row, signals in _searched(replica, query, now, profile, limit):
+            if not row.visible(now):
+                continue
+            if depth and (row.role is not None or (row.key is not None and _shadowed(row.key, replicas[:depth], now))):
+                continue
+            rows.append(row)
+            near.append(signals)
+    best = best_of(near)
+    scores = totals(near, best, profile)
     # Stable: of equal scores the nearer scope's and the better match stays first.
-    scored = sorted(((total(each.signals, best, profile), each) for each in near), key=lambda each: -each[0])
-    return [Found(each.row, score, partial(parts, each.signals, best, profile)) for score, each in scored[:limit]]
+    ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:limit]
+    return [Found(rows[at], scores[at], partial(parts, near[at], best, profile)) for at in ranked]
+
+
+def _shadowed(key: str, nearer: Sequence[Replica[Any]], now: float) -> bool:
+    return any(each.state.entry(key, now) for each in nearer)
 
 
 def quoted(replica: Replica[Any]) -> Quoted | None:
@@ -120,7 +117,7 @@ def quoted(replica: Replica[Any]) -> Quoted | None:
     return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
 
 
-def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, limit: int) -> list[_Candidate]:
+def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, limit: int) -> list[tuple[Row, Signals]]:
     with replica.lock:
         memory = replica.recall
         if not isinstance(memory, _Recall):
@@ -136,6 +133,8 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, li
             state.changed = {}
         for each, row in pending:
             memory.put(each, row)
+        if not memory.index.count:
+            return []
         asked = None if last is None or text_of(last).strip() != query.strip() else last.id
         lexical = list(_lexical(memory, query, now, profile, limit=limit, asked=asked))
         if not profile.duplication:
@@ -145,9 +144,9 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, li
             rows, unwritten = replica.state.rows, replica.state.unwritten
             found = [(rows[id], unwritten.get(id, (0, 0.0))[0], signals) for id, signals in lexical if id in rows]
         if not (profile.recency or profile.importance or told):
-            return [_Candidate(row, signals) for row, _, signals in found]
+            return [(row, signals) for row, _, signals in found]
         return [
-            _Candidate(
+            (
                 row,
                 signals._replace(
                     recency=freshness(now - row.created_at, profile.half_life_s),
@@ -176,22 +175,27 @@ def _lexical(
     found = {id: score for id, score in matches.best(limit) if id != asked}
     turns = memory.turns
     lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
-    based: list[tuple[float, int, str, float, Turn | None, float]] = []
-    for place, id in enumerate(found | lent):
-        words = found.get(id) or matches.of(id)
+    full = profile.full_tokens
+    based: list[tuple[float, int, str, float, Turn | None, float, float]] = []
+    ids = list(found | lent)
+    for place, (id, words) in enumerate(zip(ids, matches.of(ids), strict=True)):
         turn = turns.get(id)
-        near = 0.0 if turn is None else damped(turn.tokens, profile.full_tokens) * lent.get(id, 0.0)
-        based.append((-words - near, place, id, words, turn, near))
+        borrows = 0.0 if turn is None else damped(turn.tokens, full)
+        near = borrows * lent.get(id, 0.0)
+        based.append((-words - near, place, id, words, turn, near, borrows))
     based.sort()
     del based[_SPARE * limit :]
-    wanted = sorted({turn.session for *_, turn, _ in based if turn is not None}) if profile.session else ()
+    wanted = sorted({turn.session for *_, turn, _, _ in based if turn is not None}) if profile.session else ()
     sessions = matches.groups(wanted)
     cues = cues_of(query, now, turns.speakers())
-    for _, _, id, words, turn, near in based:
+    for _, _, id, words, turn, near, borrows in based:
         if turn is None:
             yield id, Signals(words)
             continue
-        session = damped(turn.tokens, profile.full_tokens) * sessions.get(turn.session, 0.0)
+        session = borrows * sessions.get(turn.session, 0.0)
+        if not cues.any:
+            yield id, Signals(words, near, session)
+            continue
         day = day_at(turn.at) if cues.dates else None
         yield id, Signals(words, near, session, 0.0, 0.0, 0.0, 0.0, *factors(turn, cues, day, profile))
 
@@ -199,19 +203,19 @@ def _lexical(
 def _lent(scores: Mapping[str, float], turns: Turns, profile: Recall) -> dict[str, float]:
     """What messages lend to those beside them: a question is matched, its answer is wanted."""
     lent: dict[str, float] = {}
+    next_to, next_but_one = profile.next_to, profile.next_but_one
     for id, score in scores.items():
         turn = turns.get(id)
         if turn is None:
             continue
         before, after = turns.get(turn.before), turns.get(turn.after)
-        for share, beside in (
-            (profile.next_to, turn.before),
-            (profile.next_to, turn.after),
-            (profile.next_but_one, None if before is None else before.before),
-            (profile.next_but_one, None if after is None else after.after),
-        ):
-            if beside is not None and share:
-                lent[beside] = lent.get(beside, 0.0) + share * score
+        beside = turn.before, turn.after
+        beyond = None if before is None else before.before, None if after is None else after.after
+        for share, ids in ((next_to, beside), (next_but_one, beyond)):
+            if share:
+                for each in ids:
+                    if each is not None:
+                        lent[each] = lent.get(each, 0.0) + share * score
     return lent
 
 

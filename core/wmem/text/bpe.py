@@ -67,6 +67,14 @@ class TiktokenCounter:
         # Each joint may hide a token of the whole, so it pays for one.
         return sum(_encoded(self.encoding, text[at : at + _PIECE]) + 1 for at in range(0, size, _PIECE))
 
+    def by_line(self, text: str) -> bool:
+        """Whether a text costs what its lines cost, each with its line break and none blank or indented.
+
+        The encodings take no word across the end of a line. A text above 32,768 characters
+        is encoded in pieces, which have joints.
+        """
+        return len(text) <= _PIECE
+
 
 def _encoded(encoding: str, text: str) -> int:
     try:

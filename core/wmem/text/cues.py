@@ -49,6 +49,11 @@ class Cues(NamedTuple):
     dates: tuple[Asked, ...]
     when: bool
 
+    @property
+    def any(self) -> bool:
+        """Whether it asks anything beside its words."""
+        return self.speaker is not None or self.first_person or bool(self.dates) or self.when
+
 
 def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
     """The cues of a question.

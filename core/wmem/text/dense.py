@@ -1,6 +1,7 @@
 """Arithmetic on whole columns at once, by numpy where it is installed; equal to what is done one by one."""
 
 import importlib.util
+from array import array
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
@@ -9,12 +10,13 @@ from wmem.text.postings import TF_BITS, TF_MOST, Columns
 from wmem.text.sparse import Saturation
 
 if TYPE_CHECKING:
-    from array import array
-
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["DenseScores", "has_arrays"]
+
+_AT_ONCE = 20_000
+"""Postings up to which those of several terms are added in one go: the calls cost more than the sums."""
 
 
 @cache
@@ -39,12 +41,36 @@ class DenseScores:
         self._live = np.array(columns.live, dtype=np.bool_)
         self._scores: NDArray[np.float64] = np.zeros(len(columns.lengths), dtype=np.float64)
 
-    def add(self, entries: "array[int]", top: float, by: Saturation, /) -> None:
-        numbers, frequencies = _split(entries)
-        self._scores[numbers] += top * frequencies / (frequencies + by.flat + by.slope * self._lengths[numbers])
+    def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
+        import numpy as np
 
-    def of(self, number: int, /) -> float:
-        return float(self._scores[number])
+        if len(given) > 1 and sum(len(entries) for entries, _ in given) <= _AT_ONCE:
+            joined = array("I")
+            for entries, _ in given:
+                joined += entries
+            numbers, frequencies = _split(joined)
+            tops = np.repeat([top for _, top in given], [len(entries) for entries, _ in given])
+            # One after the other, term by term, as below: sums of floats depend on their order.
+            np.add.at(self._scores, numbers, self._gains(numbers, frequencies, tops, by))
+            return
+        for entries, top in given:
+            numbers, frequencies = _split(entries)
+            self._scores[numbers] += self._gains(numbers, frequencies, top, by)
+
+    def _gains(
+        self,
+        numbers: "NDArray[np.int64]",
+        frequencies: "NDArray[np.float64]",
+        top: "float | NDArray[np.float64]",
+        by: Saturation,
+    ) -> "NDArray[np.float64]":
+        gains: NDArray[np.float64] = top * frequencies / (frequencies + by.flat + by.slope * self._lengths[numbers])
+        return gains
+
+    def of(self, numbers: Sequence[int], /) -> list[float]:
+        # An empty list would be taken for floats, which index nothing.
+        found: list[float] = self._scores[numbers].tolist() if numbers else []
+        return found
 
     def best(self, limit: int, /) -> list[tuple[int, float]]:
         import numpy as np

@@ -42,13 +42,17 @@ class Matches:
         self._by = self._saturation(len(postings.numbers), postings.live_terms)
         dense = len(postings.ids) >= _DENSE_AT and has_arrays()
         self._scores: Scores = DenseScores(postings.columns) if dense else SparseScores(postings.columns)
-        for term in self._terms:
-            self._add(term, 1.0)
+        self._add([(term, 1.0) for term in self._terms])
 
-    def of(self, id: str) -> float:
-        """The score of a text; 0 for one that has nothing in common with the query, or is not there."""
-        number = self._postings.numbers.get(id)
-        return 0.0 if number is None else self._scores.of(number)
+    def of(self, ids: Sequence[str]) -> list[float]:
+        """The scores of texts; 0 for one that has nothing in common with the query, or is not there."""
+        numbers = self._postings.numbers
+        here = [number for id in ids if (number := numbers.get(id)) is not None]
+        scores = self._scores.of(here)
+        if len(here) == len(ids):
+            return scores
+        told = iter(scores)
+        return [next(told) if id in numbers else 0.0 for id in ids]
 
     def best(self, limit: int) -> list[tuple[str, float]]:
         """The ids of the best and their scores, best first, at most `limit`; of equal ones the earlier first."""
@@ -72,20 +76,22 @@ class Matches:
         """Let the words count, too, that the best texts have in common."""
         held, asked = self._postings, set(self._terms)
         weights: dict[int, float] = {}
+        rare: dict[int, float] = {}
         best = self._scores.best(feedback.texts)
         for number, score in best:
             share = score / best[0][1]
             for term in held.terms_at(number):
                 if term not in asked:
-                    weights[term] = weights.get(term, 0.0) + share * held.rarity(term)
+                    if term not in rare:
+                        rare[term] = held.rarity(term)
+                    weights[term] = weights.get(term, 0.0) + share * rare[term]
         # Of equal weight by the word itself: numbers depend on what was here before.
         chosen = sorted(weights, key=lambda term: (-weights[term], held.terms[term]))[: feedback.terms]
-        for term in chosen:
-            self._add(term, feedback.weight * weights[term] / weights[chosen[0]])
+        self._add([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
 
-    def _add(self, term: int, weight: float) -> None:
-        top = weight * self._postings.rarity(term) * (self._k1 + 1)
-        self._scores.add(self._postings.of[term], top, self._by)
+    def _add(self, weighted: Iterable[tuple[int, float]]) -> None:
+        held, most = self._postings, self._k1 + 1
+        self._scores.add([(held.of[term], weight * held.rarity(term) * most) for term, weight in weighted], self._by)
 
     def _saturation(self, count: int, terms: int) -> Saturation:
         return Saturation(self._k1 * (1 - self._b), self._k1 * self._b * count / max(1, terms))

@@ -22,12 +22,12 @@ class Saturation(NamedTuple):
 class Scores(Protocol):
     """The sum of what each term gives to each text that holds it."""
 
-    def add(self, entries: "array[int]", top: float, by: Saturation, /) -> None:
-        """Add what one term gives."""
+    def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
+        """Add what each term gives: its postings, and the most it can give to a text."""
         ...
 
-    def of(self, number: int, /) -> float:
-        """What a text has; 0 for one that holds no term."""
+    def of(self, numbers: Sequence[int], /) -> list[float]:
+        """What texts have; 0 for one that holds no term."""
         ...
 
     def best(self, limit: int, /) -> list[tuple[int, float]]:
@@ -48,15 +48,16 @@ class SparseScores:
         self._columns = columns
         self._scores: dict[int, float] = {}
 
-    def add(self, entries: "array[int]", top: float, by: Saturation, /) -> None:
+    def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
         scores, lengths, (flat, slope) = self._scores, self._columns.lengths, by
         known = scores.get
-        for entry in entries:
-            number, frequency = entry >> TF_BITS, entry & TF_MOST
-            scores[number] = known(number, 0.0) + top * frequency / (frequency + flat + slope * lengths[number])
+        for entries, top in given:
+            for entry in entries:
+                number, frequency = entry >> TF_BITS, entry & TF_MOST
+                scores[number] = known(number, 0.0) + top * frequency / (frequency + flat + slope * lengths[number])
 
-    def of(self, number: int, /) -> float:
-        return self._scores.get(number, 0.0)
+    def of(self, numbers: Sequence[int], /) -> list[float]:
+        return [self._scores.get(number, 0.0) for number in numbers]
 
     def best(self, limit: int, /) -> list[tuple[int, float]]:
         live = self._columns.live

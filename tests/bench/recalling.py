@@ -1,0 +1,142 @@
+"""What it costs to take in a message and to pack with recall, by the length of the session, and the index's size."""
+
+import gc
+import random
+import tracemalloc
+from itertools import accumulate
+from unittest.mock import patch
+
+import wmem
+from tests.bench.measure import Cost, Figure, interleaved
+from wmem.text.dense import has_arrays
+
+__all__ = ["index_size", "packs_with_recall"]
+
+_FEW, _SOME, _MANY = 1_000, 25_000, 100_000
+_QUICK = {_FEW: 1_000, _SOME: 2_500, _MANY: 5_000}
+_BUDGET = 1_024
+_VOCABULARY = 8_000
+_LITTLE = ("the", "a", "to", "and", "of", "in", "that", "is", "I", "you", "we", "it", "was", "for", "on", "with")
+_SYLLABLES = (
+    "ba",
+    "be",
+    "di",
+    "do",
+    "ka",
+    "ke",
+    "la",
+    "lo",
+    "mi",
+    "mo",
+    "na",
+    "no",
+    "ra",
+    "ri",
+    "sa",
+    "so",
+    "ta",
+    "tu",
+)
+_CHUNK = 1_000
+_BYTES = 10_000_000
+
+
+class _Talk:
+    """Messages of 20 to 40 words, frequent and rare ones as in language, and questions of their words."""
+
+    def __init__(self) -> None:
+        self._chance = random.Random(21)
+        self._words = [
+            "".join(self._chance.choices(_SYLLABLES, k=self._chance.randint(2, 4))) for _ in range(_VOCABULARY)
+        ]
+        self._shares = list(accumulate(1 / (place + 3) for place in range(_VOCABULARY)))
+
+    def messages(self, count: int) -> list[dict[str, str]]:
+        return [
+            {"role": "assistant" if number % 2 else "user", "content": self._said(self._chance.randint(20, 40))}
+            for number in range(count)
+        ]
+
+    def questions(self, count: int) -> list[str]:
+        return [f"When did we talk about {' '.join(self._drawn(4))}?" for _ in range(count)]
+
+    def _said(self, words: int) -> str:
+        little = self._chance.choices(_LITTLE, k=words * 45 // 100)
+        told = [*little, *self._drawn(words - len(little))]
+        self._chance.shuffle(told)
+        return " ".join(told)
+
+    def _drawn(self, count: int) -> list[str]:
+        return self._chance.choices(self._words, cum_weights=self._shares, k=count)
+
+
+def packs_with_recall(*, quick: bool) -> list[Figure]:
+    """One message more, and a prompt for a question, in a session of 1,000, of 25,000 and of 100,000 messages.
+
+    Every question is another one; the index takes in the message before it is asked.
+    Where numpy is installed, the one of 25,000 is measured without it, too.
+    """
+    figures = []
+    for count, wanted in ((_FEW, 1e-3), (_SOME, None), (_MANY, 10e-3)):
+        figures += _of(_QUICK[count] if quick else count, wanted, arrays=has_arrays(), quick=quick)
+    if has_arrays():
+        figures += _of(_QUICK[_SOME] if quick else _SOME, 10e-3, arrays=False, quick=quick)[1:]
+    return figures
+
+
+def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[Figure]:
+    talk = _Talk()
+    rounds = 20 if quick else 100
+    said, asked = talk.messages(rounds), talk.questions(2 * rounds)
+    with patch("wmem.text.matches.has_arrays", return_value=arrays), wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        for _ in range(0, count, _CHUNK):
+            session.messages.append(talk.messages(min(_CHUNK, count)))
+        session.pack(asked[0], budget=_BUDGET)
+        cost = interleaved(
+            {
+                "append": lambda number: session.messages.append(said[number]),
+                "pack": lambda number: session.pack(asked[number], budget=_BUDGET),
+                "pack alone": lambda number: session.pack(asked[number + rounds], budget=_BUDGET),
+            },
+            rounds=rounds,
+            warm=3,
+        )
+    how = "numpy" if arrays else "without numpy"
+    note = f"budget {_BUDGET:,}, memory://, {how}; medians of {rounds}"
+    return [
+        _figure(f"append to {count:,} messages", cost["append"], 100e-6, note),
+        _figure(f"pack with recall, {count:,} messages", cost["pack alone"], wanted, note),
+        _figure(f"the same after an append, {count:,}", cost["pack"], None, note),
+    ]
+
+
+def _figure(name: str, cost: Cost, wanted: float | None, note: str) -> Figure:
+    return Figure(name=name, ours=cost.median, at_most=wanted, note=note, details={"wmem": cost._asdict()})
+
+
+def index_size(*, quick: bool) -> list[Figure]:
+    """What recall keeps in memory of a session beside its state, and what the first question takes to make it."""
+    count = 2_000 if quick else 10_000
+    talk = _Talk()
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        for _ in range(0, count, _CHUNK):
+            session.messages.append(talk.messages(_CHUNK))
+        gc.collect()
+        tracemalloc.start()
+        try:
+            session.pack(talk.questions(1)[0], budget=_BUDGET)
+            gc.collect()
+            kept, _ = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    return [
+        Figure(
+            name=f"index of {count:,} messages",
+            ours=kept,
+            unit="B",
+            at_most=_BYTES * count / 10_000,
+            note="all that the first pack with recall leaves in memory",
+        )
+    ]

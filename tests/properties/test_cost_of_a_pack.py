@@ -1,0 +1,103 @@
+"""What a pack saves itself changes nothing of what it says."""
+
+import pickle
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wmem
+from wmem.model.message import Message
+from wmem.pack.render import render_note
+from wmem.text.tokens import TiktokenCounter, message_tokens
+
+BOUNDED = settings(max_examples=40, deadline=None)
+_WORDS = [
+    "tea",
+    "coffee",
+    "Biscuit",
+    "dog",
+    "kettle",
+    "rain",
+    "Leipzig",
+    "naïve",
+    "東京タワー",
+    "สวัสดี",
+    "🎉",
+    "don't",
+    "[x].",
+    "</recalled>",
+    "\t",
+    "a,b",
+]
+said = st.lists(st.sampled_from(_WORDS), min_size=1, max_size=12).map(" ".join)
+talks = st.lists(said, min_size=3, max_size=40)
+
+
+@BOUNDED
+@given(encoding=st.sampled_from(["o200k_base", "cl100k_base"]), lines=st.lists(st.text(max_size=60), max_size=12))
+def test_a_note_costs_what_its_lines_cost(encoding: str, lines: list[str]) -> None:
+    count = TiktokenCounter(encoding)
+    quoted = [f"> {part}" for line in lines for part in line.splitlines() or [""]]
+    text = render_note(())
+    opening, closing = text.rsplit("\n", 1)
+    whole = "\n".join([opening, *quoted, closing])
+    assert count.by_line(whole)
+    assert count(whole) == count(text) + sum(count(f"{line}\n") for line in quoted)
+
+
+@BOUNDED
+@given(talk=talks, asked=st.lists(said, min_size=1, max_size=4), budget=st.integers(60, 600))
+def test_a_pack_says_the_same_whatever_was_packed_before(talk: list[str], asked: list[str], budget: int) -> None:
+    messages = [
+        Message.of("assistant" if at % 2 else "user", text, id=f"m{at}", created_at=1_764_288_000.0 + at)
+        for at, text in enumerate(talk)
+    ]
+
+    def now() -> float:
+        return 1_764_300_000.0
+
+    with (
+        wmem.open("memory://", agent_id="warm", clock=now) as warm,
+        wmem.open("memory://", agent_id="warm", clock=now) as cold,
+    ):
+        used, fresh = warm.scope("s"), cold.scope("s")
+        used.messages.append(messages)
+        fresh.messages.append(messages)
+        for each in asked:
+            used.pack(each, budget=300)
+        assert used.pack(asked[0], budget=budget) == fresh.pack(asked[0], budget=budget)
+
+
+@BOUNDED
+@given(talk=talks, asked=said)
+def test_a_note_costs_what_is_told_of_it(talk: list[str], asked: str) -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        session.messages.append([{"role": "user", "content": text} for text in talk])
+        context = session.pack(asked, budget=160)
+        if context.note:
+            assert context.sizes["note"] == message_tokens(context.note_message(), TiktokenCounter())
+
+
+def test_reports_are_the_same_at_every_look_and_after_a_journey() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        session.messages.append([{"role": "user", "content": f"tea number {at}"} for at in range(80)])
+        context = session.pack("which tea?", budget=200)
+    best = context.dropped.best
+    assert best
+    assert sum(report.rule != "older" for report in best) <= context.dropped.count
+    assert tuple(best) == tuple(best) == pickle.loads(pickle.dumps(best))  # its own bytes
+    assert all(report.fate == "dropped" for report in best)
+
+
+def test_a_memory_that_changed_is_quoted_as_it_is_now() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        kept = session.items.add("The kettle is red.")
+        session.messages.append({"role": "user", "content": "hello"})
+        assert "red" in session.pack("kettle?", budget=300).note
+        session.items.update(kept.id, content="The kettle is blue.")
+        note = session.pack("kettle?", budget=300).note
+        assert "blue" in note
+        assert "red" not in note
