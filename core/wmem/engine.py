@@ -22,7 +22,18 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
 from wmem.state import APPLIED_MAX, State
 
-__all__ = ["KEEP_GRACE_S", "RETRY_S", "Callback", "Decide", "Engine", "Listener", "OtherLife", "Pause", "backoff"]
+__all__ = [
+    "KEEP_GRACE_S",
+    "RETRY_S",
+    "Callback",
+    "Decide",
+    "Engine",
+    "Listener",
+    "OtherLife",
+    "Pause",
+    "Timed",
+    "backoff",
+]
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -56,6 +67,18 @@ class Callback(Protocol):
 
     def call(self, function: Callable[[], Any], /) -> Any:
         """The function's result."""
+        ...
+
+
+class Timed(Protocol):
+    """The port that runs a user's function which may take long."""
+
+    def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
+        """The function's result; coroutines wait for so many seconds and no more, threads for as long as it takes.
+
+        Raises:
+            TimeoutError: It took longer.
+        """
         ...
 
 

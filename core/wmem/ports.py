@@ -48,6 +48,21 @@ class _AsyncCallback:
         return await made if inspect.isawaitable(made) else made
 
 
+class _Timed:
+    def within(self, function: Callable[[], Any], _seconds: float, /) -> Any:
+        return _Callback().call(function)  # nothing stops a thread: its caller looks at the clock
+
+
+class _AsyncTimed:
+    async def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
+        import asyncio
+
+        async with asyncio.timeout(seconds):
+            # A plain function may compute for long: not in the loop's own thread.
+            made = function() if inspect.iscoroutinefunction(function) else await asyncio.to_thread(function)
+            return await made if inspect.isawaitable(made) else made
+
+
 class _NothingToPurge:
     """For a store in which nothing outlives its deletion."""
 
@@ -63,13 +78,13 @@ class _AsyncNothingToPurge:
 def sync_ports(journal: Journal[Any]) -> Ports:
     """The ports by name, for threads."""
     purge = journal if hasattr(journal, "purge") else _NothingToPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback())
+    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), Timed=_Timed())
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
     """The ports by name, for coroutines."""
     purge = journal if hasattr(journal, "purge") else _AsyncNothingToPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback())
+    return bind(Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback(), Timed=_AsyncTimed())
 
 
 class InPlaceJournal(Generic[P]):

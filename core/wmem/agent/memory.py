@@ -24,7 +24,9 @@ from wmem.scope.handle import Handle, Hold, Settings
 from wmem.scope.promotion_flows import long_term
 from wmem.scope.scope import AsyncScope, Colours, Scope
 from wmem.scope.stats import MemoryStats, memory_stats
+from wmem.scope.vectors import pruned
 from wmem.store import Store, opened, waits
+from wmem.text.embedding import Embedder, Embedding
 from wmem.text.tokens import Counter, default_counter
 
 __all__ = ["AgentMemory", "AsyncAgentMemory", "Changes", "aopen", "open"]
@@ -121,7 +123,10 @@ class _Opened:
 
     def maintaining(self) -> Flow[Maintained]:
         self.settings.hold.check()
-        return (yield from maintained(self.store.engine, self.agent_id, self.settings.clock))
+        done = yield from maintained(self.store.engine, self.agent_id, self.settings.clock)
+        if done.expired or done.deleted:
+            yield from pruned(self.handle((), None))
+        return done
 
     def interval(self, every_s: float | None) -> float:
         self.settings.hold.check()
@@ -178,6 +183,8 @@ def _settled(
     clock: Callable[[], float] | None,
     key: KeyRing | bytes | str | None,
     client: object | None,
+    embedder: Embedder | None,
+    coroutines: bool,
 ) -> _Opened:
     (root,) = checked_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
@@ -190,6 +197,9 @@ def _settled(
     if counter is not None and not isinstance(getattr(counter, "name", None), str):
         msg = "a counter needs a name: counts are stored under it"
         raise InvalidInputError(msg)
+    embedding = None if embedder is None else Embedding(embedder)
+    if embedding is not None and not coroutines:
+        embedding.check_plain()
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
         msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
@@ -203,6 +213,7 @@ def _settled(
         policy=policy or Policy.session(),
         hold=Hold(root),
         metrics=found(),
+        embedding=embedding,
     )
     memory = _Opened(store, root, settings)
     if settings.metrics is not None:
@@ -424,6 +435,7 @@ def open(
     clock: Callable[[], float] | None = None,
     key: KeyRing | bytes | str | None = None,
     client: object | None = None,
+    embedder: Embedder | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -441,14 +453,30 @@ def open(
             store must give it: without it `WrongKeyError` comes of the first read.
         client: A driver's client that is used in place of an own one, and never closed; with
             ``journal://`` a `wmem.journal.port.Journal` of bytes, or an `AsyncJournal`.
+        embedder: Turns texts into vectors, so that a pack finds what means the same in other words,
+            too (extra ``recall``): a `wmem.Embedder`. A pack with a query asks it for what it has
+            not seen yet, the newest 512 texts at most; vectors are stored. While it fails or is
+            too slow, packs go by words alone and say so.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
-            or a key that is none.
-        MissingExtraError: The backend's driver, or `cryptography` for a key, is not installed.
+            a key or an embedder that is none.
+        MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """
-    return AgentMemory(_settled(url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client))
+    return AgentMemory(
+        _settled(
+            url,
+            agent_id,
+            policy=policy,
+            counter=counter,
+            clock=clock,
+            key=key,
+            client=client,
+            embedder=embedder,
+            coroutines=False,
+        )
+    )
 
 
 async def aopen(
@@ -460,16 +488,23 @@ async def aopen(
     clock: Callable[[], float] | None = None,
     key: KeyRing | bytes | str | None = None,
     client: object | None = None,
+    embedder: Embedder | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
+    settled = partial(
+        _settled,
+        url,
+        agent_id,
+        policy=policy,
+        counter=counter,
+        clock=clock,
+        key=key,
+        client=client,
+        embedder=embedder,
+        coroutines=True,
+    )
     if not waits(url):
-        return AsyncAgentMemory(
-            _settled(url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client)
-        )
+        return AsyncAgentMemory(settled())
     import asyncio
 
-    return AsyncAgentMemory(
-        await asyncio.to_thread(
-            _settled, url, agent_id, policy=policy, counter=counter, clock=clock, key=key, client=client
-        )
-    )
+    return AsyncAgentMemory(await asyncio.to_thread(settled))

@@ -41,7 +41,8 @@ class Recall(BaseModel):
         user: Factor for messages of the user when the query speaks in the first person.
         date: Weight of how well the day of the message matches dates in the query.
         when: Factor for a message that tells a time when the query asks for one.
-        vector: Weight of the squared cosine with the query, relative to the best.
+        vector: Weight of the squared cosine with the query, of its neighbours' too, relative to the best; where an
+            embedder is given.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)

@@ -26,7 +26,7 @@ class Signals(NamedTuple):
     session: float = 0.0
     """The BM25 score of its session, damped."""
     vector: float = 0.0
-    """Its cosine with the query."""
+    """Its squared cosine with the query relative to the best, and what its neighbours lend it of theirs."""
     recency: float = 0.0
     importance: float = 0.0
     overlap: float = 0.0
@@ -84,7 +84,7 @@ def totals(candidates: Iterable[Signals], best: Best, profile: Recall) -> list[f
         (
             (similarity * (words + near) / words_most if words_most else 0.0)
             + (session * sessions / session_most if session_most else 0.0)
-            + (vector * (cosine / vector_most) ** 2 if vector_most and cosine > 0 else 0.0)
+            + (vector * meant / vector_most if vector_most else 0.0)
             + recency * recent
             + importance * important
             - duplication * overlap
@@ -93,7 +93,7 @@ def totals(candidates: Iterable[Signals], best: Best, profile: Recall) -> list[f
         * user
         * date
         * when
-        for words, near, sessions, cosine, recent, important, overlap, speaker, user, date, when in candidates
+        for words, near, sessions, meant, recent, important, overlap, speaker, user, date, when in candidates
     ]
 
 
@@ -111,7 +111,7 @@ def _terms(signals: Signals, best: Best, profile: Recall) -> dict[str, float]:
         "bm25": profile.similarity * signals.words / best.words if best.words else 0.0,
         "near": profile.similarity * signals.near / best.words if best.words else 0.0,
         "session": profile.session * signals.session / best.session if best.session else 0.0,
-        "vector": profile.vector * (signals.vector / best.vector) ** 2 if best.vector and signals.vector > 0 else 0.0,
+        "vector": profile.vector * signals.vector / best.vector if best.vector else 0.0,
         "recency": profile.recency * signals.recency,
         "importance": profile.importance * signals.importance,
         "duplication": -profile.duplication * signals.overlap,

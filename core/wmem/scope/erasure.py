@@ -22,9 +22,10 @@ from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
+from wmem.scope.vectors import pruned
 from wmem.state import State
 
-__all__ = ["cleared", "erased"]
+__all__ = ["cleared", "disposed", "erased"]
 
 _log = logging.getLogger("wmem.scope")
 _TRIES = 8
@@ -45,9 +46,21 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
-        for sentence in (yield from _swept([handle])):
+        emptied = yield from pruned(handle)
+        for sentence in (yield from _swept([handle, *emptied])):
             if handle.engine.first_time(sentence):
                 _log.warning("what was cleared may leave bytes behind: %s", sentence)
+    return count
+
+
+def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
+    """See `Scope.dispose`: with a purge the vectors of its texts go, too, for they tell of them."""
+    count = yield from handle.dispose(purge=purge)
+    if purge and len(handle.path) > 1:
+        emptied = yield from pruned(handle)
+        for sentence in (yield from _swept(emptied)):
+            if handle.engine.first_time(sentence):
+                _log.warning("what was disposed may leave bytes behind: %s", sentence)
     return count
 
 
@@ -89,7 +102,9 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     _spread(held, merged)
     if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
-    remaining = yield from _swept([scope for path, scope in scopes.items() if path in held and scope.birth is not None])
+    swept = [scope for path, scope in scopes.items() if path in held and scope.birth is not None]
+    emptied = yield from pruned(handle)
+    remaining = yield from _swept([*swept, *emptied])
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
 
 

@@ -21,6 +21,7 @@ from wmem.policy import Policy
 from wmem.replica import Replica
 from wmem.scope.census import Census
 from wmem.state import State
+from wmem.text.embedding import Embedding
 from wmem.text.tokens import Counter
 
 __all__ = ["UNKNOWN", "Handle", "Hold", "Read", "Settings", "Unknown", "nearest"]
@@ -45,6 +46,7 @@ class Settings:
         hold: Whether the memory is still open.
         metrics: Where to measure; None measures nothing.
         census: What is known of the agent's number of entries.
+        embedding: What turns texts into vectors; None recalls by words alone.
     """
 
     clock: Callable[[], float]
@@ -53,6 +55,7 @@ class Settings:
     hold: "Hold"
     metrics: Metrics | None = None
     census: Census = field(default_factory=Census)
+    embedding: Embedding | None = None
 
 
 class Hold:

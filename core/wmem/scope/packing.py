@@ -17,6 +17,7 @@ from wmem.model.scoring import Recall, Scoring
 from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled, pack
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
+from wmem.scope.meaning import meaning
 from wmem.scope.message_flows import Sayable, row_of
 from wmem.scope.quoting import Quoting
 from wmem.scope.recall import LIMIT, Found, quoted, recall, text_of
@@ -69,7 +70,11 @@ def packed(
     pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
     pinned += live.standing({row.id for row in standing})
     pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
-    found = recall(replicas, query, now, weighing, _most(budget)) if query is not None and query.strip() else []
+    found: list[Found] = []
+    missed: Sequence[str] = ()
+    if query is not None and query.strip():
+        dense, missed = (yield from meaning(handle, replicas, query)) if weighing.vector else (None, ())
+        found = recall(replicas, query, now, weighing, _most(budget), dense=dense)
     made = pack(
         PackRequest(
             budget=budget,
@@ -96,6 +101,8 @@ def packed(
         )
     )
     own.read = decoder.used
+    if missed:
+        made = replace(made, warnings=(*made.warnings, *missed))
     if damage := [each for replica in replicas for each in replica.damage]:
         told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
         made = replace(made, warnings=(*made.warnings, told))

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.model.item import message_of
 from wmem.model.message import Message
@@ -19,8 +19,12 @@ from wmem.text.cues import cues_of
 from wmem.text.dates import day_at
 from wmem.text.index import Feedback, Index
 from wmem.text.turns import Turn, Turns
+from wmem.text.vectors import Near, Vectors
 
-__all__ = ["Found", "quoted", "recall", "text_of"]
+if TYPE_CHECKING:
+    from wmem.text.vectors import Floats
+
+__all__ = ["Dense", "Found", "quoted", "recall", "shelved", "text_of", "unshelved"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
 _ITEMS = "\0items"
@@ -49,20 +53,47 @@ class Found(NamedTuple):
     parts: Callable[[], Mapping[str, float]]
 
 
+class Dense(NamedTuple):
+    """What a query means: its vector, of length 1, by the embedder of a name."""
+
+    name: str
+    vector: "Floats"
+
+
+class _Shelf:
+    """What one embedder made of the rows of a replica, and which rows it has not seen as they are now."""
+
+    __slots__ = ("vectors", "waiting")
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.vectors = Vectors()
+        self.waiting: dict[str, None] = dict.fromkeys(ids)
+
+    def put(self, id: str, row: Row | None) -> None:
+        """Forget what a row said."""
+        self.vectors.remove(id)
+        self.waiting.pop(id, None)
+        if row is not None:
+            self.waiting[id] = None
+
+
 class _Recall:
     """The index of one replica and its conversation; its lock comes before the replica's."""
 
-    __slots__ = ("index", "lock", "quoted", "turns")
+    __slots__ = ("index", "lock", "quoted", "shelves", "turns")
 
     def __init__(self) -> None:
         self.index = Index()
         self.turns = Turns()
+        self.shelves: dict[str, _Shelf] = {}
         self.lock = threading.Lock()
         self.quoted = Quoted()
 
     def put(self, id: str, row: Row | None) -> None:
         """Take in what a row says now; None is a row that is gone."""
         self.quoted.forget(id)
+        for shelf in self.shelves.values():
+            shelf.put(id, row)
         if row is None:
             self.index.remove(id)
             self.turns.remove(id)
@@ -82,7 +113,13 @@ class _Recall:
 
 
 def recall(
-    replicas: Sequence[Replica[Any]], query: str, now: float, profile: Recall, limit: int = LIMIT
+    replicas: Sequence[Replica[Any]],
+    query: str,
+    now: float,
+    profile: Recall,
+    limit: int = LIMIT,
+    *,
+    dense: Dense | None = None,
 ) -> list[Found]:
     """What matches a query, best first: of the scope everything, of its parents all but messages.
 
@@ -90,11 +127,12 @@ def recall(
         replicas: The scope's, then its parents'.
         profile: How what matches is weighed.
         limit: How many may be found.
+        dense: What the query means, beside its words.
     """
     rows: list[Row] = []
     near: list[Signals] = []
     for depth, replica in enumerate(replicas):
-        for row, signals in _searched(replica, query, now, profile, limit):
+        for row, signals in _searched(replica, query, now, profile, limit=limit, dense=dense):
             if not row.visible(now):
                 continue
             if depth and (row.role is not None or (row.key is not None and _shadowed(row.key, replicas[:depth], now))):
@@ -117,32 +155,88 @@ def quoted(replica: Replica[Any]) -> Quoted | None:
     return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
 
 
-def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, limit: int) -> list[tuple[Row, Signals]]:
+def unshelved(replica: Replica[Any], name: str, now: float, *, messages: bool) -> list[Row]:
+    """What can be seen and has no vector of an embedder's here, newest first.
+
+    Args:
+        name: The embedder's.
+        messages: Messages, too.
+    """
+    memory = _memory(replica)
+    with memory.lock:
+        _catch_up(memory, replica)
+        with replica.lock:
+            rows = replica.state.rows
+            shelf = memory.shelves.get(name)
+            if shelf is None:
+                shelf = memory.shelves[name] = _Shelf(rows)
+            waiting = [row for id in reversed(shelf.waiting) if (row := rows.get(id)) is not None]
+    return [row for row in waiting if row.visible(now) and (messages or row.role is None)]
+
+
+def shelved(replica: Replica[Any], name: str, made: Iterable[tuple[Row, "Floats"]]) -> None:
+    """Take in the vectors of rows; of those that say something else by now none is taken."""
+    memory = _memory(replica)
+    with memory.lock:
+        _catch_up(memory, replica)
+        shelf = memory.shelves.get(name)
+        if shelf is None:
+            return  # the replica began anew
+        with replica.lock:
+            rows = replica.state.rows
+            taken = [(row.id, vector) for row, vector in made if _says(rows.get(row.id), row)]
+        for id, vector in taken:
+            if id in shelf.waiting:
+                del shelf.waiting[id]
+                shelf.vectors.put(id, vector)
+
+
+def _says(now: Row | None, then: Row) -> bool:
+    return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
+
+
+def _memory(replica: Replica[Any]) -> _Recall:
     with replica.lock:
         memory = replica.recall
         if not isinstance(memory, _Recall):
             memory = replica.recall = _Recall()
             replica.state.changed = None
+    return memory
+
+
+def _catch_up(memory: _Recall, replica: Replica[Any]) -> None:
+    """Take in what changed since the last time. Under the memory's lock."""
+    with replica.lock:
+        state = replica.state
+        news: Iterable[str] = state.rows if state.changed is None else state.changed
+        pending = [(each, state.rows.get(each)) for each in news]
+        state.changed = {}
+    for each, row in pending:
+        memory.put(each, row)
+
+
+def _searched(
+    replica: Replica[Any], query: str, now: float, profile: Recall, *, limit: int, dense: Dense | None
+) -> list[tuple[Row, Signals]]:
+    memory = _memory(replica)
     with memory.lock:
+        _catch_up(memory, replica)
         with replica.lock:
             state = replica.state
-            news: Iterable[str] = state.rows if state.changed is None else state.changed
-            pending = [(each, state.rows.get(each)) for each in news]
             newest = list(islice(reversed(state.messages), _NEWEST))
             last = next((state.rows[each] for each in newest if state.rows[each].role == "user"), None)
-            state.changed = {}
-        for each, row in pending:
-            memory.put(each, row)
         if not memory.index.count:
             return []
         asked = None if last is None or text_of(last).strip() != query.strip() else last.id
-        lexical = list(_lexical(memory, query, now, profile, limit=limit, asked=asked))
+        shelf = None if dense is None else memory.shelves.get(dense.name)
+        near = None if dense is None or shelf is None else shelf.vectors.near(dense.vector, asked)
+        matched = list(_matched(memory, query, now, profile, limit=limit, asked=asked, meant=near))
         if not profile.duplication:
             newest = []
         told = frozenset[str]().union(*map(memory.index.terms, newest))
         with replica.lock:
             rows, unwritten = replica.state.rows, replica.state.unwritten
-            found = [(rows[id], unwritten.get(id, (0, 0.0))[0], signals) for id, signals in lexical if id in rows]
+            found = [(rows[id], unwritten.get(id, (0, 0.0))[0], signals) for id, signals in matched if id in rows]
         if not (profile.recency or profile.importance or told):
             return [(row, signals) for row, _, signals in found]
         return [
@@ -158,13 +252,14 @@ def _searched(replica: Replica[Any], query: str, now: float, profile: Recall, li
         ]
 
 
-def _lexical(
-    memory: _Recall, query: str, now: float, profile: Recall, *, limit: int, asked: str | None
+def _matched(
+    memory: _Recall, query: str, now: float, profile: Recall, *, limit: int, asked: str | None, meant: Near | None
 ) -> Iterator[tuple[str, Signals]]:
-    """What shares words with the query, and what stands beside that, best first.
+    """What shares words with the query or means the like, and what stands beside that, best first.
 
     Args:
         asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
+        meant: How near in meaning each is, without the question.
     """
     matches = memory.index.matches(
         query,
@@ -175,29 +270,34 @@ def _lexical(
     found = {id: score for id, score in matches.best(limit) if id != asked}
     turns = memory.turns
     lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
-    full = profile.full_tokens
-    based: list[tuple[float, int, str, float, Turn | None, float, float]] = []
-    ids = list(found | lent)
+    felt = meant.best(limit) if meant is not None and profile.vector else {}
+    felt_beside = _lent(felt, turns, profile) if felt and (profile.next_to or profile.next_but_one) else {}
+    scale = profile.vector * max(found.values(), default=1.0)
+    full, vector = profile.full_tokens, 0.0
+    based: list[tuple[float, int, str, float, Turn | None, float, float, float]] = []
+    ids = list(found | lent | felt | felt_beside)
     for place, (id, words) in enumerate(zip(ids, matches.of(ids), strict=True)):
         turn = turns.get(id)
         borrows = 0.0 if turn is None else damped(turn.tokens, full)
         near = borrows * lent.get(id, 0.0)
-        based.append((-words - near, place, id, words, turn, near, borrows))
+        if meant is not None:
+            vector = meant.of(id) + borrows * felt_beside.get(id, 0.0)
+        based.append((-words - near - scale * vector, place, id, words, turn, near, borrows, vector))
     based.sort()
     del based[_SPARE * limit :]
-    wanted = sorted({turn.session for *_, turn, _, _ in based if turn is not None}) if profile.session else ()
+    wanted = sorted({turn.session for _, _, _, _, turn, *_ in based if turn is not None}) if profile.session else ()
     sessions = matches.groups(wanted)
     cues = cues_of(query, now, turns.speakers())
-    for _, _, id, words, turn, near, borrows in based:
+    for _, _, id, words, turn, near, borrows, vector in based:
         if turn is None:
-            yield id, Signals(words)
+            yield id, Signals(words, 0.0, 0.0, vector)
             continue
         session = borrows * sessions.get(turn.session, 0.0)
         if not cues.any:
-            yield id, Signals(words, near, session)
+            yield id, Signals(words, near, session, vector)
             continue
         day = day_at(turn.at) if cues.dates else None
-        yield id, Signals(words, near, session, 0.0, 0.0, 0.0, 0.0, *factors(turn, cues, day, profile))
+        yield id, Signals(words, near, session, vector, 0.0, 0.0, 0.0, *factors(turn, cues, day, profile))
 
 
 def _lent(scores: Mapping[str, float], turns: Turns, profile: Recall) -> dict[str, float]:

@@ -16,7 +16,7 @@ from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import exported, imported
 from wmem.scope.entries import AsyncEntries, Entries, ViewedEntries
-from wmem.scope.erasure import cleared, erased
+from wmem.scope.erasure import cleared, disposed, erased
 from wmem.scope.flush import check_plain
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import AsyncItems, ItemReads, Items
@@ -228,7 +228,7 @@ class Scope(_Named):
         Returns:
             How many entries were cleared; 0, with a warning in the log, when it was gone already.
         """
-        return self._drive(self._handle.dispose(purge=purge))
+        return self._drive(disposed(self._handle, purge=purge))
 
     def clear(self) -> int:
         """Empty the scope of entries, items and messages; it lives on, and its parents and children are untouched.
@@ -395,7 +395,7 @@ class AsyncScope(_Named):
 
     async def dispose(self, *, purge: bool = True) -> int:
         """See `Scope.dispose`."""
-        return await self._drive(self._handle.dispose(purge=purge))
+        return await self._drive(disposed(self._handle, purge=purge))
 
     async def clear(self) -> int:
         """See `Scope.clear`."""

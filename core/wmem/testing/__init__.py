@@ -27,6 +27,7 @@ from wmem.testing.entries import EntriesSuite  # noqa: E402
 from wmem.testing.erasure import ErasureSuite  # noqa: E402
 from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
+from wmem.testing.hybrid import HybridSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
 from wmem.testing.journal import Book, JournalSuite  # noqa: E402
 from wmem.testing.lifetimes import LifetimesSuite  # noqa: E402
@@ -59,6 +60,7 @@ __all__ = [
     "EvictionSuite",
     "FacetSuite",
     "FetchesSuite",
+    "HybridSuite",
     "ItemsSuite",
     "JournalSuite",
     "LifetimesSuite",

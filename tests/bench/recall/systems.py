@@ -15,7 +15,7 @@ from tests.bench.recall.conversations import Conversation
 from wmem.text.languages import STOP_WORDS
 from wmem.text.tokens import TiktokenCounter
 
-__all__ = ["PEERS", "Answer", "Bounded", "Memory", "Wmem"]
+__all__ = ["PEERS", "Answer", "Bounded", "LangGraphStore", "Memory", "Wmem"]
 
 _count = TiktokenCounter("o200k_base")
 
@@ -53,11 +53,12 @@ class Wmem:
         *,
         scoring: Literal["evidence", "balanced"] = "evidence",
         policy: wmem.Policy | None = None,
+        embedder: wmem.Embedder | None = None,
     ) -> None:
-        self.name = f"wmem, {scoring}"
+        self.name = f"wmem, {scoring}" if embedder is None else f"wmem, {scoring}, with vectors"
         self._scoring = scoring
         self._stack = ExitStack()
-        memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench"))
+        memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench", embedder=embedder))
         self.session = memory.scope("session", policy=policy)
         began = time.perf_counter()
         for turn in talk.turns:
@@ -71,7 +72,8 @@ class Wmem:
                     "thread_id": turn.session,
                 }
             )
-        self.session.pack("anything", budget=1_000)  # what a first search makes is a part of adding
+        for _ in talk.turns[:: len(talk.turns) if embedder is None else 512]:  # so many are embedded for one pack
+            self.session.pack("anything", budget=1_000)  # what a first search makes is a part of adding
         self.add_s = (time.perf_counter() - began) / len(talk.turns)
 
     def context(self, question: str, budget: int) -> Answer:
@@ -82,6 +84,36 @@ class Wmem:
 
     def close(self) -> None:
         self._stack.close()
+
+
+class LangGraphStore:
+    """LangGraph's store in memory, with an embedder."""
+
+    name = "LangGraph InMemoryStore"
+    asks = True
+
+    def __init__(self, talk: Conversation, *, embedder: Callable[[Sequence[str]], Any]) -> None:
+        from langgraph.store.memory import InMemoryStore
+
+        self._lines = _Lines(talk)
+
+        def embed(texts: Sequence[str]) -> list[list[float]]:
+            return [[float(each) for each in row] for row in embedder(texts)]
+
+        width = len(embed(["how wide?"])[0])
+        self._store = InMemoryStore(index={"dims": width, "embed": embed, "fields": ["text"]})
+        began = time.perf_counter()
+        for place, turn in enumerate(talk.turns):
+            self._store.put(("bench",), f"{place}", {"text": turn.text})
+        self.add_s = (time.perf_counter() - began) / len(talk.turns)
+        self._count = len(talk.turns)
+
+    def context(self, question: str, budget: int) -> Answer:
+        found = self._store.search(("bench",), query=question, limit=self._count)
+        return self._lines.filled([int(each.key) for each in found], budget)
+
+    def close(self) -> None:
+        """Nothing is held."""
 
 
 class Bounded:

@@ -1,0 +1,132 @@
+"""Vectors by id and their exact cosines with another, by numpy: what an embedder returned, checked."""
+
+from base64 import b64decode, b64encode
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Floats", "Near", "Vectors", "as_rows", "read_vector", "written_vector"]
+
+Floats: TypeAlias = "NDArray[np.float32]"
+"""One vector, or one a row; said here, so that numpy is imported in one place."""
+
+_FIRST = 64
+
+
+def as_rows(given: Any, texts: int) -> "Floats":
+    """What an embedder returned for so many texts, each row of length 1 or 0.
+
+    Raises:
+        ValueError: It is no matrix of finite numbers with a row for each text.
+    """
+    import numpy as np
+
+    made = np.array(given, dtype=np.float32)
+    if made.ndim != 2 or made.shape[0] != texts or not made.shape[1]:  # noqa: PLR2004  # a matrix has two
+        msg = f"returned the shape {made.shape} for {texts} texts"
+        raise ValueError(msg)
+    if not np.isfinite(made).all():
+        msg = "returned numbers that are not finite"
+        raise ValueError(msg)
+    largest = np.abs(made).max(axis=1, keepdims=True)
+    made /= np.where(largest > 0, largest, 1)  # first, so that no square overflows
+    lengths = np.linalg.norm(made, axis=1, keepdims=True)
+    made /= np.where(lengths > 0, lengths, 1)
+    return made
+
+
+def written_vector(vector: "Floats") -> bytes:
+    """A vector as JSON: its little-endian float32 in base 64."""
+    return b'"%s"' % b64encode(vector.astype("<f4").tobytes())
+
+
+def read_vector(told: bytes, width: int) -> "Floats | None":
+    """What `written_vector` wrote; None if it is not of that width: a model of another size had the name."""
+    import numpy as np
+
+    read = b64decode(told[1:-1])
+    return np.frombuffer(read, dtype="<f4").astype(np.float32) if len(read) == 4 * width else None
+
+
+class Near(NamedTuple):
+    """How near each vector is to one: the squared cosine relative to the best, 0 for what points away."""
+
+    places: dict[str, int]
+    ids: list[str | None]
+    shares: "Floats"
+
+    def of(self, id: str) -> float:
+        """The share of one; 0 for one that is not there."""
+        place = self.places.get(id)
+        return 0.0 if place is None else float(self.shares[place])
+
+    def best(self, limit: int) -> dict[str, float]:
+        """The best by id, best first, at most `limit`; of equal ones the earlier first."""
+        import numpy as np
+
+        shares = self.shares
+        found = np.flatnonzero(shares > 0)
+        if len(found) > limit:
+            least = np.partition(shares[found], len(found) - limit)[len(found) - limit]
+            found = found[shares[found] >= least]
+        found = found[np.lexsort((found, -shares[found]))][:limit]
+        return {id: float(shares[place]) for place in found.tolist() if (id := self.ids[place]) is not None}
+
+
+class Vectors:
+    """Vectors of one width, kept up to date write by write; a removed one leaves a hole that the next may fill."""
+
+    __slots__ = ("_free", "_ids", "_places", "_rows")
+
+    def __init__(self) -> None:
+        self._rows: Floats | None = None
+        self._ids: list[str | None] = []
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def put(self, id: str, vector: "Floats") -> None:
+        """Take a vector in; one of another width than the others takes the place of all of them."""
+        import numpy as np
+
+        self.remove(id)
+        if self._rows is None or self._rows.shape[1] != len(vector):
+            self._ids, self._places, self._free = [], {}, []
+            self._rows = np.zeros((_FIRST, len(vector)), dtype=np.float32)
+        if self._free:
+            place = self._free.pop()
+            self._ids[place] = id
+        else:
+            place = len(self._ids)
+            self._ids.append(id)
+            if place == len(self._rows):
+                self._rows = np.concatenate((self._rows, np.zeros_like(self._rows)))
+        self._rows[place] = vector
+        self._places[id] = place
+
+    def remove(self, id: str) -> None:
+        """Forget a vector, if it is there."""
+        place = self._places.pop(id, None)
+        if place is not None and self._rows is not None:
+            self._rows[place] = 0
+            self._ids[place] = None
+            self._free.append(place)
+
+    def near(self, vector: "Floats", without: str | None = None) -> Near | None:
+        """How near each is to a vector of length 1, one of them left out; None where none points its way.
+
+        Valid until the next write.
+        """
+        import numpy as np
+
+        if self._rows is None or self._rows.shape[1] != len(vector):
+            return None
+        cosines = np.maximum(self._rows[: len(self._ids)] @ vector, 0)
+        if without is not None and (place := self._places.get(without)) is not None:
+            cosines[place] = 0
+        best = cosines.max(initial=0)
+        return Near(self._places, self._ids, (cosines / best) ** 2) if best > 0 else None

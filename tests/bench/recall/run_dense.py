@@ -1,0 +1,49 @@
+"""The same with vectors: `make bench-recall-dense`, by a packaged MiniLM that is no dependency of wmem."""
+
+import sys
+from collections.abc import Callable
+
+from tests.bench.recall.conversations import Conversation, conversations, where
+from tests.bench.recall.minilm import MiniLM
+from tests.bench.recall.run import Result, asked, table
+from tests.bench.recall.systems import LangGraphStore, Memory, Wmem
+
+WANTED = 86.0
+AT = 1_024
+
+
+def main() -> int:
+    """Measure and print; 1 if what is wanted does not hold."""
+    talks = conversations(where())
+    try:
+        model = MiniLM()
+    except ImportError as exc:
+        print(f"left out: {exc.name} is not installed")
+        return 1
+    systems: list[Callable[[Conversation], Memory]] = [
+        lambda talk: Wmem(talk, embedder=model),
+        Wmem,
+        lambda talk: LangGraphStore(talk, embedder=model),
+    ]
+    results = [Result("") for _ in systems]
+    for talk in talks:
+        # Once for all: what is measured is what is found, and how quickly with vectors at hand.
+        model([turn.text for turn in talk.turns] + [question.text for question in talk.questions])
+        for made, result in zip(systems, results, strict=True):
+            memory = made(talk)
+            result.name = memory.name
+            asked(result, talk, memory)
+            memory.close()
+    print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")
+    print(table(results))
+    ours = results[0]
+    held = ours.recall(AT) >= WANTED and not ours.over
+    print(
+        f"\n  {'held' if held else 'MISSED':7}recall at {AT:,} with vectors: {ours.recall(AT):.1f} (wanted {WANTED:.0f})"
+    )
+    print(f"  {'MISSED' if ours.over else 'held':7}contexts above their budget: {ours.over}")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Recall with an embedder: it adds what words cannot tell, and takes nothing away."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wmem
+from wmem.text.vectors import Vectors, as_rows, read_vector, written_vector
+
+WORDS = st.sampled_from(["dog", "cat", "boat", "when", "did", "Anna", "sail", "May", "2023", "yesterday", "I", "we"])
+TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+
+
+class Embedder:
+    name = "given"
+
+    def __init__(self, embed: Callable[[str], Sequence[float]]) -> None:
+        self._embed = embed
+
+    def __call__(self, texts: Sequence[str], /) -> list[Sequence[float]]:
+        return [self._embed(text) for text in texts]
+
+
+def packed(texts: Sequence[str], query: str, embedder: wmem.Embedder | None, budget: int) -> wmem.Context:
+    with wmem.open("memory://", agent_id="a", embedder=embedder, clock=lambda: 1_764_288_000.0) as memory:
+        session = memory.scope("s")
+        for place, text in enumerate(texts):
+            session.messages.append({"id": f"m{place}", "role": ("user", "assistant")[place % 2], "content": text})
+        return session.pack(query, budget=budget)
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=12), query=TEXTS, budget=st.integers(60, 400))
+def test_with_vectors_that_say_nothing_a_pack_is_that_of_words_alone(texts: list[str], query: str, budget: int) -> None:
+    plain = packed(texts, query, None, budget)
+    zeros = packed(texts, query, Embedder(lambda _: [0.0] * 8), budget)
+    blind = packed(texts, query, Embedder(lambda text: [float(text == query), float(text != query)]), budget)
+    for each in (zeros, blind) if query not in texts else (zeros,):
+        assert (each.to_openai(), each.included, each.dropped) == (plain.to_openai(), plain.included, plain.dropped)
+    assert (zeros.warnings != (), blind.warnings) == (True, ())
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from("abcdefgh"), st.none() | st.lists(st.integers(-3, 3), min_size=3, max_size=3))
+    )
+)
+def test_vectors_kept_write_by_write_find_what_those_made_at_once_find(
+    steps: list[tuple[str, list[int] | None]],
+) -> None:
+    kept, model = Vectors(), dict[str, Any]()
+    for id, numbers in steps:
+        model.pop(id, None)
+        if numbers is None:
+            kept.remove(id)
+        else:
+            model[id] = as_rows([numbers], 1)[0]
+            kept.put(id, model[id])
+    asked = as_rows([[1, 2, -1]], 1)[0]
+    near = kept.near(asked)
+    cosines = {id: max(0.0, float(vector @ asked)) for id, vector in model.items()}
+    best = max(cosines.values(), default=0.0)
+    assert len(kept) == len(model)
+    if near is None:
+        assert best == 0
+        return
+    assert {id: near.of(id) for id in model} == pytest.approx({id: (each / best) ** 2 for id, each in cosines.items()})
+    assert near.best(100).keys() == {id for id, each in cosines.items() if each > 0}
+    assert list(near.best(2).values()) == sorted(near.best(100).values(), reverse=True)[:2]
+
+
+@given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=8))
+def test_a_stored_vector_reads_as_it_was_written(numbers: list[float]) -> None:
+    (vector,) = as_rows([numbers], 1)
+    read = read_vector(written_vector(vector), len(vector))
+    assert read is not None
+    assert np.array_equal(read, vector)
+    assert float(np.linalg.norm(vector)) == pytest.approx(1.0 if any(numbers) else 0.0, abs=1e-5)
+    assert read_vector(written_vector(vector), len(vector) + 1) is None
