@@ -46,8 +46,7 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
-        emptied = yield from pruned(handle)
-        for sentence in (yield from _swept([handle, *emptied])):
+        for sentence in (yield from _swept(handle, [handle])):
             if handle.engine.first_time(sentence):
                 _log.warning("what was cleared may leave bytes behind: %s", sentence)
     return count
@@ -57,8 +56,7 @@ def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
     """See `Scope.dispose`: with a purge the vectors of its texts go, too, for they tell of them."""
     count = yield from handle.dispose(purge=purge)
     if purge and len(handle.path) > 1:
-        emptied = yield from pruned(handle)
-        for sentence in (yield from _swept(emptied)):
+        for sentence in (yield from _swept(handle, ())):
             if handle.engine.first_time(sentence):
                 _log.warning("what was disposed may leave bytes behind: %s", sentence)
     return count
@@ -103,8 +101,7 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
     swept = [scope for path, scope in scopes.items() if path in held and scope.birth is not None]
-    emptied = yield from pruned(handle)
-    remaining = yield from _swept([*swept, *emptied])
+    remaining = yield from _swept(handle, swept)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
 
 
@@ -195,10 +192,14 @@ def _session(row: Row) -> Any:
 # -- its bytes
 
 
-def _swept(scopes: Sequence[Handle]) -> Flow[list[str]]:
-    """Compact scopes, whatever their size, and purge their store; what may still keep bytes, one sentence each."""
+def _swept(handle: Handle, scopes: Sequence[Handle]) -> Flow[list[str]]:
+    """Compact scopes, whatever their size, and purge their store; what may still keep bytes, one sentence each.
+
+    The vectors of texts that its agent has no longer go, too.
+    """
     remaining: list[str] = []
     try:
+        scopes = [*scopes, *(yield from pruned(handle))]
         for scope in scopes:
             remaining += yield from _compacted(scope)
         if scopes:

@@ -1,12 +1,15 @@
 """The same with vectors: `make bench-recall-dense`, by a packaged MiniLM that is no dependency of wmem."""
 
 import sys
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from tests.bench.recall.conversations import Conversation, conversations, where
 from tests.bench.recall.minilm import MiniLM
 from tests.bench.recall.run import Result, asked, table
 from tests.bench.recall.systems import LangGraphStore, Memory, Wmem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WANTED = 86.0
 AT = 1_024
@@ -37,12 +40,11 @@ def main() -> int:
     print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")
     print(table(results))
     ours = results[0]
-    held = ours.recall(AT) >= WANTED and not ours.over
-    print(
-        f"\n  {'held' if held else 'MISSED':7}recall at {AT:,} with vectors: {ours.recall(AT):.1f} (wanted {WANTED:.0f})"
-    )
+    recall = ours.recall(AT)
+    held = recall >= WANTED
+    print(f"\n  {'held' if held else 'MISSED':7}recall at {AT:,} with vectors: {recall:.1f} (wanted {WANTED:.0f})")
     print(f"  {'MISSED' if ours.over else 'held':7}contexts above their budget: {ours.over}")
-    return 0 if held else 1
+    return 0 if held and not ours.over else 1
 
 
 if __name__ == "__main__":
