@@ -66,7 +66,7 @@ class Recall(BaseModel):
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)
-    vector: float = Field(0.6, ge=0)
+    vector: float = Field(0.4, ge=0)
 
     def __init__(self, **numbers: object) -> None:
         try:

@@ -103,7 +103,7 @@ class HybridSuite(FacetSuite):
         self._filled(session, call)
         found = call(session.pack, "dog", budget=1_000)
         assert _recalled(found)[:1] == [PUPPY]
-        assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(0.6)
+        assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(wmem.Recall().vector)
         assert found.warnings == ()
         plain = call(opening.elsewhere().scope("session").pack, "dog", budget=1_000)
         assert PUPPY not in _recalled(plain)
