@@ -59,7 +59,7 @@ def test_vectors_kept_write_by_write_find_what_those_made_at_once_find(
         else:
             model[id] = as_rows([numbers], 1)[0]
             kept.put(id, model[id])
-    asked = as_rows([[1, 2, -1]], 1)[0]
+    asked = as_rows([[1, 7, 50]], 1)[0]  # across which no such row lies, but for rounding
     near = kept.near(asked)
     cosines = {id: max(0.0, float(vector @ asked)) for id, vector in model.items()}
     best = max(cosines.values(), default=0.0)
