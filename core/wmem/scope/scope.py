@@ -296,7 +296,7 @@ class Scope(_Named):
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
-        """The prompt that serves a query best within a budget; nothing is written or deleted.
+        """The prompt that serves a query best within a budget; nothing of the scope is written or deleted.
 
         Args:
             query: What memory is searched for; None or blank packs by recency alone.
