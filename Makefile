@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
-WORKERS ?= 3
+WORKERS ?= 2
 
 .PHONY: help demo test soak lint format bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
