@@ -1,4 +1,4 @@
-"""The engine's ports in both colours: one journal, one way to wait, one way to call back.
+"""The engine's ports in both colours: a journal and its purge, one way to wait, two to call a user's function.
 
 Nothing here imports asyncio before a coroutine runs.
 """

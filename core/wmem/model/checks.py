@@ -1,4 +1,4 @@
-"""What a name, a key or a path may be."""
+"""What a caller may give: names, keys, paths, tags, whole numbers, pairs of metadata and listeners."""
 
 import inspect
 import sys
@@ -9,7 +9,16 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
-__all__ = ["as_tags", "checked_id", "checked_key", "checked_limit", "checked_listener", "checked_path", "checked_whole"]
+__all__ = [
+    "as_tags",
+    "checked_id",
+    "checked_key",
+    "checked_limit",
+    "checked_listener",
+    "checked_pairs",
+    "checked_path",
+    "checked_whole",
+]
 
 RESERVED = "~"
 _MOST = 2**53 - 1
@@ -56,6 +65,14 @@ def as_tags(given: Any) -> tuple[str, ...]:
         msg = f"tags must be a list of texts that are not blank, got {given!r:.80}"
         raise InvalidInputError(msg)
     return tuple(dict.fromkeys(tags))
+
+
+def checked_pairs(given: object) -> Mapping[str, Any]:
+    """Pairs of metadata that an item must have; None is no pair."""
+    if given is not None and not isinstance(given, Mapping):
+        msg = f"metadata must be pairs of names and values, got {given!r:.80}"
+        raise InvalidInputError(msg)
+    return given or {}
 
 
 def checked_limit(limit: object) -> int:

@@ -1,4 +1,4 @@
-"""What stays, in order: what is pinned, newest user message, exchange in flight, recent, recalled, the rest.
+"""What stays, in order: pinned, newest user message, exchange in flight, recent, recalled, a summary, the rest.
 
 The part that is filled by recency is contiguous: a reader expects no silent gap. A
 unit that fits is taken whole; one above a quarter of the budget that does not fit is

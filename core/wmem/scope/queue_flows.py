@@ -7,7 +7,7 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import as_tags, checked_limit, checked_whole
+from wmem.model.checks import as_tags, checked_limit, checked_pairs, checked_whole
 from wmem.model.item import MemoryItem, item_of
 from wmem.model.replies import Forgotten, Memorized, Summary
 from wmem.model.row import Row
@@ -47,7 +47,7 @@ def remembered(
     """The items that a prompt and filters ask for; see `QueueReads.remember`."""
     wanted = _wanted(prompt)
     asked = frozenset(as_tags(tags))
-    about = _checked_metadata(metadata)
+    about = checked_pairs(metadata)
     if agent_id is not None and not isinstance(agent_id, str):
         msg = f"agent_id must be text, got {agent_id!r:.80}"
         raise InvalidInputError(msg)
@@ -234,13 +234,6 @@ def advanced(handle: Handle, steps: int) -> Flow[int]:
         return [StepAdvanced(step, now)], step
 
     return (yield from handle.commit(decide, now))
-
-
-def _checked_metadata(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        msg = f"metadata must be a mapping, got {given!r:.80}"
-        raise InvalidInputError(msg)
-    return given or {}
 
 
 def _checked_share(name: str, given: object) -> None:

@@ -1,4 +1,4 @@
-"""What a scope can find by words: an index beside each replica, brought up to date when it is asked."""
+"""What a scope can find for a question, by words and by meaning: an index beside each replica, kept up to date."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

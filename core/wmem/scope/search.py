@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError
-from wmem.model.checks import as_tags, checked_limit
+from wmem.model.checks import as_tags, checked_limit, checked_pairs
 from wmem.model.item import Priority, checked_confidence
 from wmem.model.outcomes import Hits
 from wmem.model.row import Row
@@ -128,13 +128,10 @@ def found(
     if priority is not None and priority not in PRIORITIES:
         msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
         raise InvalidInputError(msg)
-    if metadata is not None and not isinstance(metadata, Mapping):
-        msg = f"metadata must be pairs of names and values, got {metadata!r:.80}"
-        raise InvalidInputError(msg)
     asked = _Filter(
         frozenset(as_tags(tags)),
         priority,
-        metadata or {},
+        checked_pairs(metadata),
         None if min_confidence is None else checked_confidence(min_confidence),
         include_expired,
         include_promoted,
