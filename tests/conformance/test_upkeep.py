@@ -241,7 +241,7 @@ def ports_of(memory: wmem.AgentMemory) -> Ports:
 def half_disposed(memory: wmem.AgentMemory) -> Callable[[], None]:
     """Dispose the scope `s` up to the moment between its mark and its deletion; returns what goes on."""
     memory.scope("s").entries.set("k", "remains")
-    flow = memory.scope("s")._handle.dispose(purge=True)
+    flow = memory.scope("s")._handle.dispose()
     request = until(flow, ports_of(memory), "Journal.delete")
     return lambda: finish(flow, ports_of(memory), request)
 
@@ -329,7 +329,7 @@ def test_a_disposal_whose_deletion_fails_is_finished_by_the_next(ours: wmem.Agen
     scope = ours.scope("s")
     scope.entries.set("k", "remains")
     scope.child("c").entries.set("k", "remains")
-    flow = scope._handle.dispose(purge=True)
+    flow = scope._handle.dispose()
     until(flow, ports_of(ours), "Journal.delete")
     with pytest.raises(StoreError):
         flow.throw(StoreError("out of reach"))

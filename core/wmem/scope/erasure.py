@@ -25,7 +25,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.vectors import pruned
 from wmem.state import State
 
-__all__ = ["cleared", "disposed", "erased"]
+__all__ = ["cleared", "disposed", "erased", "tell_remaining"]
 
 _log = logging.getLogger("wmem.scope")
 _TRIES = 8
@@ -46,20 +46,23 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
-        for sentence in (yield from _swept(handle, [handle])):
-            if handle.engine.first_time(sentence):
-                _log.warning("what was cleared may leave bytes behind: %s", sentence)
+        tell_remaining(handle, "cleared", (yield from _swept(handle, [handle])))
     return count
 
 
 def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
     """See `Scope.dispose`: with a purge the vectors of its texts go, too, for they tell of them."""
-    count = yield from handle.dispose(purge=purge)
-    if purge and len(handle.path) > 1:
-        for sentence in (yield from _swept(handle, ())):
-            if handle.engine.first_time(sentence):
-                _log.warning("what was disposed may leave bytes behind: %s", sentence)
+    count = yield from handle.dispose()
+    if purge and handle.engine.unpurged:
+        tell_remaining(handle, "disposed", (yield from _swept(handle, ())))
     return count
+
+
+def tell_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
+    """Log what may still keep bytes of what was taken away, each thing once."""
+    for sentence in remaining:
+        if handle.engine.first_time(sentence):
+            _log.warning("what was %s may leave bytes behind: %s", what, sentence)
 
 
 def _ids(state: State, facet: str) -> Iterable[str]:
@@ -202,8 +205,8 @@ def _swept(handle: Handle, scopes: Sequence[Handle]) -> Flow[list[str]]:
         scopes = [*scopes, *(yield from pruned(handle))]
         for scope in scopes:
             remaining += yield from _compacted(scope)
-        if scopes:
-            remaining += yield from ask(Purge.purge, scopes[0].path)
+        remaining += yield from ask(Purge.purge, handle.path)
+        handle.engine.unpurged = False
     except StoreError as exc:
         # What was to go is gone for every reader already: that must not look as if it had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")

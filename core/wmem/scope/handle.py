@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from wmem.engine import Decide, Engine, OtherLife
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal, Purge
+from wmem.journal.port import Journal
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
 from wmem.model.history import Birth, Path
 from wmem.model.row import Row
@@ -343,11 +343,8 @@ class Handle:
         ended = {path[depth] for path in self.engine.ended(paths) if len(path) == depth + 1}
         return sorted({path[depth] for path in paths} - ended)
 
-    def dispose(self, *, purge: bool) -> Flow[int]:
-        """End this life of the scope and delete it with all descendants.
-
-        Args:
-            purge: Have the store's files written anew too where they would keep some of it.
+    def dispose(self) -> Flow[int]:
+        """End this life of the scope and delete it with all descendants; nobody has seen to their bytes yet.
 
         Returns:
             How many entries were cleared; 0 with a warning when it was gone already.
@@ -355,7 +352,7 @@ class Handle:
         if self.disposed:
             if self.engine.ended([self.path]):
                 # Marked, and then its author was stopped, or the store failed it.
-                yield from self._deleted(self.engine.replica(self.path).birth, purge=purge)
+                yield from self._deleted(self.engine.replica(self.path).birth)
             _log.warning("Working memory scope %s already disposed, operation ignored", self.id)
             return 0
         now = self.settings.clock()
@@ -370,24 +367,19 @@ class Handle:
             if state is not _EMPTY:
                 count = yield from self.commit(decide, now)
         except DisposedError:
-            return (yield from self.dispose(purge=purge))  # somebody else's came first: warn as if it were ours
+            return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
         # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
         # Of the life that was marked alone: another may have begun by now.
-        yield from self._deleted(self.birth, purge=purge)
+        yield from self._deleted(self.birth)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 
-    def _deleted(self, life: Birth | None, *, purge: bool) -> Flow[None]:
+    def _deleted(self, life: Birth | None) -> Flow[None]:
         """Delete one life of the scope with all descendants."""
         yield from ask(Journal.delete, self.path, life)
         self._disposed = True
         self.engine.forget(self.path)
-        if not purge:
-            self.engine.unpurged = True
-            return
-        for sentence in (yield from ask(Purge.purge, self.path)):
-            if self.engine.first_time(sentence):
-                _log.warning("what was deleted may leave bytes behind: %s", sentence)
+        self.engine.unpurged = True
 
 
 def nearest(key: str, states: Iterable[State], now: float) -> Row | None:

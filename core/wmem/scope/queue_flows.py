@@ -1,6 +1,5 @@
 """What can be done with a queue: reads as pure functions over a state, writes as flows."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,7 +17,7 @@ from wmem.rules.forgetting import forgotten, understood
 from wmem.rules.informative import importances
 from wmem.rules.likeness import same
 from wmem.rules.ttl import DefaultTtl, rewritten
-from wmem.scope.erasure import erased
+from wmem.scope.erasure import erased, tell_remaining
 from wmem.scope.handle import Handle, Read
 from wmem.scope.item_flows import ItemFields, drafted
 from wmem.scope.room import changes_of, evicted_to, log_evictions, size_of, stored
@@ -27,8 +26,6 @@ from wmem.text.index import terms_of
 from wmem.text.summarize import Weighted, extract
 
 __all__ = ["advanced", "capacity", "decided", "evicted", "forget", "memorize", "remembered", "summarized"]
-
-_log = logging.getLogger("wmem.scope.queue")
 
 
 # -- reads
@@ -190,9 +187,7 @@ def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
     if not told.ids:
         handle.check_intact(alone=True)
     elif mode == "hard":
-        for sentence in (yield from erased(handle, told.ids)).remaining:
-            if handle.engine.first_time(sentence):
-                _log.warning("what was forgotten may leave bytes behind: %s", sentence)
+        tell_remaining(handle, "forgotten", (yield from erased(handle, told.ids)).remaining)
     return told
 
 
