@@ -347,6 +347,8 @@ class Engine(Generic[P]):
                         replica.return_touches(step.touches)
                 if reply.missed is not None:
                     replica.adopt(step.expected, reply.missed)
+                if reply.certain and not unknown:
+                    step = None  # nothing of it can have arrived
             if time.monotonic() > deadline:
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))

@@ -438,6 +438,34 @@ def test_a_write_whose_reply_was_lost_and_whose_record_was_compacted_away_is_unk
     assert scope.entries.get("n") == 1
 
 
+def outrun(ours: wmem.AgentMemory) -> Any:
+    """An update that is refused, and that misses so much that the journal has forgotten where it was to come."""
+    scope, there = ours.scope("s"), ours.scope("s")
+    scope.entries.set("n", 0)
+    flow = update(scope._handle, "n", lambda n: n + 1, MISSING, None)
+    name, arguments = until(flow, ports_of(ours), "Journal.append")
+    for number in range(2 * APPLIED_MAX):
+        there.entries.set("other", number)
+    there.erase()
+    refused = ports_of(ours)[name](*arguments)
+    assert refused.cursor is None
+    return scope, flow, refused
+
+
+def test_a_write_that_was_refused_is_no_unknown_one_however_much_came_since(ours: wmem.AgentMemory) -> None:
+    scope, flow, refused = outrun(ours)
+    assert refused.certain
+    assert finish(flow, ports_of(ours), flow.send(refused)) == 1
+    assert scope.entries.get("n") == 1
+
+
+def test_a_refusal_by_a_client_that_repeats_by_itself_leaves_a_write_unknown(ours: wmem.AgentMemory) -> None:
+    scope, flow, refused = outrun(ours)
+    with pytest.raises(UnknownOutcomeError):
+        finish(flow, ports_of(ours), flow.send(refused._replace(certain=False)))
+    assert scope.entries.get("n") == 0
+
+
 def test_a_write_that_fails_after_its_reply_was_lost_is_unknown_and_not_failed(ours: wmem.AgentMemory) -> None:
     scope = ours.scope("s")
     scope.entries.set("n", 0)

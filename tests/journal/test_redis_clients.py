@@ -24,6 +24,7 @@ from tests.servers import RedisServer, wait_until
 from wmem.errors import InvalidInputError, StoreError
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.journal.redis_url import redis_name
+from wmem.model.history import Cursor
 from wmem.testing import Call
 
 PASSWORD = "p:w @/#%"
@@ -108,6 +109,18 @@ def test_a_url_opens_the_store_again_without_showing_the_password(locked: RedisS
         again = memory.url
     with wmem.open(again, agent_id="agent") as memory:
         assert memory.scope("session").entries.get("key") == "value"
+
+
+def test_a_refusal_is_certain_only_where_no_driver_may_have_repeated_the_call(
+    client: Any, colour: str, call: Call, server_url: str
+) -> None:
+    kind: Any = RedisJournal if colour == "sync" else AsyncRedisJournal
+    theirs = kind(server_url, client=client)
+    assert call(theirs.append, ("agent",), 1, b"1", Cursor(1, 1), None).certain is False
+    ours = kind(server_url)
+    refused = call(ours.append, ("agent",), 1, b"1", Cursor(1, 1), None)
+    assert (refused.cursor, refused.certain) == (None, "cluster" not in server_url)
+    call(ours.close if colour == "sync" else ours.aclose)
 
 
 @pytest.mark.parametrize("user", ["", ":wrong@"])

@@ -72,6 +72,8 @@ class Appended(NamedTuple, Generic[P]):
         missed: On a refusal, what the writer lacks if it is at most `MISSED_MAX` records.
         tail_bytes: How many bytes of records the journal holds after its base.
         birth: The life of the journal; None when there is none.
+        certain: Whether a refusal tells that this record is not there. A client that repeats
+            a call by itself may be refused what it had been granted before, and not heard of.
     """
 
     cursor: Cursor | None
@@ -79,6 +81,7 @@ class Appended(NamedTuple, Generic[P]):
     missed: Tail[P] | None
     tail_bytes: int
     birth: Birth | None
+    certain: bool = True
 
 
 class Journal(Protocol[P]):

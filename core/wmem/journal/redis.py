@@ -17,7 +17,7 @@ from wmem.journal.redis_async import AsyncLines, async_line
 from wmem.journal.redis_client import ScriptMissingError, Server, Word, line
 from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
 from wmem.journal.redis_server import checked, purged
-from wmem.journal.redis_url import redis_name
+from wmem.journal.redis_url import RedisUrl, redis_name
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 
 __all__ = ["AsyncRedisJournal", "RedisJournal"]
@@ -44,6 +44,7 @@ class RedisJournal:
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = redis_name(url)
         self._client = client
+        self._certain = _repeats_nothing(self.url, client)
         self.forked()
 
     def forked(self) -> None:
@@ -69,7 +70,8 @@ class RedisJournal:
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return run(_append(path, record_id, record, expected, keep_s), self._ports)
+        appended = run(_append(path, record_id, record, expected, keep_s), self._ports)
+        return appended if self._certain else appended._replace(certain=False)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return run(_compact(path, upto, snapshot, keep_s), self._ports)
@@ -93,6 +95,7 @@ class AsyncRedisJournal:
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = redis_name(url)
+        self._certain = _repeats_nothing(self.url, client)
         self._lines = AsyncLines(self.url, async_line(self.url, client))
         self._ports = bind(Server=self._lines)
 
@@ -118,7 +121,8 @@ class AsyncRedisJournal:
     async def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return await arun(_append(path, record_id, record, expected, keep_s), self._ports)
+        appended = await arun(_append(path, record_id, record, expected, keep_s), self._ports)
+        return appended if self._certain else appended._replace(certain=False)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return await arun(_compact(path, upto, snapshot, keep_s), self._ports)
@@ -147,6 +151,11 @@ class _Root(NamedTuple):
 
 
 @lru_cache(256)
+def _repeats_nothing(url: RedisUrl, client: object | None) -> bool:
+    """Whether a command is sent once, and not again by the driver: see `Appended.certain`."""
+    return client is None and not url.cluster
+
+
 def _root(root: str) -> _Root:
     # A hash tag ends at the first brace: there must be none in it, and JSON can do without.
     tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
