@@ -296,3 +296,84 @@ def test_a_forked_child_of_a_coroutine_program_uses_threads_of_its_own(url: str,
         asyncio.run(after())
     """
     script(code, url)
+
+
+def test_what_ends_while_a_fork_closes_connections_may_still_call_the_store(url: str, script: "Script") -> None:
+    code = """
+        import gc, os, signal, sys, wmem
+        signal.alarm(20)
+        memory = wmem.open(sys.argv[1], agent_id="agent")
+        scope = memory.scope("s")
+        scope.entries.set("n", 1)
+        heard = []
+
+        class Late:
+            def __init__(self):
+                self.itself = self
+
+            def __del__(self):
+                heard.append(scope.entries.get("n"))
+
+        gc.disable()
+        Late()
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        gc.collect()
+        assert heard == [1], heard
+        memory.close()
+    """
+    script(code, url)
+
+
+def test_a_fork_collects_garbage_once_however_many_stores_are_open(tmp_path: Path, script: "Script") -> None:
+    code = """
+        import gc, os, sys, wmem
+        memories = [wmem.open(f"disk://{sys.argv[1]}/{number}", agent_id="agent") for number in range(5)]
+        for memory in memories:
+            memory.scope("s").entries.set("n", 1)
+        gc.disable()
+        begun = []
+        gc.callbacks.append(lambda phase, info: begun.append(phase) if phase == "start" else None)
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        os.waitpid(pid, 0)
+        print(len(begun))
+    """
+    assert int(script(code, str(tmp_path))) == 1
+
+
+def test_threads_that_fork_at_once_take_turns(url: str, script: "Script") -> None:
+    code = """
+        import os, signal, sys, threading, wmem
+        signal.alarm(40)
+        memory = wmem.open(sys.argv[1], agent_id="agent")
+        scope = memory.scope("s")
+        scope.entries.set("n", 0)
+        codes = []
+
+        def fork():
+            for _ in range(5):
+                pid = os.fork()
+                if pid == 0:
+                    signal.alarm(20)
+                    code = 1
+                    try:
+                        scope.entries.update("n", lambda n: n + 1)
+                        code = 0
+                    finally:
+                        os._exit(code)
+                codes.append(os.waitpid(pid, 0)[1])
+
+        threads = [threading.Thread(target=fork) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert codes == [0] * 20, codes
+        assert scope.entries.get("n") == 20
+        memory.close()
+    """
+    script(code, url)

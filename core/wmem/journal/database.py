@@ -124,8 +124,8 @@ class Database:
         with self.gate:
             self.disconnect()
 
-    def disconnect(self) -> None:
-        """See `close`; for whoever has shut the gate."""
+    def disconnect(self) -> bool:
+        """See `close`; for whoever has shut the gate. None is left open."""
         self._life = object()
         with self._turn:
             if self._writer is not None:
@@ -135,7 +135,7 @@ class Database:
             try:
                 self._idle.pop().close()
             except IndexError:
-                return
+                return False
 
     def scrub(self) -> Sequence[str]:
         """See `scrubbed`."""

@@ -6,6 +6,7 @@ file open waits for the calls under way, closes every connection, and either sid
 connects anew.
 """
 
+import gc
 import os
 import threading
 import weakref
@@ -19,7 +20,8 @@ class Gate:
 
     def __init__(self) -> None:
         self._inside = 0
-        self._is_shut = False
+        self._shut_by: int | None = None
+        """The thread that shut it: what ends while that closes connections may call once more."""
         self._fresh()
 
     def _fresh(self) -> None:
@@ -27,27 +29,31 @@ class Gate:
         self._turn = threading.Condition(self._lock)
 
     def __enter__(self) -> None:
+        if self._shut_by == threading.get_ident():
+            return
         with self._lock:
-            while self._is_shut:
+            while self._shut_by is not None:
                 self._turn.wait()
             self._inside += 1
 
     def __exit__(self, *_: object) -> None:
+        if self._shut_by == threading.get_ident():
+            return
         with self._lock:
             self._inside -= 1
-            if self._is_shut:
+            if self._shut_by is not None:
                 self._turn.notify_all()
 
     def shut(self) -> None:
         """Let nobody in, and wait for those inside; the caller alone may `open` it again."""
         self._lock.acquire()
-        self._is_shut = True
+        self._shut_by = threading.get_ident()
         while self._inside:
             self._turn.wait()
 
     def open(self, *, child: bool) -> None:
         """Let calls pass again, after `shut`."""
-        self._is_shut = False
+        self._shut_by = None
         if child:
             self._fresh()  # the old one knows threads that only the parent has
         else:
@@ -63,34 +69,52 @@ class Connected(Protocol):
         """Entered by every use of a connection."""
         ...
 
-    def disconnect(self) -> None:
-        """Close every connection; nobody is inside the gate."""
+    def disconnect(self) -> bool:
+        """Let go of every connection; nobody else is inside the gate.
+
+        Returns:
+            Whether some are closed only when garbage is collected.
+        """
         ...
 
 
 def watch_forks(holder: Connected) -> None:
     """Disconnect `holder` around every fork for as long as it lives."""
-    _holders.add(holder)
+    with _forks.turn:
+        _forks.holders.add(holder)
 
 
-_holders: weakref.WeakSet[Connected] = weakref.WeakSet()
-_held: list[Connected] = []
+class _Forks:
+    """Who is disconnected around forks; one thread forks at a time."""
+
+    def __init__(self) -> None:
+        self.holders: weakref.WeakSet[Connected] = weakref.WeakSet()
+        self.held: list[Connected] = []
+        self.turn = threading.RLock()
+
+    def before(self) -> None:
+        self.turn.acquire()
+        self.held.extend(self.holders)
+        for holder in self.held:
+            holder.gate.shut()
+        # A list: each is asked. Once for all: it takes as long as the process has objects.
+        if any([holder.disconnect() for holder in self.held]):
+            gc.collect()
+
+    def after(self, *, child: bool) -> None:
+        while self.held:
+            self.held.pop().gate.open(child=child)
+        if child:
+            self.turn = threading.RLock()
+        else:
+            self.turn.release()
 
 
-def _before_fork() -> None:
-    _held.extend(_holders)
-    for holder in _held:
-        holder.gate.shut()
-        holder.disconnect()
-
-
-def _after_fork(*, child: bool) -> None:
-    while _held:
-        _held.pop().gate.open(child=child)
+_forks = _Forks()
 
 
 os.register_at_fork(
-    before=_before_fork,
-    after_in_parent=lambda: _after_fork(child=False),
-    after_in_child=lambda: _after_fork(child=True),
+    before=_forks.before,
+    after_in_parent=lambda: _forks.after(child=False),
+    after_in_child=lambda: _forks.after(child=True),
 )

@@ -1,6 +1,5 @@
 """A diskcache directory opened strictly: bytes under text keys, typed errors, and forks survived."""
 
-import gc
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -111,12 +110,10 @@ class SafeCache:
             if self.cache is not None:
                 self.cache.close()
 
-    def disconnect(self) -> None:
-        """Close every thread's connection."""
-        if self.cache is not None:
-            self.cache = None
-            # Each connection refers to itself, and none but its thread may close it by name.
-            gc.collect()
+    def disconnect(self) -> bool:
+        """See `Connected`: each connection refers to itself, and none but its thread may close it by name."""
+        left, self.cache = self.cache is not None, None
+        return left
 
     def _connected(self) -> Any:
         try:
