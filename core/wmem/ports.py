@@ -5,8 +5,8 @@ Nothing here imports asyncio before a coroutine runs.
 
 import inspect
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Generic, TypeVar
 
 from wmem.errors import InvalidInputError, StoreError
@@ -139,28 +139,35 @@ class Pool:
 class PooledJournal(Generic[P]):
     """A journal of files as coroutines: one hop to the engine's own small pool per call.
 
-    A cancelled call goes on in its thread: its write is unknown, as the port says.
+    A cancelled call goes on in its thread: its write is unknown, as the port says. Later
+    calls wait for its end, so that whoever reads next is told.
     """
 
     def __init__(self, journal: Journal[P], pool: Pool) -> None:
         self._journal = journal
         self._pool = pool
+        self._left: set[Future[Any]] = set()
+        """Cancelled calls that their threads are still at."""
 
-    def _hop(self, function: Callable[..., R], *args: Any) -> Coroutine[Any, Any, R]:
+    async def _hop(self, function: Callable[..., R], *args: Any) -> R:
         import asyncio
 
-        async def hop() -> R:
-            loop = asyncio.get_running_loop()
-            try:
-                reply = loop.run_in_executor(self._pool.executor(), function, *args)
-            except RuntimeError as exc:
-                if not self._pool.closed:
-                    raise
-                msg = "the store was closed while this was under way; nothing was changed"
-                raise StoreError(msg) from exc
-            return await reply
-
-        return hop()
+        if self._left:
+            ends = [asyncio.wrap_future(work) for work in tuple(self._left)]
+            await asyncio.gather(*ends, return_exceptions=True)
+        try:
+            work = self._pool.executor().submit(function, *args)
+        except RuntimeError as exc:
+            if not self._pool.closed:
+                raise
+            msg = "the store was closed while this was under way; nothing was changed"
+            raise StoreError(msg) from exc
+        try:
+            return await asyncio.wrap_future(work)
+        except asyncio.CancelledError:
+            self._left.add(work)
+            work.add_done_callback(self._left.discard)
+            raise
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
         return await self._hop(self._journal.read, after)

@@ -1,6 +1,7 @@
 """A cancelled task leaves all of a write or none, and an engine that works."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 
 import wmem
+from wmem.journal.sqlite import SqliteJournal
+from wmem.model.history import ORIGIN
+from wmem.ports import Pool, PooledJournal
 
 Act = Callable[[wmem.AsyncScope], Awaitable[object]]
 
@@ -130,3 +134,28 @@ async def test_B86_tasks_cancelled_in_the_middle_of_many_writes_break_nothing(an
         assert {id[:-2] for id in ids if id.endswith(".a")} == {id[:-2] for id in ids if id.endswith(".b")}
         await session.entries.set("after", 1)
         assert await session.entries.get("after") == 1
+
+
+async def test_a_call_after_a_cancelled_one_sees_what_became_of_it(tmp_path: Path) -> None:
+    class Slow(SqliteJournal):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def append(self, *args: Any) -> Any:
+            self.begun.set()
+            assert self.go_on.wait(10)
+            return super().append(*args)
+
+    slow, pool = Slow(str(tmp_path / "store.db")), Pool(4)
+    journal = PooledJournal(slow, pool)
+    path = ("agent", "session")
+    task = asyncio.create_task(journal.append(path, 1, b"late", None, None))
+    await asyncio.to_thread(slow.begun.wait, 10)
+    task.cancel()
+    await asyncio.wait([task], timeout=10)
+    assert task.cancelled(), "a cancelled call is let go at once"
+    reading = asyncio.create_task(journal.read({path: ORIGIN}))
+    await asyncio.sleep(0.05)
+    slow.go_on.set()
+    assert [record.payload for record in (await reading)[path].records] == [b"late"]
+    pool.close()
+    slow.close()
