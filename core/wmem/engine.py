@@ -341,12 +341,7 @@ class Engine(Generic[P]):
                 yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
                 return step.result, reply.birth
             if reply is not None:
-                if step.touches:
-                    # Only a refusal says that they are not stored; after a failure once less is better than twice.
-                    with replica.lock:
-                        replica.return_touches(step.touches)
-                if reply.missed is not None:
-                    replica.adopt(step.expected, reply.missed)
+                _refused(replica, step, reply)
                 if reply.certain and not unknown:
                     step = None  # nothing of it can have arrived
             if time.monotonic() > deadline:
@@ -493,6 +488,16 @@ def _decided(
         changes, result = decide(state)
         touches = replica.take_touches() if changes and met is not None else ()
         return _Step(result, changes, touches, expected, met)
+
+
+def _refused(replica: Replica[P], step: _Step[Any], reply: Appended[P]) -> None:
+    """Take what a refusal brings."""
+    if step.touches:
+        # Only a refusal says that they are not stored; after a failure once less is better than twice.
+        with replica.lock:
+            replica.return_touches(step.touches)
+    if reply.missed is not None:
+        replica.adopt(step.expected, reply.missed)
 
 
 class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never seen outside

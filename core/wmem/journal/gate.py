@@ -97,9 +97,9 @@ class _Forks:
         self.held.extend(self.holders)
         for holder in self.held:
             holder.gate.shut()
-        # A list: each is asked. Once for all: it takes as long as the process has objects.
-        if any([holder.disconnect() for holder in self.held]):
-            gc.collect()
+        left = [holder.disconnect() for holder in self.held]
+        if any(left):
+            gc.collect()  # once for all: it takes as long as the process has objects
 
     def after(self, *, child: bool) -> None:
         while self.held:
