@@ -338,5 +338,52 @@ def test_the_newest_messages_are_in_the_pack_whatever_the_query_up_to_a_quarter_
             assert str(number) in held
 
 
+TOPICS = ("violin", "kayak", "sourdough", "telescope", "bonsai", "pottery", "orchid", "ukulele", "fencing", "origami")
+
+
+def long_chat(session: wmem.Scope, last: str = "Thank you.") -> None:
+    """A user tells little, an assistant explains at length; what each topic cost is said once, by the user."""
+    for number, topic in enumerate(TOPICS * 3):
+        paid = f" My first {topic} lesson was {number + 20} dollars." if number < len(TOPICS) else ""
+        say(session, f"Tell me more about {topic} lessons.{paid}", id=f"u{number}")
+        answer = f"A {topic} lesson takes patience, and there is a lot to say about it. " * 90
+        session.messages.append({"role": "assistant", "content": answer, "id": f"a{number}"})
+    say(session, last, id="last")
+    session.messages.append({"role": "assistant", "content": "You are welcome, and there is more to it. " * 200})
+
+
+@pytest.mark.parametrize("last", ["Thank you.", "Here is what I wrote about it. " * 150])
+def test_an_exchange_that_is_over_leaves_the_room_to_what_bears_on_the_question(session: wmem.Scope, last: str) -> None:
+    long_chat(session, last)
+    for number, topic in enumerate(TOPICS):
+        context = session.pack(f"How much did I pay for my first {topic} lesson?", budget=1_024)
+        held = {id for unit in (*context.included, *context.truncated) for id in unit.ids}
+        assert {f"u{number}", "last"} <= held
+        assert context.tokens <= 1_024
+        assert sum(unit.tokens for unit in context.truncated if unit.rule in ("newest", "in-flight")) <= 1_024 // 4
+
+
+def test_what_waits_for_the_model_has_the_room_it_needs_though_another_turn_was_answered(session: wmem.Scope) -> None:
+    call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
+    calling = {"role": "assistant", "tool_calls": [call], "turn_id": "one"}
+    say(session, "Look it up.", turn_id="one")
+    say(session, "Hello!", turn_id="two")
+    found = {"role": "tool", "tool_call_id": "c", "content": "line " * 600, "turn_id": "one", "id": "found"}
+    session.messages.append([calling, found, {"role": "assistant", "content": "Hello to you.", "turn_id": "two"}])
+    session.items.add("lines are looked up in the book of lines", ttl_s=None)
+    context = session.pack("Which lines?", budget=1_000)
+    (unit,) = [unit for unit in (*context.included, *context.truncated) if "found" in unit.ids]
+    assert unit.rule == "in-flight"
+    assert unit.tokens > 500
+
+
+def test_without_anything_recalled_the_newest_question_and_its_answer_are_what_stays(session: wmem.Scope) -> None:
+    say(session, "Why? " * 150, id="question")
+    session.messages.append({"role": "assistant", "content": "Because of this. " * 400, "id": "answer"})
+    context = session.pack(budget=600)
+    assert [message.id for message in context.messages] == ["question", "answer"]
+    assert context.tokens > 500
+
+
 def test_terms_are_those_of_the_text_however_it_is_written() -> None:
     assert terms_of("The ＣＡＦÉ’s trains") == terms_of("the cafe\u0301's train")

@@ -108,14 +108,15 @@ class Choice:
             raise BudgetError(msg)
 
     def take_required(self) -> None:
-        """The newest user message and what came after it, cut if need be.
+        """The newest user message and what waits for the model since, cut if need be.
 
         Raises:
             BudgetError: Not even the newest message fits, cut as far as is sensible.
         """
-        user, flight = self._in_flight()
+        user, flight, answered = self._in_flight()
         first = flight if user is None else [user, *flight]
-        if sum(self.larder.cost(unit) for unit in first) <= self.left:
+        room = min(self.left, self.request.budget // 4) if answered else self.left
+        if sum(self.larder.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.keep(unit, "newest" if unit is user else "in-flight", self.larder.whole(unit))
             return
@@ -128,7 +129,7 @@ class Choice:
             needed -= least[unit]
             self.dropped[unit] = "in-flight"
             first.remove(unit)
-        served = self.larder.cut(first, self.left)
+        served = self.larder.cut(first, max(room, min(needed, self.left)))
         if served is None:
             msg = (
                 f"the newest message needs at least {needed} tokens and {max(self.left, 0)} of the budget of "
@@ -277,8 +278,12 @@ class Choice:
                 found += [(each, unit.place) for each in unit.members if each.id not in self.noted]
         return found
 
-    def _in_flight(self) -> tuple[Unit | None, list[Unit]]:
-        """The newest user message, and what came after it, oldest first."""
+    def _in_flight(self) -> tuple[Unit | None, list[Unit], bool]:
+        """The newest user message, what waits for the model since, oldest first, and whether it was answered.
+
+        What was answered is no question any more, and does not take the room of what was
+        recalled for the one that is; where nothing was, the last exchange is what there is.
+        """
         user = None
         flight: list[Unit] = []
         for unit in self.talk:
@@ -292,12 +297,17 @@ class Choice:
             flight.append(unit)
         if user is None:
             # Nobody asked: the newest unit at least, so that a prompt is never silently empty.
-            return None, flight[:1]
+            return None, flight[:1], False
         bound = self.talk.read + _CLOSE
         while self.talk.read < bound and self._open_after(user) and self.talk.advance():
             pass
         broken_into = [unit for unit in self.talk.units if unit.newest < user.place < unit.place and self.paired(unit)]
-        return user, sorted((*flight, *broken_into), key=lambda unit: -unit.place)
+        answer = _answer(flight) if self.request.recalled else None
+        if answer is not None:
+            # A finished exchange is as recent as it is, and no more. What is at work in another turn still is.
+            flight = [unit for unit in flight if unit.head.calls and unit.head.turn_id != answer.head.turn_id]
+        flight = sorted((*flight, *broken_into), key=lambda unit: -unit.place)
+        return user, flight, answer is not None and not flight
 
     def _open_after(self, user: Unit) -> bool:
         return any(place < user.place for results in self.talk.open_results.values() for place, _ in results)
@@ -342,6 +352,13 @@ class Choice:
     def _days(self) -> set[str]:
         """The headings that the note has."""
         return {noted.quote.day for noted in self.noted.values()}
+
+
+def _answer(newest_first: Iterable[Unit]) -> Unit | None:
+    """The assistant's last word, where nothing came after it; system text is nobody's."""
+    told = [unit for unit in newest_first if unit.head.role != "system"]
+    last = min(told, key=lambda unit: unit.newest, default=None)
+    return last if last is not None and last.head.role == "assistant" and not last.head.calls else None
 
 
 def choose(
