@@ -16,7 +16,7 @@ from wmem.errors import ConflictError, CorruptionError, StoreError, UnknownOutco
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
-from wmem.model.change import Change, Event, ItemPut, ItemTouched
+from wmem.model.change import Change, Event, ItemPut, ItemTouched, PolicyChanged
 from wmem.model.checks import checked_listener
 from wmem.model.history import ORIGIN, Birth, Cursor, Path
 from wmem.replica import Replica
@@ -528,9 +528,14 @@ def backoff(tries: int) -> float:
 
 
 def keep_of(changes: Iterable[Change], now: float) -> float | None:
-    """For how many seconds from now a record must be kept: as long as its items live, and while they can be revived."""
+    """For how many seconds from now a record must be kept: as long as its items live, and while they can be revived.
+
+    For ever when somebody chose what the scope is to follow: that is remembered without any item.
+    """
     longest = 0.0
     for change in changes:
+        if type(change) is PolicyChanged:
+            return None
         if type(change) is ItemPut:
             if change.row.expires_at is None:
                 return None

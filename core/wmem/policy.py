@@ -46,7 +46,8 @@ class Policy(BaseModel):
             face it may be a coroutine function. What it raises is logged, and changes nothing.
             It belongs to the process: it is neither stored nor compared.
         cleanup_every_s: Seconds between two runs of background cleanup.
-        recall: How what recall finds for a pack is weighed, when the pack does not say.
+        recall: How what recall finds for a pack is weighed, when the pack does not say. A policy that
+            does not name it opens a scope with whatever profile that follows, see `Scope.use_profile`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
@@ -124,7 +125,7 @@ class Policy(BaseModel):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return self.model_dump() == other.model_dump() if isinstance(other, Policy) else NotImplemented
+        return self.numbers() == other.numbers() if isinstance(other, Policy) else NotImplemented
 
     __hash__ = BaseModel.__hash__
 
@@ -138,11 +139,32 @@ class Policy(BaseModel):
         """Whether the items of a scope have a limit."""
         return self.max_items is not None or self.max_tokens is not None
 
-    def calling(self, other: "Policy | None") -> "Policy":
-        """This policy with the `on_flush` of an equal one, which does not go through a store."""
-        if other is None or other.on_flush is None or other != self:
+    def numbers(self) -> dict[str, Any]:
+        """All that is stored and compared, by name; a profile by its coefficients."""
+        return {**self.model_dump(exclude={"recall"}), "recall": self.weighing.model_dump()}
+
+    def unlike(self, asked: "Policy") -> list[str]:
+        """The names of what is another number in a policy that is asked for, which may leave `recall` unnamed."""
+        kept, wanted = self.numbers(), asked.numbers()
+        named = asked.model_fields_set
+        return [name for name in kept if kept[name] != wanted[name] and (name != "recall" or name in named)]
+
+    def calling(self, other: "Policy") -> "Policy":
+        """This policy with the `on_flush` of one that differs in `recall` at most: it does not go through a store."""
+        if other.on_flush is None or other.weighed(self.recall) != self:
             return self
         return self.model_copy(update={"on_flush": other.on_flush})
+
+    def weighed(self, scoring: Scoring) -> "Policy":
+        """This policy with another profile.
+
+        Raises:
+            InvalidInputError: There is no such profile, or one of its coefficients is out of range.
+        """
+        named = Recall.named(scoring)
+        # Checked anew: pydantic lets a copy of a model hold anything, and what is stored is read by everyone.
+        checked = Recall(**dict(scoring)) if isinstance(scoring, Recall) else named.name
+        return self.model_copy(update={"recall": checked})
 
     @classmethod
     def session(cls, **numbers: object) -> Self:

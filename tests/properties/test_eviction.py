@@ -350,7 +350,9 @@ def test_a_callback_is_neither_stored_nor_compared_and_found_again_by_an_equal_p
     assert (stored, stored.on_flush) == (mine, None)
     assert stored.calling(mine).on_flush is handed
     assert stored.calling(Policy.buffer(flush_threshold=6, on_flush=handed)).on_flush is None
-    assert stored.calling(None).on_flush is None
+    assert stored.calling(Policy.buffer(flush_threshold=5)).on_flush is None
+    weighed = stored.weighed("balanced").calling(mine)
+    assert (weighed.on_flush, weighed.recall) == (handed, "balanced")
     assert mine != Policy.buffer(flush_threshold=6, on_flush=handed)
     assert mine != "buffer"
 

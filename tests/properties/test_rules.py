@@ -11,7 +11,7 @@ from wmem.engine import BACKOFF_MAX_S, KEEP_GRACE_S, backoff, keep_of
 from wmem.errors import InvalidInputError
 from wmem.journal.disk import _name, _root_shard, _row, _shard
 from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt
-from wmem.model.change import ItemPut, ItemRemoved
+from wmem.model.change import ItemPut, ItemRemoved, PolicyChanged
 from wmem.model.history import Birth, Path
 from wmem.model.ids import new_ulid
 from wmem.model.instants import epoch, iso
@@ -137,6 +137,10 @@ def test_a_record_is_kept_as_long_as_its_longest_item_and_while_that_can_be_revi
         assert kept is None
     else:
         assert kept == max(((put.row.expires_at or now) - now for put in puts), default=0.0) + KEEP_GRACE_S
+
+
+def test_what_somebody_chose_for_a_scope_is_kept_for_ever_whatever_is_in_it() -> None:
+    assert keep_of([ItemPut(Row("i", b"", NOON, NOON, expires_at=NOON + 1)), PolicyChanged("{}", NOON)], NOON) is None
 
 
 @given(row=ROWS, now=LATER)

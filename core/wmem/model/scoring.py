@@ -86,8 +86,8 @@ class Recall(BaseModel):
         """
         if isinstance(scoring, Recall):
             return scoring
-        if scoring not in _PROFILES:
-            msg = f"scoring must be a wmem.Recall or one of {', '.join(_PROFILES)}, not {scoring!r:.40}"
+        if not isinstance(scoring, str) or scoring not in _PROFILES:
+            msg = f"a scoring profile must be a wmem.Recall or one of {', '.join(_PROFILES)}, not {scoring!r:.40}"
             raise InvalidInputError(msg)
         return _profile(scoring)
 

@@ -85,7 +85,7 @@ UNKNOWN = Unknown()
 class Handle:
     """One scope as one caller knows it."""
 
-    __slots__ = ("_asked", "_disposed", "_policy", "birth", "engine", "lineage", "parent", "path", "root", "settings")
+    __slots__ = ("_asked", "_disposed", "_followed", "birth", "engine", "lineage", "parent", "path", "root", "settings")
 
     def __init__(
         self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
@@ -98,13 +98,14 @@ class Handle:
         self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
         self.birth: Birth | None = None
         self._asked = policy
-        self._policy: Policy | None = None
+        self._followed: tuple[str, Policy] | None = None
+        """The scope's policy as it is stored, and what that says."""
         self._disposed = False
 
     @property
     def policy(self) -> Policy:
         """The policy the scope follows, as far as this handle knows."""
-        return self._policy or self._asked or self.settings.policy
+        return self._followed[1] if self._followed is not None else self._asked or self.settings.policy
 
     @property
     def id(self) -> str:
@@ -142,10 +143,13 @@ class Handle:
         if self.birth is None:
             if replica.birth is None or replica.state.disposed:
                 return _EMPTY
-            self._bind(replica.birth, replica.state.policy)
+            self.follow(replica.state)
+            self.birth = replica.birth
         elif replica.birth != self.birth or replica.state.disposed:
             self._disposed = True
             raise self._gone()
+        elif self._followed is None or self._followed[0] is not replica.state.policy:
+            self.follow(replica.state)
         return replica.state
 
     def _meet_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
@@ -153,25 +157,35 @@ class Handle:
         above = [] if self.parent is None or len(replicas) == 1 else self.parent._meet_each(replicas[1:])  # noqa: SLF001  # its own class
         return [self.met(replicas[0]), *above]
 
-    def _bind(self, birth: Birth, policy: str | None) -> None:
-        if policy is not None:
-            self._policy = self._agreed(policy)
-        self.birth = birth
+    def follow(self, state: State) -> Policy:
+        """The policy of a state, which this handle follows from now on.
 
-    def _agreed(self, policy: str) -> Policy:
-        """The policy a scope has stored, if it is the one this handle was asked to open it with."""
-        try:
-            stored = Policy.model_validate_json(policy)
-        except ValueError as exc:
-            msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
-            raise CorruptionError(msg) from exc
-        if self._asked is not None and self._asked != stored:
-            asked, kept = self._asked.model_dump(), stored.model_dump()
-            differ = [name for name in kept if kept[name] != asked[name]]
-            told = ", ".join(f"{name} {kept[name]!r} not {asked[name]!r}" for name in differ[:3])
-            msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
-            raise InvalidInputError(msg)
-        return stored.calling(self._asked or self.settings.policy)
+        Raises:
+            InvalidInputError: It is the first that is met, and another than the scope is opened with.
+            CorruptionError: It is none.
+        """
+        stored = state.policy
+        if stored is not None and (self._followed is None or self._followed[0] != stored):
+            try:
+                policy = Policy.model_validate_json(stored)
+            except ValueError as exc:
+                msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
+                raise CorruptionError(msg) from exc
+            if self.birth is None:
+                self._check_agreed(policy)
+            self._followed = stored, policy.calling(self._asked or self.settings.policy)
+        return self.policy
+
+    def _check_agreed(self, stored: Policy) -> None:
+        """Raise `InvalidInputError` unless a scope's policy is the one that this handle was asked to open it with."""
+        if self._asked is None or (differ := stored.unlike(self._asked)) == []:
+            return
+        kept, asked = stored.numbers(), self._asked.numbers()
+        told = ", ".join(f"{name} {kept[name]!r:.80} not {asked[name]!r:.80}" for name in differ[:3])
+        msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
+        if "recall" in differ:
+            msg = f"{msg}; open it without `recall`, which `use_profile` changes"
+        raise InvalidInputError(msg)
 
     # -- reading
 
@@ -268,9 +282,8 @@ class Handle:
             tries += 1
             if state.disposed:
                 raise OtherLife(self.path)
-            if self.birth is None and state.policy is not None:
-                # Another writer was first, perhaps with other numbers: say so before anything is written.
-                self._policy = self._agreed(state.policy)
+            # Another writer may have been first, perhaps with other numbers: said before anything is written.
+            self.follow(state)
             return decide(state)
 
         try:
@@ -284,7 +297,8 @@ class Handle:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
         if self.birth is None and birth is not None:
-            self._bind(birth, self.engine.replica(self.path).state.policy)
+            self.birth = birth
+            self.follow(self.engine.replica(self.path).state)
             if fresh and self.parent is not None:
                 yield from self._stays(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])

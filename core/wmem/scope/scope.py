@@ -24,6 +24,7 @@ from wmem.scope.merge import merged_to_parent
 from wmem.scope.message_flows import Sayable
 from wmem.scope.messages import AsyncMessages, MessageReads, Messages
 from wmem.scope.packing import packed
+from wmem.scope.profile import profiled
 from wmem.scope.queue import AsyncQueue, Queue, QueueReads
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.state import State
@@ -79,7 +80,7 @@ def _view(handle: Handle) -> Flow[ScopeView]:
     replica, _ = yield from handle.replica()
 
     def seen(states: Sequence[State], now: float) -> ScopeView:
-        frozen = [state.copy() for state in states]
+        frozen, policy = [state.copy() for state in states], handle.policy
 
         def absent() -> None:
             handle.check_intact(alone=True)
@@ -91,7 +92,7 @@ def _view(handle: Handle) -> Flow[ScopeView]:
             path=handle.path,
             cursor=replica.cursor,
             entries=ViewedEntries(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
-            items=ItemReads(read, absent, lambda: handle.policy),
+            items=ItemReads(read, absent, lambda: policy),
             queue=QueueReads(handle, read),
             messages=MessageReads(read, absent),
         )
@@ -269,6 +270,24 @@ class Scope(_Named):
         """
         return self._drive(imported(self._handle, document))
 
+    def use_profile(self, scoring: Scoring) -> Policy:
+        """Weigh what recall finds in this scope by another profile from now on, for everyone who opens it.
+
+        The change is recorded, and kept until the scope is disposed; scopes below follow their own.
+        A name means what each version of wmem takes it for, coefficients stay as they are.
+
+        Args:
+            scoring: ``evidence``, ``balanced``, or coefficients, such as `propose_profile` proposes.
+
+        Returns:
+            What the scope follows now. When it did so before, nothing is written.
+
+        Raises:
+            InvalidInputError: There is no such profile, or one of its coefficients is out of range.
+            DisposedError: This scope is gone.
+        """
+        return self._drive(profiled(self._handle, scoring))
+
     def stats(self) -> ScopeStats:
         """What this scope holds by itself, in numbers."""
         return self._drive(scope_stats(self._handle))
@@ -412,6 +431,10 @@ class AsyncScope(_Named):
     async def import_(self, document: Mapping[str, Any]) -> int:
         """See `Scope.import_`."""
         return await self._drive(imported(self._handle, document))
+
+    async def use_profile(self, scoring: Scoring) -> Policy:
+        """See `Scope.use_profile`."""
+        return await self._drive(profiled(self._handle, scoring))
 
     async def stats(self) -> ScopeStats:
         """See `Scope.stats`."""

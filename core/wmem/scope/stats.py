@@ -1,6 +1,6 @@
 """What a scope and a whole memory hold, in numbers: pure reads, and the flows that bring them the states."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -103,11 +103,11 @@ class MemoryStats:
         return 100 * self.storage_bytes_used / self.storage_bytes_limit if self.storage_bytes_limit else 0.0
 
 
-def stats_read(policy: Policy) -> Read[ScopeStats]:
+def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
     """The numbers of the first state; `children` is left at 0, for no state knows them."""
 
     def read(states: Sequence[State], now: float) -> ScopeStats:
-        state = states[0]
+        state, follows = states[0], policy()
         unwritten = {each: count for each, (count, _) in state.unwritten.items()}
         rows = [row for row in map(state.rows.__getitem__, state.items) if row.deleted_at is None]
         seen = [row for row in state.rows.values() if row.visible(now)]
@@ -117,7 +117,7 @@ def stats_read(policy: Policy) -> Read[ScopeStats]:
             active_count=len(rows) - expired,
             expired_count=expired,
             promoted_count=sum(row.promoted_to is not None for row in rows),
-            pending_promotion=sum(due(row, unwritten.get(row.id, 0), now, policy) is not None for row in rows),
+            pending_promotion=sum(due(row, unwritten.get(row.id, 0), now, follows) is not None for row in rows),
             avg_access_count=_mean(row.access_count + unwritten.get(row.id, 0) for row in rows),
             avg_importance=_mean(importance(row, now, unwritten.get(row.id, 0)) for row in rows),
             by_priority={name: sum(row.priority == name for row in rows) for name in PRIORITIES},
@@ -135,7 +135,7 @@ def stats_read(policy: Policy) -> Read[ScopeStats]:
 
 def scope_stats(handle: Handle) -> Flow[ScopeStats]:
     """What a scope holds now; see `ScopeStats`."""
-    numbers = yield from handle.read(stats_read(handle.policy), alone=True)
+    numbers = yield from handle.read(stats_read(lambda: handle.policy), alone=True)
     children = yield from handle.children()
     return replace(numbers, children=len(children))
 

@@ -38,6 +38,7 @@ from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
 from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
 from wmem.testing.pack import PackSuite  # noqa: E402
+from wmem.testing.profiles import ProfilesSuite  # noqa: E402
 from wmem.testing.promotion import PromotionSuite  # noqa: E402
 from wmem.testing.queue import QueueSuite  # noqa: E402
 from wmem.testing.scopes import ScopesSuite  # noqa: E402
@@ -72,6 +73,7 @@ __all__ = [
     "Opening",
     "PackSuite",
     "Plain",
+    "ProfilesSuite",
     "PromotionSuite",
     "QueueSuite",
     "ScopesSuite",

@@ -1,0 +1,35 @@
+"""By which profile a scope weighs what recall finds: chosen anew, and recorded."""
+
+import logging
+from collections.abc import Sequence
+
+from wmem.flow import Flow
+from wmem.model.change import Change, PolicyChanged
+from wmem.model.scoring import Scoring
+from wmem.policy import Policy
+from wmem.scope.handle import Handle
+from wmem.state import State
+
+__all__ = ["profiled"]
+
+_log = logging.getLogger("wmem.scope")
+
+
+def profiled(handle: Handle, scoring: Scoring) -> Flow[Policy]:
+    """See `Scope.use_profile`."""
+    handle.policy.weighed(scoring)  # what is no profile asks nothing of the store
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Policy, Policy]]:
+        before = handle.follow(state)
+        after = before.weighed(scoring)
+        if after == before and state.policy is not None:
+            return (), (before, before)
+        return [PolicyChanged(after.model_dump_json(exclude_defaults=True), now)], (before, after)
+
+    before, after = yield from handle.commit(decide, now)
+    handle.follow(handle.engine.replica(handle.path).state)
+    if after is not before:
+        names = before.weighing.name, after.weighing.name
+        _log.info("Working memory scope %s recalls by the profile %.80r, until now by %.80r", handle.id, *names[::-1])
+    return after
