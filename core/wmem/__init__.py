@@ -38,10 +38,11 @@ if TYPE_CHECKING:
     from wmem.model.message import Message, Native, Part, ToolCall
     from wmem.model.outcomes import Bulk, Erased, Hits, Promoted
     from wmem.model.replies import Forgotten, Memorized, Summary
+    from wmem.model.reports import Use
     from wmem.model.scoring import Recall
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
-    from wmem.rules.tuning import Use, propose_profile
+    from wmem.rules.tuning import propose_profile
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.text.calibrate import Calibration
@@ -119,10 +120,11 @@ _HOMES = {
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
     "wmem.model.outcomes": ("Bulk", "Erased", "Hits", "Promoted"),
     "wmem.model.replies": ("Forgotten", "Memorized", "Summary"),
+    "wmem.model.reports": ("Use",),
     "wmem.model.scoring": ("Recall",),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
-    "wmem.rules.tuning": ("Use", "propose_profile"),
+    "wmem.rules.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.text.calibrate": ("Calibration",),

@@ -1,13 +1,13 @@
 """What a pack returns: the prompt, what it cost, and why everything is where it is."""
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wmem.errors import MissingExtraError
+from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
-from wmem.model.reports import Fate, Placed, UnitReport
+from wmem.model.reports import Fate, Placed, UnitReport, Use
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -131,6 +131,23 @@ class Context:
             dropped=self.dropped.totals,
             warnings=self.warnings,
         )
+
+    def uses(self, ids: Iterable[str]) -> list[Use]:
+        """What recall alone brought into the prompt, and whether the answer made use of it: for `propose_profile`.
+
+        Args:
+            ids: What the answer made use of, as `included` and `truncated` name it. What is there for
+                another reason, because it is new or pinned, says nothing about recall and is left out.
+
+        Raises:
+            InvalidInputError: The ids are one text.
+        """
+        if isinstance(ids, str):
+            msg = f"ids must be several, got the one text {ids!r:.80}"
+            raise InvalidInputError(msg)
+        used = set(ids)
+        found = (unit for unit in (*self.included, *self.truncated) if unit.rule == "recalled")
+        return [Use(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
 
     def __repr__(self) -> str:
         from wmem.model.shown import title

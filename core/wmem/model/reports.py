@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, overload
 
-__all__ = ["Fate", "Placed", "Reports", "UnitReport"]
+__all__ = ["Fate", "Placed", "Reports", "UnitReport", "Use"]
 
 Fate: TypeAlias = Literal["included", "truncated", "dropped"]
 Placed: TypeAlias = Literal["messages", "note", "nowhere"]
@@ -35,6 +35,13 @@ class UnitReport(NamedTuple):
     parts: Mapping[str, float] = MappingProxyType({})
     says: str = ""
     sources: tuple[str, ...] = ()
+
+
+class Use(NamedTuple):
+    """One unit that a pack recalled, the parts of its score, and whether the answer made use of it."""
+
+    parts: Mapping[str, float]
+    used: bool
 
 
 class Reports(Sequence[UnitReport]):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import DisposedError, InvalidInputError, Policy, Recall, Scope
+from wmem import DisposedError, InvalidInputError, Policy, Recall, Scope, Use, propose_profile
 from wmem.model.change import Event, PolicyChanged
 from wmem.testing.suite import NOON, Call, FacetSuite, Opening
 
@@ -259,3 +259,18 @@ class ProfilesSuite(FacetSuite):
         assert [each.getMessage() for each in caplog.records if "profile" in each.getMessage()] == [
             "Working memory scope agent/session recalls by the profile 'balanced', until now by 'evidence'"
         ]
+
+    def test_what_answers_made_use_of_proposes_a_profile_for_the_scope(self, opening: Opening, call: Call) -> None:
+        scope = opening().scope("s")
+        filled(scope, call)
+        call(scope.use_profile, "balanced")
+        before = scope.policy.weighing
+        trace: list[Use] = []
+        for _ in range(5):  # of a budget that does not hold all of it: what is there anyway says nothing
+            trace += call(scope.pack, "lake", budget=200, recent=0).uses(["0", "1"])
+        call(scope.use_profile, propose_profile(trace, scope.policy.recall))
+        there = opening.elsewhere().scope("s")
+        call(there.entries.get, "k")
+        assert there.policy.weighing.name == "balanced, tuned"
+        assert there.policy.weighing.recency > before.recency
+        assert there.policy.weighing.similarity < before.similarity
