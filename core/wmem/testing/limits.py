@@ -8,7 +8,7 @@ import pytest
 
 import wmem
 from wmem import CapacityError, InvalidInputError, MemoryItem, Policy
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening, Plain
 
 __all__ = ["LimitsSuite"]
 
@@ -32,6 +32,20 @@ class LimitsSuite(FacetSuite):
             with pytest.raises(InvalidInputError, match="policy"):
                 call(other.messages.append, {"role": "user", "content": "x"})
         assert call(opening().scope("s").entries.get, "k") == 2
+
+    def test_of_two_who_begin_a_scope_with_other_numbers_the_second_is_told_and_writes_nothing(
+        self, opening: Opening, call: Call, plain: Plain
+    ) -> None:
+        first = plain(opening.elsewhere().scope("s", policy=Policy.queue(max_items=7)))
+        second = opening().scope("s", policy=Policy.queue(max_items=8))
+
+        def meanwhile(value: int) -> int:
+            first.entries.set("k", 7)
+            return value + 1
+
+        with pytest.raises(InvalidInputError, match=r"max_items 7 not 8$"):
+            call(second.entries.update, "k", meanwhile, 0)
+        assert first.entries.get("k") == 7
 
     def test_a_session_has_room_for_so_many_children(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s", policy=Policy.session(max_child_scopes=2))
