@@ -255,24 +255,6 @@ def test_a_scope_and_its_copy_recall_the_same() -> None:
     assert [str(each.explain()) for each in told[0]] == [str(each.explain()) for each in told[1]]
 
 
-def test_a_balanced_pack_holds_nine_tenths_of_what_a_made_up_task_needs() -> None:
-    needed = found = 0
-    for task in range(20):
-        with wmem.open("memory://", agent_id="agent", clock=lambda: NOW) as memory:
-            scope = memory.scope("session")
-            facts = {f"f{n}": f"the {thing} of project{task} is kept in room {n}" for n, thing in enumerate(VOCABULARY)}
-            for n in range(200):
-                say(scope, f"project{(task + n) % 40} was talked about, and then dinner number {n}", id=f"n{n}")
-                if n % 20 == 0:
-                    id = f"f{n // 20}"
-                    say(scope, facts[id], id=id)
-            for id, fact in facts.items():
-                held = scope.pack(fact.split(" is ")[0], budget=300, scoring="balanced").included
-                needed += 1
-                found += any(id in unit.ids for unit in held)
-    assert found / needed >= 0.9
-
-
 @given(weights=st.dictionaries(st.sampled_from(["recency", "importance", "session", "feedback"]), st.floats(0, 9)))
 @settings(max_examples=20, deadline=None)
 def test_a_policy_keeps_how_what_is_recalled_is_weighed(weights: dict[str, float]) -> None:

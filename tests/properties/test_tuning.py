@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ from wmem import Recall, Use, propose_profile
 NOW = 1_700_000_000.0
 DAY = 86_400.0
 PARTS = ("bm25", "near", "session", "vector", "recency", "importance", "duplication")
+README = Path(__file__).parents[2] / "README.md"
 BUDGET = 220  # about five notes of the twelve on a topic
 ASKED = range(12)
 """Topics whose questions were asked, and told what answers use; of the others nobody knows."""
@@ -123,6 +125,19 @@ def test_what_was_used_for_some_questions_finds_more_of_what_others_need(
     assert world.recall(HELD_OUT) > 0.9
     moved = {name: getattr(session.policy.weighing, name) / getattr(Recall.balanced(), name) for name in _weights()}
     assert max(moved, key=moved.__getitem__) == coefficient
+
+
+def test_what_the_readme_shows_finds_more_of_what_other_questions_need(session: wmem.Scope) -> None:
+    shown = (
+        README.read_text("utf-8").partition("### Weighing recall")[2].partition("```python\n")[2].partition("```")[0]
+    )
+    world = World(session, notes("important", 0))
+    session.use_profile("balanced")
+    before = world.recall(HELD_OUT)
+    asked = [(f"topic{topic}", world.used(topic)) for topic in ASKED]
+    exec(shown, {"wmem": wmem, "session": session, "asked": asked, "budget": BUDGET})  # it is the project's own
+    assert session.policy.weighing.name == "balanced, tuned"
+    assert world.recall(HELD_OUT) > before + 0.2
 
 
 def test_use_that_follows_another_rule_than_the_question_needs_does_not_help_it(session: wmem.Scope) -> None:

@@ -98,7 +98,10 @@ class Recall(BaseModel):
 
     @classmethod
     def balanced(cls, **numbers: object) -> Self:
-        """Similarity, recency, importance and duplication alone, as the memory system document weighs them."""
+        """Similarity, recency, importance and duplication alone, as the memory system document weighs them.
+
+        With an embedder similarity is of words and, as much again, of meaning.
+        """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
         factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
