@@ -51,6 +51,7 @@ class Held:
 
     rows: dict[str, Row] = field(default_factory=dict)
     step: int = 0
+    profile: str = "evidence"
     version: int = 0
     merged: dict[tuple[Path, bool, bool], int] = field(default_factory=dict)
     decisions: list[Any] = field(default_factory=list)
@@ -304,6 +305,17 @@ class Model:
         at = max(0, row["content"].lower().find(query)) if query else 0
         place = 1.0 - min(1.0, at / max(1, len(row["content"])))
         return float(0.5 * place + 0.2 * min(row["access_count"] / 10, 1.0) + 0.3 * value)
+
+    # -- what recall finds
+
+    def weigh(self, path: Path, profile: str) -> str:
+        """By another profile from now on; a scope that is not there begins with it."""
+        if path not in self.scopes or self.held(path).profile != profile:
+            self._written(path).profile = profile
+        return profile
+
+    def weighs(self, path: Path) -> str:
+        return self.held(path).profile
 
     # -- long-term memory
 

@@ -238,7 +238,11 @@ def _messages(draw: Draw) -> Given:
 def _scopes(draw: Draw) -> Given:
     chance = draw.chance
     name = chance.choice(
-        ["children"] * 2 + ["merge"] * 4 + ["work"] * 2 + ["keep", "bring", "erase", "erase", "clear", "pack"]
+        ["children"] * 2
+        + ["merge"] * 4
+        + ["work"] * 2
+        + ["keep", "bring", "erase", "erase", "clear", "pack"]
+        + ["weigh", "weighs", "weighs"]
     )
     if draw.maybe(0.08):
         return "dispose", chance.choice(PATHS[1:7]) if not draw.maybe(0.02) else (), {}
@@ -252,6 +256,10 @@ def _scopes(draw: Draw) -> Given:
         entries = {key: draw.value() for key in chance.sample(KEYS, k=2)}
         given = {"entries": entries, "content": draw.text(), "merge": draw.maybe(0.6), "id": f"{draw.id()}X"}
         return name, chance.choice(_SESSIONS), given
+    if name == "weigh":
+        return name, path, {"profile": chance.choice(["evidence", "balanced"])}
+    if name == "weighs":
+        return name, path, {}
     if name in ("keep", "bring"):
         return name, path, {"slot": chance.randint(0, 1)}
     if name == "erase":

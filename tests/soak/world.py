@@ -242,6 +242,13 @@ class _Act:
     def promote(self, wanted: str) -> Any:
         return self._told(self.call(self.scope.items.promote, self._real(wanted)))
 
+    def weigh(self, profile: Any) -> Any:
+        return self.call(self.scope.use_profile, profile).recall
+
+    def weighs(self) -> Any:
+        self.call(self.scope.entries.count)
+        return self.scope.policy.recall
+
     # -- the queue
 
     def memorize(self, content: str, id: str, **given: Any) -> Any:
