@@ -110,6 +110,13 @@ class LimitsSuite(FacetSuite):
         with pytest.raises(InvalidInputError, match="20"):
             call(memory.scope("s").items.add, "x" * 21)
 
+    def test_a_new_handle_counts_by_the_stored_rules_at_once(self, memory: wmem.AgentMemory, call: Call) -> None:
+        eager = Policy.session(promote_importance=0.1)
+        call(memory.scope("s", policy=eager).items.add, "x", importance=0.5)
+        assert call(memory.scope("s").stats).pending_promotion == 1
+        assert len(call(memory.scope("s").items.pending)) == 1
+        assert len(call(memory.scope("s").view).items.pending()) == 1
+
     @pytest.mark.parametrize("limit", [{"max_items": 2}, {"max_tokens": 10}], ids=str)
     def test_the_item_too_many_is_refused_and_nothing_changes(
         self, memory: wmem.AgentMemory, call: Call, limit: dict[str, int]
