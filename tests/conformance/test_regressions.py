@@ -104,18 +104,51 @@ async def test_two_that_close_at_once_give_one_hold_back(tmp_path: Any) -> None:
     await other.close()
 
 
-def test_a_counter_is_held_to_its_word() -> None:
-    class Wrong:
-        name = "wrong"
+class Answering:
+    """A counter that answers the same to every text, or raises it."""
+
+    name = "odd"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __call__(self, text: str, /) -> int:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        answer: int = self.answer
+        return answer
+
+
+@pytest.mark.parametrize("answer", [-1, float("nan"), 1.0, True, None, "12", KeyError("x"), RuntimeError("no model")])
+def test_a_counter_is_held_to_its_word(answer: Any) -> None:
+    counter = Answering(4)
+    with wmem.open("memory://", agent_id="a", counter=counter) as memory:
+        memory.scope("s").messages.append({"role": "user", "content": "hello"})
+        counter.answer = answer
+        with pytest.raises(InvalidInputError, match="odd"):
+            memory.scope("s").messages.append({"role": "user", "content": "lost"})
+        counter.answer = 4
+        memory.scope("s").messages.append({"role": "user", "content": "again"})
+        assert [message.text for message in memory.scope("s").messages.all()] == ["hello", "again"]
+
+
+def test_counts_are_kept_under_the_name_of_their_counter(tmp_path: Path) -> None:
+    class Named:
+        def __init__(self, name: str) -> None:
+            self.name = name
+            self.asked: list[str] = []
 
         def __call__(self, text: str, /) -> int:
-            return -len(text)
+            self.asked.append(text)
+            return 5
 
-    with (
-        wmem.open("memory://", agent_id="a", counter=Wrong()) as memory,
-        pytest.raises(InvalidInputError, match="wrong"),
-    ):
-        memory.scope("s").messages.append({"role": "user", "content": "hello"})
+    first, same, other = Named("one"), Named("one"), Named("other")
+    for counter in (first, same, other):
+        with wmem.open(f"disk://{tmp_path}", agent_id="a", counter=counter) as memory:
+            if counter is first:
+                memory.scope("s").messages.append({"role": "user", "content": "hello there"})
+            memory.scope("s").pack(budget=500)
+    assert [counter.asked.count("hello there") for counter in (first, same, other)] == [1, 0, 1]
 
 
 # -- OpenAI's own dictionaries

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 from wmem.agent.rotation import rotated
 from wmem.agent.upkeep import AsyncMaintenance, Maintained, Maintenance, checked_interval, maintained
 from wmem.engine import Listener
-from wmem.errors import InvalidInputError, StoreError
+from wmem.errors import InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, arun, ask, run
 from wmem.journal.keyring import KeyRing, encrypting
 from wmem.journal.port import Journal
@@ -167,7 +167,13 @@ class _Checked:
         self.name = counter.name
 
     def __call__(self, text: str, /) -> int:
-        tokens = self._counter(text)
+        try:
+            tokens = self._counter(text)
+        except WmemError:
+            raise
+        except Exception as exc:  # a user's function, that has promised to raise nothing
+            msg = f"the counter {self.name!r} raised {type(exc).__name__}"
+            raise InvalidInputError(msg) from exc
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             msg = f"the counter {self.name!r} must return a whole number of tokens, not {tokens!r:.40}"
             raise InvalidInputError(msg)
