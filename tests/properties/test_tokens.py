@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -329,6 +330,50 @@ print(names, [each.category.__name__ for each in caught])
 """
     assert _child(code) == "{'estimate/3'} ['EstimateWarning']"
     assert issubclass(EstimateWarning, UserWarning)
+
+
+ALONE = """
+import importlib.util as u, os, socket, sys, warnings
+def refuse(*args, **kwargs):
+    os._exit(9)
+socket.socket.connect = socket.getaddrinfo = refuse
+find = u.find_spec
+u.find_spec = lambda name, *rest: None if name == "llama_index" else find(name, *rest)
+warnings.simplefilter("always")
+warnings.showwarning = lambda message, category, *rest: print(category.__name__)
+from wmem.text.tokens import TiktokenCounter, default_counter
+"""
+"""No network, and no encoding but where the environment says."""
+
+
+def _encoding_file() -> Path:
+    found = importlib.util.find_spec("llama_index")
+    assert found is not None
+    parent = next(iter(found.submodule_search_locations or []))
+    return Path(parent) / "core" / "_static" / "tiktoken_cache" / "fb374d419588a4632f3f557e76b4b70aebbca790"
+
+
+def test_without_an_encoding_file_the_estimate_counts_and_the_network_is_not_asked(tmp_path: Path) -> None:
+    code = ALONE + "print([default_counter()('hello world') for _ in range(3)], default_counter().name)"
+    told = _child(code, TMPDIR=str(tmp_path), TIKTOKEN_CACHE_DIR=str(tmp_path / "missing"))
+    assert told.splitlines() == ["EstimateWarning", "[3, 3, 3] estimate/3"]
+
+
+@pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR"])
+def test_an_encoding_file_is_found_where_tiktoken_keeps_it(tmp_path: Path, variable: str) -> None:
+    held = tmp_path / "data-gym-cache"
+    held.mkdir()
+    shutil.copy(_encoding_file(), held)
+    named = tmp_path if variable == "TMPDIR" else held
+    assert _child(ALONE + "print(default_counter()('hello world'))", **{"TMPDIR": "/", variable: str(named)}) == "2"
+
+
+@pytest.mark.parametrize("loss", ["os.remove(file)", "open(file, 'w').close()"])
+def test_an_encoding_file_that_goes_before_the_first_count_is_not_downloaded(tmp_path: Path, loss: str) -> None:
+    file = tmp_path / shutil.copy(_encoding_file(), tmp_path)
+    code = ALONE + f"count = default_counter(); file = {str(file)!r}; {loss}; print(count('hello world'), count('a'))"
+    told = _child(code, TMPDIR=str(tmp_path), TIKTOKEN_CACHE_DIR=str(tmp_path))
+    assert told.splitlines() == ["EstimateWarning", "3 1"]
 
 
 def test_making_a_counter_imports_no_tokenizer() -> None:

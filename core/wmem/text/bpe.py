@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 import threading
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from wmem.errors import InvalidInputError, MissingExtraError
-from wmem.text.estimate import EstimateCounter
+from wmem.text.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
     import tiktoken
@@ -37,8 +38,8 @@ class TiktokenCounter:
 
     The encoding file is looked for in ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``,
     tiktoken's temporary cache and the files that llama-index-core ships, its hash is
-    checked, and it is loaded at the first count. A text above 4,000,000 characters
-    is estimated.
+    checked, and it is loaded at the first count; if it has gone by then, that is warned of
+    once, and tokens are estimated. A text above 4,000,000 characters is estimated, too.
 
     Raises:
         InvalidInputError: An encoding other than o200k_base and cl100k_base.
@@ -77,8 +78,10 @@ class TiktokenCounter:
 
 
 def _encoded(encoding: str, text: str) -> int:
+    if (loaded := _load(encoding)) is None:
+        return EstimateCounter()(text)
     try:
-        return len(_load(encoding).encode_ordinary(text))
+        return len(loaded.encode_ordinary(text))
     except BaseException as exc:
         # A panic of the Rust side is a BaseException that nothing else can name.
         if type(exc).__name__ != "PanicException":
@@ -87,12 +90,18 @@ def _encoded(encoding: str, text: str) -> int:
 
 
 @cache
-def _load(encoding: str) -> "tiktoken.Encoding":
+def _load(encoding: str) -> "tiktoken.Encoding | None":
+    """The encoding, or none where its file has gone since a counter was made: tiktoken would download it."""
     import tiktoken
 
     with _loading:
+        try:
+            directory = _found(encoding)
+        except MissingExtraError as exc:
+            warnings.warn(f"token counts are estimates: {exc}", EstimateWarning, stacklevel=4)
+            return None
         before = os.environ.get(_CACHE_VARIABLE)
-        os.environ[_CACHE_VARIABLE] = str(_directory(encoding))
+        os.environ[_CACHE_VARIABLE] = str(directory)
         try:
             # tiktoken's own registry, so that frameworks in this process share the tables.
             return tiktoken.get_encoding(encoding)
@@ -105,6 +114,10 @@ def _load(encoding: str) -> "tiktoken.Encoding":
 
 @cache
 def _directory(encoding: str) -> Path:
+    return _found(encoding)
+
+
+def _found(encoding: str) -> Path:
     """Where an intact encoding file lies; tiktoken would replace a damaged one over the network."""
     if importlib.util.find_spec("tiktoken") is None:
         msg = "tiktoken is not installed: pip install 'wmem[tokens]'"

@@ -11,7 +11,7 @@ import math
 import re
 from dataclasses import dataclass
 
-__all__ = ["EstimateCounter"]
+__all__ = ["EstimateCounter", "EstimateWarning"]
 
 _MARKED = r"\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 _SIGN = r"!-/:-@\[-`{-~"
@@ -127,6 +127,10 @@ _VIETNAMESE = "\u1ea0"
 """From here on Latin letters are those of a language whose words are syllables, most of them one token."""
 _ZEROS = "AAAA"
 """What three zeros are in base64: they come in rows, of which eight letters are a token."""
+
+
+class EstimateWarning(UserWarning):
+    """No tokenizer is at hand offline, so tokens are estimated (on the high side)."""
 
 
 @dataclass(frozen=True, slots=True)

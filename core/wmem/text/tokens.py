@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wmem.errors import MissingExtraError
 from wmem.text.bpe import TiktokenCounter
-from wmem.text.estimate import EstimateCounter
+from wmem.text.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
     from wmem.model.message import Message, Part, ToolCall
@@ -55,10 +55,6 @@ _BLOCKS = {
 }
 # A longer text without a single space inside a foreign block is an encoding of bytes, not language.
 _OPAQUE_CHARS = 512
-
-
-class EstimateWarning(UserWarning):
-    """No tokenizer is at hand offline, so tokens are estimated (on the high side)."""
 
 
 class Counter(Protocol):
