@@ -6,12 +6,14 @@ empty database, by a URL that no other test has.
 
 import importlib.util
 import itertools
+import os
 import shutil
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +67,9 @@ class RedisServer:
         given = {"--port": str(self.port), "--bind": "127.0.0.1", "--save": "", "--dir": str(self.directory)}
         given |= {"--databases": str(DATABASES), "--logfile": str(self.directory / "log")}
         words = [str(self._binary), *itertools.chain.from_iterable(given.items()), *self._options]
-        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         with self.client() as client:
             wait_until(lambda: _answers(client), f"the server in {self.directory} to answer")
 
@@ -92,6 +96,8 @@ class RedisServer:
         if self._process is not None:
             self._process.send_signal(how)
             self._process.wait(PATIENCE_S)
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # what it forked to write a file goes on without it
             self._process = None
 
 
