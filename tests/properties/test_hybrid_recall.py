@@ -80,3 +80,8 @@ def test_a_stored_vector_reads_as_it_was_written(numbers: list[float]) -> None:
     assert np.array_equal(read, vector)
     assert float(np.linalg.norm(vector)) == pytest.approx(1.0 if any(numbers) else 0.0, abs=1e-5)
     assert read_vector(written_vector(vector), len(vector) + 1) is None
+
+
+def test_what_is_too_large_for_a_float_is_refused_without_a_warning_of_numpy_s() -> None:
+    with pytest.raises(ValueError, match="finite"):
+        as_rows([[1e300, 1.0]], 1)

@@ -1,5 +1,6 @@
 """Vectors by id and their exact cosines with another, by numpy: what an embedder returned, checked."""
 
+import math
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -13,6 +14,7 @@ Floats: TypeAlias = "NDArray[np.float32]"
 """One vector, or one a row; said here, so that numpy is imported in one place."""
 
 _FIRST = 64
+_NEAR_1 = 1e-3
 
 
 def as_rows(given: Any, texts: int) -> "Floats":
@@ -23,13 +25,20 @@ def as_rows(given: Any, texts: int) -> "Floats":
     """
     import numpy as np
 
-    made = np.array(given, dtype=np.float32)
+    with np.errstate(over="ignore"):  # what is too large for float32 is infinite then, and refused
+        made = np.array(given, dtype=np.float32)
     if made.ndim != 2 or made.shape[0] != texts or not made.shape[1]:  # noqa: PLR2004  # a matrix has two
         msg = f"returned the shape {made.shape} for {texts} texts"
         raise ValueError(msg)
     if not np.isfinite(made).all():
         msg = "returned numbers that are not finite"
         raise ValueError(msg)
+    return _of_length_1(made)
+
+
+def _of_length_1(made: "Floats") -> "Floats":
+    import numpy as np
+
     largest = np.abs(made).max(axis=1, keepdims=True)
     made /= np.where(largest > 0, largest, 1)  # first, so that no square overflows
     lengths = np.linalg.norm(made, axis=1, keepdims=True)
@@ -43,11 +52,25 @@ def written_vector(vector: "Floats") -> bytes:
 
 
 def read_vector(told: bytes, width: int) -> "Floats | None":
-    """What `written_vector` wrote; None if it is not of that width: a model of another size had the name."""
+    """What `written_vector` wrote; None for what it did not write, or not in that width.
+
+    A model of another size may have had the name, and another program may have been at the store.
+    """
     import numpy as np
 
-    read = b64decode(told[1:-1])
-    return np.frombuffer(read, dtype="<f4").astype(np.float32) if len(read) == 4 * width else None
+    try:
+        read = b64decode(told[1:-1], validate=True)
+    except ValueError:
+        return None
+    if len(read) != 4 * width:
+        return None
+    vector = np.frombuffer(read, dtype="<f4").astype(np.float32)
+    wide = vector.astype(np.float64)  # in which no square of a float32 overflows
+    square = float(wide @ wide)
+    if not math.isfinite(square):
+        return None
+    # What has another length than ours would outweigh all others.
+    return vector if abs(square - 1) < _NEAR_1 or not square else _of_length_1(vector[None])[0]
 
 
 class Near(NamedTuple):
@@ -89,6 +112,16 @@ class Vectors:
     def __len__(self) -> int:
         return len(self._places)
 
+    @property
+    def width(self) -> int | None:
+        """The length of each vector; None before there was one."""
+        return None if self._rows is None else int(self._rows.shape[1])
+
+    @property
+    def bytes(self) -> int:
+        """What the numbers take in memory, room for more included."""
+        return 0 if self._rows is None else self._rows.nbytes
+
     def put(self, id: str, vector: "Floats") -> None:
         """Take a vector in; one of another width than the others takes the place of all of them."""
         import numpy as np
@@ -104,7 +137,7 @@ class Vectors:
             place = len(self._ids)
             self._ids.append(id)
             if place == len(self._rows):
-                self._rows = np.concatenate((self._rows, np.zeros_like(self._rows)))
+                self._rows = np.concatenate((self._rows, np.zeros_like(self._rows[: max(_FIRST, place // 4)])))
         self._rows[place] = vector
         self._places[id] = place
 
@@ -125,8 +158,13 @@ class Vectors:
 
         if self._rows is None or self._rows.shape[1] != len(vector):
             return None
-        cosines = np.maximum(self._rows[: len(self._ids)] @ vector, 0)
+        cosines = self._rows[: len(self._ids)] @ vector
+        np.maximum(cosines, 0, out=cosines)
         if without is not None and (place := self._places.get(without)) is not None:
             cosines[place] = 0
         best = cosines.max(initial=0)
-        return Near(self._places, self._ids, (cosines / best) ** 2) if best > 0 else None
+        if not best > 0:
+            return None
+        cosines /= best
+        cosines *= cosines
+        return Near(self._places, self._ids, cosines)
