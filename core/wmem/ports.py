@@ -3,10 +3,14 @@
 Nothing here imports asyncio before a coroutine runs.
 """
 
+import contextvars
 import inspect
+import math
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from wmem.errors import InvalidInputError, StoreError
@@ -49,18 +53,35 @@ class _AsyncCallback:
 
 
 class _Timed:
-    def within(self, function: Callable[[], Any], _seconds: float, /) -> Any:
-        return _Callback().call(function)  # nothing stops a thread: its caller looks at the clock
+    def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
+        call = partial(_Callback().call, function)
+        return call() if seconds == math.inf else _apart(call).result(seconds)
 
 
 class _AsyncTimed:
     async def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
         import asyncio
 
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(None if seconds == math.inf else seconds):
             # A plain function may compute for long: not in the loop's own thread.
-            made = function() if inspect.iscoroutinefunction(function) else await asyncio.to_thread(function)
+            made = function() if inspect.iscoroutinefunction(function) else await asyncio.wrap_future(_apart(function))
             return await made if inspect.isawaitable(made) else made
+
+
+def _apart(function: Callable[[], R]) -> "Future[R]":
+    """Begin a function in a thread that nothing waits for, not even the end of the process: it may never end."""
+    future: Future[R] = Future()
+    future.set_running_or_notify_cancel()  # from here on whoever gives up waiting leaves it to itself
+    context = contextvars.copy_context()
+
+    def work() -> None:
+        try:
+            future.set_result(context.run(function))
+        except BaseException as exc:  # noqa: BLE001  # it is whoever waits to whom it was to be raised
+            future.set_exception(exc)
+
+    threading.Thread(target=work, name="wmem-timed", daemon=True).start()
+    return future
 
 
 class _NothingToPurge:

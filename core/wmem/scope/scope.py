@@ -161,6 +161,8 @@ class Scope(_Named):
     def __init__(self, handle: Handle, colours: Colours) -> None:
         super().__init__(handle, colours)
         check_plain(handle.policy)
+        if handle.settings.embedding is not None:
+            handle.settings.embedding.check_plain()
         self.entries = Entries(handle, self._drive)
         self.items = Items(handle, self._drive)
         self.queue = Queue(handle, self._drive)
@@ -316,6 +318,9 @@ class Scope(_Named):
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
         """The prompt that serves a query best within a budget; nothing of the scope is written or deleted.
+
+        With an embedder and a query, vectors of texts that had none are stored, in a scope of wmem's
+        own that no list, listener or export shows.
 
         Args:
             query: What memory is searched for; None or blank packs by recency alone.

@@ -11,7 +11,7 @@ from wmem.text.dense import has_arrays
 __all__ = ["Embedder", "Embedding", "fingerprint"]
 
 TIMEOUT_S = 5.0
-OFF_S = 60.0
+OFF_S, MOST_OFF_S = 60.0, 3_600.0
 
 Matrix: TypeAlias = Any
 """A float matrix, one row a text: a numpy array, or a sequence of sequences."""
@@ -20,8 +20,13 @@ Matrix: TypeAlias = Any
 class Embedder(Protocol):
     """Turns texts into vectors of one width, so that texts that mean the same point the same way.
 
-    For coroutines it may be a coroutine function; a plain one then runs in a thread.
-    It may have an attribute ``timeout_s``: seconds that one call may take, by default 5.
+    For coroutines it may be a coroutine function. A plain one runs in a thread of its own, so that
+    a call that never ends holds up nobody; what needs the caller's own thread, in the sync face,
+    has an infinite ``timeout_s``.
+
+    It may have an attribute ``timeout_s``: seconds that one call may take, by default 5. An
+    embedder that takes longer or fails is left alone for a minute, then for twice as long each
+    time, up to an hour.
 
     Attributes:
         name: What vectors are stored under; another model has another name.
@@ -30,7 +35,10 @@ class Embedder(Protocol):
     @property
     def name(self) -> str: ...
     def __call__(self, texts: Sequence[str], /) -> Matrix | Awaitable[Matrix]:
-        """One row of finite numbers for each text; its length does not matter."""
+        """One row of finite numbers for each text; its length does not matter.
+
+        Of long texts it is given the first 8,000 characters.
+        """
         ...
 
 
@@ -41,7 +49,7 @@ class Embedding:
         off_until: On the memory's clock; it failed, or was too slow.
     """
 
-    __slots__ = ("call", "name", "off_until", "timeout_s")
+    __slots__ = ("_failures", "call", "name", "off_until", "plain", "timeout_s")
 
     def __init__(self, embedder: Embedder) -> None:
         name = getattr(embedder, "name", None)
@@ -55,16 +63,28 @@ class Embedding:
         if not has_arrays():
             msg = "an embedder needs the extra 'recall': pip install 'wmem[recall]'"
             raise MissingExtraError(msg)
+        coroutines = inspect.iscoroutinefunction(embedder)  # of a partial function its own call does not tell
         self.call: Embedder | Callable[[Sequence[str]], Any] = (
-            embedder if inspect.isroutine(embedder) else embedder.__call__  # tells whether it is for coroutines
+            embedder if coroutines or inspect.isroutine(embedder) else embedder.__call__
         )
+        self.plain = not inspect.iscoroutinefunction(self.call)
         self.name = name
         self.timeout_s = float(seconds)
         self.off_until = 0.0
+        self._failures = 0
+
+    def failed(self, now: float) -> None:
+        """Leave it alone for a while, each time for longer until it `served`."""
+        self.off_until = now + min(OFF_S * 2**self._failures, MOST_OFF_S)
+        self._failures = min(self._failures + 1, 8)
+
+    def served(self) -> None:
+        """It did what it is for, and in time."""
+        self._failures = 0
 
     def check_plain(self) -> None:
         """Raise `InvalidInputError` for an embedder that only coroutines can call."""
-        if inspect.iscoroutinefunction(self.call):
+        if not self.plain:
             msg = f"the embedder {self.name!r} is a coroutine function and needs the async face: use wmem.aopen"
             raise InvalidInputError(msg)
 
