@@ -18,7 +18,7 @@ from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, PolicyChanged
 from wmem.model.checks import checked_listener
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, VECTORS, Birth, Cursor, Path, is_cache
 from wmem.replica import Replica
 from wmem.state import APPLIED_MAX, State
 
@@ -74,7 +74,10 @@ class Timed(Protocol):
     """The port that runs a user's function which may take long."""
 
     def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
-        """The function's result; coroutines wait for so many seconds and no more, threads for as long as it takes.
+        """The function's result, for which the caller waits so many seconds and no more.
+
+        A plain function runs in a thread of its own, which is left behind when it takes longer;
+        with infinite seconds threads run it themselves.
 
         Raises:
             TimeoutError: It took longer.
@@ -107,8 +110,11 @@ class Engine(Generic[P]):
         self._grown = 0
         """Bytes written since replicas were last looked at."""
         self._told: dict[object, None] = {}
-        self.unpurged = False
-        """Whether something was deleted whose bytes nobody has seen to yet."""
+        self._claimed: set[object] = set()
+        self.let_go: dict[Path, Birth] = {}
+        """Caches that were too large to stay in memory, and the life they were met in."""
+        self.unpurged: set[str] = set()
+        """Agents of which something was deleted whose bytes nobody has seen to yet."""
 
     def forked(self) -> None:
         """Start over in a child process: locks and replicas belong to the parent."""
@@ -116,6 +122,7 @@ class Engine(Generic[P]):
         self._lock = threading.Lock()
         self._outbox.clear()
         self._draining = threading.Lock()
+        self._claimed = set()  # only the parent has the threads that would give them back
 
     # -- replicas
 
@@ -124,27 +131,31 @@ class Engine(Generic[P]):
         replica = self._replicas.get(path)
         if replica is None:
             with self._lock:
-                replica = self._replicas.setdefault(path, Replica(path, self.codec, self._listeners, self._outbox))
+                listeners = () if is_cache(path) else self._listeners
+                replica = self._replicas.setdefault(path, Replica(path, self.codec, listeners, self._outbox))
                 replica.used = self._uses  # whoever asked is about to use it
                 if len(self._replicas) % _EMPTY_MAX == 0:
                     self._shed()
         return replica
 
     def _shed(self) -> None:
-        """Let the least recently used replicas go while all together are too large. Under the lock.
+        """Let the least recently used replicas go while all together are too large, caches first. Under the lock.
 
         One of a scope that does not exist holds nothing: asking for many such leaves nothing behind.
         """
         kept = 0
-        for path, replica in sorted(self._replicas.items(), key=lambda each: -each[1].used):
-            kept += replica.state.bytes
+        for path, replica in sorted(self._replicas.items(), key=lambda each: (is_cache(each[0]), -each[1].used)):
+            kept += replica.state.bytes + replica.beside
             idle = replica.cursor == ORIGIN or kept > self._replica_bytes
             # The one in use stays; and so does one that does not exist yet, for it may be about to.
             busy = replica.used >= self._uses - (_BUSY if replica.cursor == ORIGIN else 0)
+            if idle and replica.birth is not None and is_cache(path):
+                self.let_go[path] = replica.birth  # in use or not: whoever looks into it has it
+                busy = False
             if idle and not busy and not replica.state.unwritten:
                 self._replicas.pop(path).retire()
 
-    def _grow(self, size: int) -> None:
+    def grow(self, size: int) -> None:
         """Look at what the replicas take whenever they grew by a part of what they may."""
         self._grown += size
         if self._grown > self._replica_bytes // 16:
@@ -160,6 +171,22 @@ class Engine(Generic[P]):
         if len(self._told) > _TOLD_MAX:
             self._told.pop(next(iter(self._told)), None)
         return True
+
+    def claim(self, works: Iterable[R]) -> list[R]:
+        """Those of some works that nobody in this process is at; who claims them gives them back by `disclaim`."""
+        with self._lock:
+            mine = [each for each in works if each not in self._claimed]
+            self._claimed.update(mine)
+        return mine
+
+    def disclaim(self, works: Iterable[object]) -> None:
+        """Be done with works that were claimed, or give them up."""
+        with self._lock:
+            self._claimed.difference_update(works)
+
+    def claimed(self, works: Iterable[object]) -> bool:
+        """Whether somebody is still at one of them."""
+        return not self._claimed.isdisjoint(works)
 
     def settle(self, root: str, now: float) -> Flow[None]:
         """Write the fetches of an agent's items that are not yet in the journal."""
@@ -197,6 +224,8 @@ class Engine(Generic[P]):
         with self._lock:
             for path in [path for path in self._replicas if path[: len(prefix)] == prefix]:
                 self._replicas.pop(path).retire()
+            for path in [path for path in self.let_go if path[: len(prefix)] == prefix]:
+                del self.let_go[path]
 
     def standing(self, paths: Sequence[Path]) -> list[Replica[P]] | None:
         """The replicas of `paths` if each is known to stand at its journal's head; else None: ask."""
@@ -206,7 +235,7 @@ class Engine(Generic[P]):
         found: list[Replica[P]] = []
         for path in paths:
             replica = self._replicas.get(path)
-            self._uses = used = self._uses + 1
+            self._uses = used = self._uses + (path[-1] != VECTORS)  # as below; a call would cost more than the rest
             # By identity: a replica that moved with its journal holds the journal's own cursor.
             if replica is None or not replica.known or replica.cursor is not head(path):
                 return None
@@ -220,7 +249,8 @@ class Engine(Generic[P]):
             return standing
         while True:
             replicas = [self.replica(path) for path in paths]
-            self._uses += 1
+            # To look into a cache is part of another's use, who must not be let go for it.
+            self._uses += not all(map(is_cache, paths))
             for replica in replicas:
                 replica.used = self._uses
             asked = {replica.path: replica.cursor for replica in replicas}
@@ -233,8 +263,8 @@ class Engine(Generic[P]):
                 self.deliver()
             for tail in tails.values():
                 if tail.records or tail.snapshot is not None:
-                    self._grow(sum(self.codec.size(record.payload) for record in tail.records))
-                    self._grow(0 if tail.snapshot is None else self.codec.size(tail.snapshot))
+                    self.grow(sum(self.codec.size(record.payload) for record in tail.records))
+                    self.grow(0 if tail.snapshot is None else self.codec.size(tail.snapshot))
             if adopted:
                 return replicas
 
@@ -289,8 +319,9 @@ class Engine(Generic[P]):
             break
         if reply.cursor is None:
             return False
-        if self._land(replica, reply, record_id, full):
-            yield from self._tidy(replica, now, due=True)
+        due = self._land(replica, reply, record_id, full)
+        # A cache that was let go for its size is not read again for this: maintenance compacts it.
+        yield from self._tidy(replica, now, due=due and (replica.known or path not in self.let_go))
         return not replica.state.disposed
 
     def commit(
@@ -384,7 +415,7 @@ class Engine(Generic[P]):
         if self._outbox:
             self.deliver()
         if (grown := replica.state.bytes - before) > 0:
-            self._grow(grown)
+            self.grow(grown)
         # Another process may have compacted and its snapshot be unknown here: the state tells its size.
         return reply.tail_bytes >= COMPACT_MIN_BYTES and reply.tail_bytes >= (
             replica.snapshot_bytes or replica.state.bytes // 2

@@ -64,6 +64,7 @@ class Replica(Generic[P]):
         "_listeners",
         "_outbox",
         "behind",
+        "beside",
         "birth",
         "codec",
         "compacting",
@@ -108,6 +109,8 @@ class Replica(Generic[P]):
         """What the last pack decoded, with the rows it is from."""
         self.recall: object | None = None
         """What recall keeps beside the state; its own module fills it."""
+        self.beside = 0
+        """Bytes of vectors in that."""
 
     def retire(self) -> None:
         """Make no more events: another replica takes this one's place, and a listener hears of a change once."""
@@ -141,7 +144,7 @@ class Replica(Generic[P]):
             if restored is not None:
                 restored.unwritten = self.state.unwritten
                 self.state = restored
-                self.recall = None  # it indexed another history
+                self.recall, self.beside = None, 0  # it indexed another history
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
                 self.tail_bytes = 0

@@ -1,7 +1,7 @@
 """What happens around the writes: compaction, replicas that leave, counts that wait, closing, and steps cut in half."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as Directory
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import NOON, Clock
+from tests.conformance.own_journal import DictJournal
 from wmem import DisposedError, StoreError, UnknownOutcomeError
 from wmem.engine import COMPACT_MIN_BYTES, Engine
 from wmem.flow import Flow, Ports, run
@@ -17,7 +18,7 @@ from wmem.journal.disk import DiskJournal
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Tail
 from wmem.model.change import ItemPut, ItemRemoved
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, VECTORS, Birth, Cursor, Path
 from wmem.model.row import Row
 from wmem.ports import sync_ports
 from wmem.replica import Replica
@@ -205,6 +206,86 @@ def test_a_replica_with_counts_that_are_not_written_stays(journal: Any) -> None:
     for path in scopes(100):
         begin(engine, ports, path, size=1_000)
     assert engine.replica(PATH) is replica
+
+
+def vectors_in(scope: wmem.Scope, first: int) -> None:
+    """Ten items, and their vectors, as a pack makes them."""
+    for number in range(first, first + 10):
+        scope.items.add(f"{number}", type="fact", ttl_s=None)
+    scope.pack("question", budget=1_000)
+
+
+class Wide:
+    """Vectors of 4 kB; it counts the texts it is given."""
+
+    name = "wide"
+
+    def __init__(self) -> None:
+        self.given = 0
+
+    def __call__(self, texts: Sequence[str], /) -> list[list[float]]:
+        self.given += len(texts)
+        return [[float(len(text)), 1.0, *[0.0] * 1_022] for text in texts]
+
+
+def test_vectors_count_among_the_bytes_of_a_replica(tmp_path: Path) -> None:
+    with wmem.open(f"sqlite://{tmp_path}/store.db", agent_id="agent", embedder=Wide()) as memory:
+        engine = memory._opened.store.engine
+        engine._replica_bytes = 1_000_000
+        for number in range(12):  # of 64 rows of 4 kB each
+            vectors_in(memory.scope(f"session-{number}"), 10 * number)
+        replicas = engine._replicas.values()
+        assert sum(replica.state.bytes for replica in replicas) < 500_000
+        assert 1 <= sum(replica.beside > 0 for replica in replicas) <= 4
+        assert sum(replica.beside for replica in replicas) <= 1_000_000
+
+
+class Watched(DictJournal):
+    """Which paths it was asked for from the beginning."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.afresh: list[Path] = []
+
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        self.afresh += [path for path, cursor in after.items() if cursor == ORIGIN]
+        return super().read(after)
+
+
+def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_texts() -> None:
+    embedder, journal = Wide(), Watched()
+    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
+        engine = memory._opened.store.engine
+        engine._replica_bytes = 600_000
+        session, other = memory.scope("session"), memory.scope("other")
+        other.items.add("used long ago", ttl_s=None)
+        kept = set[int]()
+        for number in range(0, 100, 10):
+            vectors_in(session, number)
+            kept |= {id(engine.replica(session.path)), id(engine.replica(other.path))}
+        assert len(kept) == 2, "what was remembered was let go for vectors of it"
+        assert engine.let_go.keys() == {("agent", VECTORS)}
+        assert engine.known(("agent", VECTORS)) is None
+        journal.afresh.clear()
+        before = embedder.given
+        vectors_in(session, 100)
+        assert (("agent", VECTORS) in journal.afresh, embedder.given - before) == (False, 11)
+    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
+        before = embedder.given
+        memory.scope("session").pack("question", budget=1_000)
+        assert embedder.given - before == 1, "what was made without reading is stored all the same"
+
+
+def test_a_scope_larger_than_the_bound_stays_while_its_vectors_are_looked_up() -> None:
+    with wmem.open("journal://", agent_id="agent", embedder=Wide(), client=DictJournal()) as memory:
+        engine = memory._opened.store.engine
+        engine._replica_bytes = 100_000
+        session, kept = memory.scope("session"), set[int]()
+        for number in range(0, 100, 10):
+            vectors_in(session, number)
+            kept.add(id(engine.replica(session.path)))
+        assert engine.replica(session.path).beside > 100_000
+        assert len(kept) == 1
 
 
 # -- steps cut in half

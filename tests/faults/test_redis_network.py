@@ -20,6 +20,7 @@ from wmem.journal.port import new_record_id
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.model.history import ORIGIN, Path
 from wmem.testing import Call, Clock, Opening
+from wmem.testing.embedders import Embedder
 
 __all__ = ["call", "clock", "colour"]
 
@@ -77,6 +78,31 @@ def test_a_cold_open_of_a_thousand_items_takes_at_most_two_round_trips(
     before = len(proxy.commands)
     assert len(call(elsewhere.messages.all)) == 1000
     assert len(proxy.commands) - before <= 2
+
+
+@pytest.mark.parametrize("verb", ["clear", "dispose"])
+def test_what_takes_everything_away_asks_for_vectors_in_no_round_trip_of_their_own(
+    verb: str, opening: Opening, call: Call, proxy: Proxy
+) -> None:
+    # Reads, the mark, the deletion or the checkpoint, and what the server tells of its files: without vectors no less.
+    memory = opening()
+    for name in ("known to the server", "session"):
+        session = memory.scope(name)
+        call(session.entries.set, "key", "value")
+        if name != "session":
+            call(getattr(session, verb))
+    assert len(_said(proxy, call, getattr(session, verb))) == 7
+
+
+def test_a_pack_asks_for_vectors_when_there_is_something_new_alone(opening: Opening, call: Call, proxy: Proxy) -> None:
+    session = opening(embedder=Embedder()).scope("session")
+    for text in ("a dog", "a car"):
+        call(session.items.add, text, type="fact")
+        call(session.pack, "puppy", budget=500)
+    assert _said(proxy, call, session.pack, "puppy", budget=500) == ["EVALSHA"]
+    call(session.items.add, "a sofa", type="fact")
+    # The scope, what is stored, what is new, and whether its text is still there.
+    assert _said(proxy, call, session.pack, "puppy", budget=500) == ["EVALSHA"] * 4
 
 
 # -- every step, every fate

@@ -14,6 +14,7 @@ import pytest
 
 import wmem
 from wmem.journal.codec import FORMAT_VERSION
+from wmem.testing.embedders import PUPPY, Embedder, recalled
 
 if TYPE_CHECKING:
     from tests.faults.conftest import DiskRows, Key, Rows
@@ -550,3 +551,35 @@ def test_absence_under_damage_is_an_error_for_every_read_and_never_begins_anew(
     ):
         with pytest.raises(wmem.CorruptionError, match="damaged"):
             call()
+
+
+VECTORS = '["agent","~vectors"]'
+
+
+@pytest.mark.parametrize("place", ["record", "head"])
+@pytest.mark.parametrize(
+    ("backend", "tampering"), _on_each("a flipped bit", "no bytes", "no row"), indirect=["backend"]
+)
+def test_tampered_vectors_cost_no_pack_and_no_erasure(
+    place: str, tampering: str, store: str, rows: "Rows", tmp_path: Path
+) -> None:
+    def opened() -> wmem.AgentMemory:
+        return wmem.open(store, agent_id=AGENT, embedder=Embedder())
+
+    with opened() as memory:
+        items = memory.scope("damaged").items
+        puppy = items.add(PUPPY, type="fact")
+        memory.scope("damaged").pack("dog", budget=1_000)
+        items.add("an automobile", type="fact")
+        memory.scope("damaged").pack("dog", budget=1_000)
+    key = rows.records(VECTORS)[0] if place == "record" else rows.head(VECTORS)
+    TAMPERINGS[rows.backend][tampering](rows, key, tmp_path / "proof")
+    for _ in range(2):
+        with opened() as memory:
+            found = memory.scope("damaged").pack("dog", budget=1_000)
+            assert recalled(found)[:1] == [PUPPY]
+            assert not any("words alone" in warning for warning in found.warnings)
+    with opened() as memory:
+        assert memory.scope("damaged").erase(puppy.id).complete
+        assert recalled(memory.scope("damaged").pack("vehicle", budget=1_000))[:1] == ["an automobile"]
+    assert not (tmp_path / "proof").exists()

@@ -15,16 +15,17 @@ from wmem.journal.keyring import KeyRing, encrypting
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import checked_path
-from wmem.model.history import ORIGIN, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache
 from wmem.observe.metrics import found
 from wmem.policy import Policy
 from wmem.replica import Damage, decoded
 from wmem.rules.gating import EPISODIC, SEMANTIC
+from wmem.scope.erasure import swept, tell_remaining
 from wmem.scope.handle import Handle, Hold, Settings
 from wmem.scope.promotion_flows import long_term
 from wmem.scope.scope import AsyncScope, Colours, Scope
 from wmem.scope.stats import MemoryStats, memory_stats
-from wmem.scope.vectors import pruned
+from wmem.scope.vectors import pruned, store_of
 from wmem.store import Store, opened, waits
 from wmem.text.embedding import Embedder, Embedding
 from wmem.text.tokens import Counter, default_counter
@@ -57,6 +58,8 @@ class _Opened:
         self.settings = settings
         self.colours = Colours(lambda: store.sync_ports, store.async_ports)
         self.stops: list[Callable[[], None]] = []
+        self.scopes: frozenset[Path] | None = None
+        """Those there were when vectors were last pruned."""
         self.released = False
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
@@ -98,6 +101,7 @@ class _Opened:
         if any(path[:1] != (self.agent_id,) for path in asked):
             msg = f"changes are read of the scopes of agent {self.agent_id!r} alone"
             raise InvalidInputError(msg)
+        asked = {path: cursor for path, cursor in asked.items() if not is_cache(path)}
         tails = yield from ask(Journal.read, asked) if asked else _no_tails()
         events: list[Event] = []
         damage: list[Damage] = []
@@ -123,9 +127,16 @@ class _Opened:
 
     def maintaining(self) -> Flow[Maintained]:
         self.settings.hold.check()
-        done = yield from maintained(self.store.engine, self.agent_id, self.settings.clock)
-        if done.expired or done.deleted:
-            yield from pruned(self.handle((), None))
+        engine, root = self.store.engine, self.handle((), None)
+        paths = list((yield from ask(Journal.paths, root.path)))
+        done = yield from maintained(engine, self.agent_id, paths, self.settings.clock)
+        store = store_of(root)
+        if self.agent_id in engine.unpurged:
+            tell_remaining(root, "disposed", (yield from swept(root)))
+        # A store may have let a scope lapse whose every item had expired.
+        elif store.path in paths and (done.expired or self.scopes is None or not self.scopes.issubset(paths)):
+            yield from pruned(store)
+        self.scopes = frozenset(paths)
         return done
 
     def interval(self, every_s: float | None) -> float:

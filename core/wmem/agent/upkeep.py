@@ -13,8 +13,9 @@ from wmem.clock import SteadyClock
 from wmem.engine import COMPACT_MIN_BYTES, Engine
 from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal, Purge
+from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
+from wmem.model.history import Path
 from wmem.replica import Replica
 from wmem.rules.ttl import bounded, rewritten
 from wmem.state import State
@@ -44,12 +45,12 @@ class Maintained(NamedTuple):
     deleted: int
 
 
-def maintained(engine: Engine[Any], root: str, clock: Callable[[], float]) -> Flow[Maintained]:
+def maintained(engine: Engine[Any], root: str, paths: Sequence[Path], clock: Callable[[], float]) -> Flow[Maintained]:
     """Go through all scopes of an agent once; what another process does at the same time is left to it.
 
     A scope that cannot be read, damaged or under another key, keeps nobody from tidying the others.
+    Of what is deleted here the bytes are still to be seen to.
     """
-    paths = list((yield from ask(Journal.paths, (root,))))
     expired = compacted = deleted = 0
     if doubtful := isinstance(clock, SteadyClock) and clock.ahead():
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", root)
@@ -61,14 +62,12 @@ def maintained(engine: Engine[Any], root: str, clock: Callable[[], float]) -> Fl
             if replica.state.disposed:
                 yield from ask(Journal.delete, replica.path, replica.birth)
                 engine.forget(replica.path)
+                engine.unpurged.add(root)
                 deleted += 1
                 continue
             if not doubtful:
                 expired += yield from _cleaned(engine, replica, clock())
             compacted += yield from _condensed(engine, replica, clock())
-    if deleted or engine.unpurged:
-        engine.unpurged = False
-        yield from ask(Purge.purge, (root,))
     return Maintained(len(paths), expired, compacted, deleted)
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["ORIGIN", "Birth", "Cursor", "Path"]
+__all__ = ["ORIGIN", "VECTORS", "Birth", "Cursor", "Path", "is_cache"]
 
 Path: TypeAlias = tuple[str, ...]
 """The segments of a scope; the first is the agent."""
@@ -23,3 +23,11 @@ class Birth(NamedTuple):
 
 ORIGIN = Cursor(0, 0)
 """The cursor of a journal that does not exist."""
+
+VECTORS = "~vectors"
+"""The scope below an agent's own that holds the vectors of its texts."""
+
+
+def is_cache(path: Path) -> bool:
+    """Whether what a scope holds was made from others and can be made again: no listener hears of it."""
+    return path[-1] == VECTORS

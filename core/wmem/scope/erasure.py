@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from wmem.engine import Pause, backoff
-from wmem.errors import DisposedError, StoreError
+from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
 from wmem.model.change import Change, Cleared
@@ -20,12 +20,14 @@ from wmem.model.ids import origin_of
 from wmem.model.outcomes import Erased
 from wmem.model.row import Row
 from wmem.model.values import load_json
+from wmem.replica import Replica
 from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
-from wmem.scope.vectors import pruned
+from wmem.scope.recall import forgotten
+from wmem.scope.vectors import pruned, store_of
 from wmem.state import State
 
-__all__ = ["cleared", "disposed", "erased", "tell_remaining"]
+__all__ = ["cleared", "disposed", "erased", "swept", "tell_remaining"]
 
 _log = logging.getLogger("wmem.scope")
 _TRIES = 8
@@ -46,15 +48,15 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
         # Also when it was empty: what was removed before may still be in the journal.
-        tell_remaining(handle, "cleared", (yield from _swept(handle, [handle])))
+        tell_remaining(handle, "cleared", (yield from swept(handle, [handle])))
     return count
 
 
 def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
     """See `Scope.dispose`: with a purge the vectors of its texts go, too, for they tell of them."""
     count = yield from handle.dispose()
-    if purge and handle.engine.unpurged:
-        tell_remaining(handle, "disposed", (yield from _swept(handle, ())))
+    if purge and handle.path[0] in handle.engine.unpurged:
+        tell_remaining(handle, "disposed", (yield from swept(handle)))
     return count
 
 
@@ -103,8 +105,8 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     _spread(held, merged)
     if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
-    swept = [scope for path, scope in scopes.items() if path in held and scope.birth is not None]
-    remaining = yield from _swept(handle, swept)
+    emptied = [scope for path, scope in scopes.items() if path in held and scope.birth is not None]
+    remaining = yield from swept(handle, emptied)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
 
 
@@ -195,27 +197,36 @@ def _session(row: Row) -> Any:
 # -- its bytes
 
 
-def _swept(handle: Handle, scopes: Sequence[Handle]) -> Flow[list[str]]:
+def swept(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
     """Compact scopes, whatever their size, and purge their store; what may still keep bytes, one sentence each.
 
     The vectors of texts that its agent has no longer go, too.
     """
     remaining: list[str] = []
+    store = store_of(handle)
     try:
-        scopes = [*scopes, *(yield from pruned(handle))]
+        paths = [*(scope.path for scope in scopes), store.path]
+        try:
+            # Of all together in one question: of most agents there are no vectors.
+            found = dict(zip(paths, (yield from handle.engine.caught_up(paths)), strict=True))
+        except (CorruptionError, WrongKeyError):
+            found = {}  # which of them cannot be read tells each by itself
+        if (yield from pruned(store, found.get(store.path))):
+            remaining += yield from _compacted(store)
         for scope in scopes:
-            remaining += yield from _compacted(scope)
+            remaining += yield from _compacted(scope, found.get(scope.path))
         remaining += yield from ask(Purge.purge, handle.path)
-        handle.engine.unpurged = False
+        handle.engine.unpurged.discard(handle.path[0])
     except StoreError as exc:
         # What was to go is gone for every reader already: that must not look as if it had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
     return list(dict.fromkeys(remaining))
 
 
-def _compacted(handle: Handle) -> Flow[Sequence[str]]:
+def _compacted(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequence[str]]:
     now = handle.settings.clock()
-    (replica,) = yield from handle.engine.caught_up([handle.path])
+    if replica is None:
+        (replica,) = yield from handle.engine.caught_up([handle.path])
     due = replica.cursor
     for tries in range(1, _TRIES + 1):
         if due == ORIGIN:
@@ -224,6 +235,7 @@ def _compacted(handle: Handle) -> Flow[Sequence[str]]:
             told = f"scope {handle.path!r} holds damaged records, which are never compacted: have them repaired"
             return (told,)
         replica.read = {}
+        forgotten(replica)
         if (yield from handle.engine.compact(replica, now, limit=None)):
             return ()
         # Somebody else may be compacting, from before or after what is to go: the journal tells which.

@@ -377,8 +377,9 @@ class Handle:
             return [ScopeDisposed(cleared, now)], cleared
 
         try:
-            _, state = yield from self.replica()
-            if state is not _EMPTY:
+            if self.birth is None:
+                yield from self.replica()
+            if self.birth is not None:
                 count = yield from self.commit(decide, now)
         except DisposedError:
             return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
@@ -393,7 +394,7 @@ class Handle:
         yield from ask(Journal.delete, self.path, life)
         self._disposed = True
         self.engine.forget(self.path)
-        self.engine.unpurged = True
+        self.engine.unpurged.add(self.path[0])
 
 
 def nearest(key: str, states: Iterable[State], now: float) -> Row | None:

@@ -5,19 +5,22 @@ Whatever goes wrong with it costs the meaning, never the pack.
 """
 
 import logging
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.engine import Timed
+from wmem.engine import Pause, Timed, backoff
+from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.model.row import Row
 from wmem.replica import Replica
+from wmem.scope.erasure import swept, tell_remaining
 from wmem.scope.handle import Handle
 from wmem.scope.recall import Dense, shelved, text_of, unshelved
-from wmem.scope.vectors import kept, stored
-from wmem.text.embedding import OFF_S, Embedding, fingerprint
+from wmem.scope.vectors import kept, looked, store_of, stored
+from wmem.text.embedding import Embedding, fingerprint
 from wmem.text.vectors import as_rows
 
 if TYPE_CHECKING:
@@ -28,14 +31,16 @@ __all__ = ["meaning"]
 BATCH = 64
 MOST_NEW = 512  # texts embedded for one pack; the others wait for the next ones
 MOST_ITEMS = 100_000  # of one scope, whose cosines are computed one and all
+MOST_CHARACTERS = 8_000  # of a text: few models look further, and one too long would fail all of its batch
+_AT_ONCE = 4_096  # texts looked up before more are read
 
 _log = logging.getLogger("wmem.scope")
 
 
 class _Text(NamedTuple):
-    """A row without a vector, what it says, and what its vector is stored under."""
+    """A row without a vector, of which replica, what it says, and what its vector is stored under."""
 
-    replica: Replica[Any]
+    depth: int
     row: Row
     said: str
     id: str
@@ -61,14 +66,15 @@ def meaning(handle: Handle, replicas: Sequence[Replica[Any]], query: str) -> Flo
     if most > MOST_ITEMS:
         told = f"recalled by words alone: {most:,} items in a scope are more than the {MOST_ITEMS:,} with vectors"
         return None, _told(handle, told, f"{MOST_ITEMS}")
-    if handle.settings.clock() < embedding.off_until:
-        return None, (f"recalled by words alone: the embedder {embedding.name!r} failed within the last {OFF_S:.0f} s",)
+    if (left := embedding.off_until - handle.settings.clock()) > 0:
+        told = f"recalled by words alone: the embedder {embedding.name!r} failed and is left alone for {left:.0f} s"
+        return None, (told,)
     try:
         vector = yield from _asked(handle, embedding, query)
         if embedding.off_until <= handle.settings.clock():
-            yield from _supplied(handle, embedding, replicas, len(vector))
+            yield from _Supply(handle, embedding, replicas, query, vector).flow()
     except _Failed as exc:
-        embedding.off_until = handle.settings.clock() + OFF_S
+        embedding.failed(handle.settings.clock())
         return None, _told(handle, f"recalled by words alone: the embedder {embedding.name!r} {exc}", embedding.name)
     return Dense(embedding.name, vector), ()
 
@@ -87,57 +93,142 @@ def _told(handle: Handle, warning: str, what: str) -> Sequence[str]:
     return (warning,)
 
 
-def _supplied(handle: Handle, embedding: Embedding, replicas: Sequence[Replica[Any]], width: int) -> Flow[None]:
-    """Give what is stored to what has no vector, and make new ones for some of the rest, the newest first."""
-    now = handle.settings.clock()
-    texts = [
-        _Text(replica, row, said, fingerprint(said, embedding.name))
-        for depth, replica in enumerate(replicas)
-        for row in unshelved(replica, embedding.name, now, messages=not depth)
-        if (said := text_of(row)).strip()
-    ]
-    if not texts:
-        return
-    known = yield from kept(handle, dict.fromkeys(text.id for text in texts), width)
-    _taken(embedding, texts, known)
-    new = {text.id: text.said for text in texts if text.id not in known}
-    left = iter(islice(new.items(), MOST_NEW))
-    while (batch := dict(islice(left, BATCH))) and handle.settings.clock() - now < embedding.timeout_s:
-        made = dict(zip(batch, (yield from _embedded(handle, embedding, list(batch.values()))), strict=True))
-        yield from stored(handle, made)
-        _taken(embedding, texts, made)
+class _Supply:
+    """Gives vectors to the rows that have none: stored ones, and new ones to some of the rest, the newest first."""
+
+    def __init__(
+        self, handle: Handle, embedding: Embedding, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
+    ) -> None:
+        self._handle = handle
+        self._embedding = embedding
+        self._replicas = replicas
+        self._width = len(vector)
+        self._nothing = vector * 0
+        self._began = handle.settings.clock()
+        self._store = store_of(handle)
+        # A question is mostly the newest message, too: it is not asked for twice.
+        self._known: Mapping[str, Floats] = {fingerprint(query, embedding.name): vector}
+
+    def flow(self) -> Flow[None]:
+        """Give what there is, within the time of one call of the embedder."""
+        waiting = [
+            (depth, row)
+            for depth, replica in enumerate(self._replicas)
+            for row in unshelved(replica, self._embedding.name, self._width, self._began, messages=not depth)
+        ]
+        if not waiting:
+            return
+        replica = yield from looked(self._store, texts=len(waiting), few=BATCH)
+        new: dict[str, list[_Text]] = {}
+        texts = self._read(waiting)
+        while len(new) < MOST_NEW and (some := list(islice(texts, _AT_ONCE))):
+            found = kept(replica, dict.fromkeys(text.id for text in some), self._width)
+            self._take(some, found)
+            for text in some:
+                if text.id not in found:
+                    new.setdefault(text.id, []).append(text)
+        wanted = dict(islice(new.items(), MOST_NEW))
+        root, engine = self._handle.path[0], self._handle.engine
+        mine = engine.claim((root, id) for id in wanted)
+        try:
+            yield from self._make({id: wanted[id] for _, id in mine})
+        finally:
+            engine.disclaim(mine)
+        if others := wanted.keys() - {id for _, id in mine}:
+            yield from self._await([text for id in others for text in wanted[id]])
+
+    def _read(self, waiting: Sequence[tuple[int, Row]]) -> Iterator[_Text]:
+        for depth, row in waiting:
+            said = text_of(row)
+            if said.strip():
+                yield _Text(depth, row, said, fingerprint(said, self._embedding.name))
+            else:
+                shelved(self._replicas[depth], self._embedding.name, [(row, self._nothing)])
+
+    def _take(self, texts: Sequence[_Text], made: Mapping[str, "Floats"]) -> None:
+        for depth, replica in enumerate(self._replicas):
+            if found := [(text.row, made[text.id]) for text in texts if text.depth == depth and text.id in made]:
+                self._handle.engine.grow(shelved(replica, self._embedding.name, found))
+
+    def _make(self, wanted: Mapping[str, Sequence[_Text]]) -> Flow[None]:
+        """Have texts embedded, store their vectors and take them in, batch by batch."""
+        made = {id: vector for id, vector in self._known.items() if id in wanted}
+        left = iter([id for id in wanted if id not in made])
+        while True:
+            batch = list(islice(left, BATCH)) if self._in_time() else []
+            if batch:
+                said = [wanted[id][0].said for id in batch]
+                made |= zip(batch, (yield from _embedded(self._handle, self._embedding, said)), strict=True)
+            if not made:
+                return
+            texts = [text for id in made for text in wanted[id]]
+            self._take(texts, made)
+            if (yield from stored(self._store, made)):
+                yield from self._settle(texts)
+            made = {}
+
+    def _in_time(self) -> bool:
+        now = self._handle.settings.clock()
+        return now - self._began < self._embedding.timeout_s and self._embedding.off_until <= now
+
+    def _settle(self, texts: Sequence[_Text]) -> Flow[None]:
+        """See that no text went while its vector was made: who took it away has not met the vector."""
+        try:
+            replicas = yield from self._handle.replicas()
+        except DisposedError:
+            gone = True
+        except StoreError:
+            return
+        else:
+            gone = any(not _says(replicas[text.depth], text) for text in texts)
+        if gone:
+            tell_remaining(self._handle, "gone while its vector was made", (yield from swept(self._handle)))
+
+    def _await(self, texts: Sequence[_Text]) -> Flow[None]:
+        """Wait for the vectors that another pack has made, and take them."""
+        works = [(self._handle.path[0], text.id) for text in texts]
+        until, tries = time.monotonic() + self._embedding.timeout_s, 0
+        while self._handle.engine.claimed(works) and time.monotonic() < until:
+            tries += 1
+            yield from ask(Pause.sleep, backoff(tries))
+        replica = yield from looked(self._store, texts=len(texts), few=BATCH)
+        self._take(texts, kept(replica, {text.id: None for text in texts}, self._width))
 
 
-def _taken(embedding: Embedding, texts: Sequence[_Text], made: "Any") -> None:
-    by_replica: dict[int, tuple[Replica[Any], list[tuple[Row, Floats]]]] = {}
-    for text in texts:
-        if text.id in made:
-            by_replica.setdefault(id(text.replica), (text.replica, []))[1].append((text.row, made[text.id]))
-    for replica, found in by_replica.values():
-        shelved(replica, embedding.name, found)
+def _says(replica: Replica[Any], text: _Text) -> bool:
+    row = replica.state.rows.get(text.row.id)
+    return row is text.row or (row is not None and text_of(row) == text.said)
 
 
-def _embedded(handle: Handle, embedding: Embedding, texts: list[str]) -> "Flow[Floats]":
+def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Flow[Floats]":
     """Vectors of length 1, or of zeros where the embedder has nothing to say.
 
     Raises:
-        _Failed: It raised, took too long for coroutines, or returned what is no matrix of numbers.
+        _Failed: It raised, took too long, or returned what is no matrix of numbers.
     """
     clock = handle.settings.clock
     began = clock()
     try:
-        given = yield from ask(Timed.within, partial(embedding.call, texts), embedding.timeout_s)
+        given = yield from ask(
+            Timed.within, partial(embedding.call, [text[:MOST_CHARACTERS] for text in texts]), embedding.timeout_s
+        )
     except TimeoutError as exc:
         msg = f"took longer than {embedding.timeout_s:g} s"
         raise _Failed(msg) from exc
     except Exception as exc:  # a user's function: whatever it raises, the pack goes on
         msg = f"raised {type(exc).__name__}"
         raise _Failed(msg) from exc
-    if (took := clock() - began) > embedding.timeout_s:
-        embedding.off_until = clock() + OFF_S
-        _told(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")
     try:
-        return as_rows(given, len(texts))
+        made = as_rows(given, len(texts))
     except (TypeError, ValueError) as exc:
         msg = f"failed: {exc}"
         raise _Failed(msg) from exc
+    except Exception as exc:  # a tensor on another device, say: becoming an array is its own code
+        msg = f"returned a {type(given).__name__} that is no array: {type(exc).__name__}"
+        raise _Failed(msg) from exc
+    if (took := clock() - began) > embedding.timeout_s:
+        embedding.failed(clock())
+        _told(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")
+    else:
+        embedding.served()
+    return made

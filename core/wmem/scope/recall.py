@@ -24,7 +24,7 @@ from wmem.text.vectors import Near, Vectors
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
 
-__all__ = ["Dense", "Found", "quoted", "recall", "shelved", "text_of", "unshelved"]
+__all__ = ["Dense", "Found", "forgotten", "quoted", "recall", "shelved", "text_of", "unshelved"]
 
 LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
 _ITEMS = "\0items"
@@ -155,11 +155,20 @@ def quoted(replica: Replica[Any]) -> Quoted | None:
     return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
 
 
-def unshelved(replica: Replica[Any], name: str, now: float, *, messages: bool) -> list[Row]:
+def forgotten(replica: Replica[Any]) -> None:
+    """Keep nothing of what is gone from a replica: not until the next question either."""
+    memory = replica.recall
+    if isinstance(memory, _Recall):
+        with memory.lock:
+            _catch_up(memory, replica)
+
+
+def unshelved(replica: Replica[Any], name: str, width: int, now: float, *, messages: bool) -> list[Row]:
     """What can be seen and has no vector of an embedder's here, newest first.
 
     Args:
         name: The embedder's.
+        width: That of its vectors; those of another model that had the name are let go.
         messages: Messages, too.
     """
     memory = _memory(replica)
@@ -168,27 +177,37 @@ def unshelved(replica: Replica[Any], name: str, now: float, *, messages: bool) -
         with replica.lock:
             rows = replica.state.rows
             shelf = memory.shelves.get(name)
-            if shelf is None:
+            if shelf is None or shelf.vectors.width not in (None, width):
                 shelf = memory.shelves[name] = _Shelf(rows)
             waiting = [row for id in reversed(shelf.waiting) if (row := rows.get(id)) is not None]
     return [row for row in waiting if row.visible(now) and (messages or row.role is None)]
 
 
-def shelved(replica: Replica[Any], name: str, made: Iterable[tuple[Row, "Floats"]]) -> None:
-    """Take in the vectors of rows; of those that say something else by now none is taken."""
+def shelved(replica: Replica[Any], name: str, made: Iterable[tuple[Row, "Floats"]]) -> int:
+    """Take in the vectors of rows; of those that say something else by now none is taken.
+
+    Returns:
+        By how many bytes what is kept grew.
+    """
     memory = _memory(replica)
     with memory.lock:
         _catch_up(memory, replica)
         shelf = memory.shelves.get(name)
         if shelf is None:
-            return  # the replica began anew
+            return 0  # the replica began anew
         with replica.lock:
             rows = replica.state.rows
             taken = [(row.id, vector) for row, vector in made if _says(rows.get(row.id), row)]
         for id, vector in taken:
-            if id in shelf.waiting:
+            if id in shelf.waiting and shelf.vectors.width in (None, len(vector)):
                 del shelf.waiting[id]
                 shelf.vectors.put(id, vector)
+        with replica.lock:
+            if replica.recall is not memory:
+                return 0
+            before = replica.beside
+            replica.beside = sum(each.vectors.bytes for each in memory.shelves.values())
+            return replica.beside - before
 
 
 def _says(now: Row | None, then: Row) -> bool:

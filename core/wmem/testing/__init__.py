@@ -46,6 +46,7 @@ from wmem.testing.searches import SearchSuite  # noqa: E402
 from wmem.testing.suite import FacetSuite, Plain  # noqa: E402
 from wmem.testing.updates import UpdatesSuite  # noqa: E402
 from wmem.testing.values import ValuesSuite  # noqa: E402
+from wmem.testing.vectors import VectorsSuite  # noqa: E402
 
 __all__ = [
     "NOON",
@@ -80,4 +81,5 @@ __all__ = [
     "SearchSuite",
     "UpdatesSuite",
     "ValuesSuite",
+    "VectorsSuite",
 ]

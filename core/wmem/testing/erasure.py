@@ -1,14 +1,12 @@
 """Erasure: a hard forget, a clear, a disposal and `erase` leave nothing of the content, in any copy or any byte."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import pytest
 
 import wmem
 from wmem import DisposedError, Erased, InvalidInputError, NotFoundError, Scope
-from wmem.testing.connect import Connect
-from wmem.testing.residue import residue, told
 from wmem.testing.suite import Call, Clock, FacetSuite, Opening
 
 __all__ = ["ErasureSuite"]
@@ -20,16 +18,6 @@ Gone: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 class ErasureSuite(FacetSuite):
     """What is left in a store after something was to go; over encrypted stores, what can still be read."""
-
-    @pytest.fixture
-    def held(self, url: str, connect: Connect | None, opening: Opening, call: Call) -> Callable[[], bytes]:
-        """Every byte of the store; of a journal of one's own, unless overridden, what the port tells of it."""
-        return (lambda: residue(url)) if connect is None else lambda: told(opening.journals[0], call)
-
-    @pytest.fixture
-    def legible(self, options: Mapping[str, Any]) -> bool:
-        """Whether content can be found in those bytes before it is erased."""
-        return not options.get("key")
 
     @pytest.fixture
     def gone(self, held: Callable[[], bytes], legible: bool) -> Gone:

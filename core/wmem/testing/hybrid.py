@@ -1,117 +1,43 @@
-"""Hybrid recall: vectors are made once, stored, made anew for another text, erased with it; failures cost no pack."""
+"""Hybrid recall: what means the same is found, a text is embedded once, and failures cost no pack."""
 
 import asyncio
-import re
-from collections.abc import Callable, Mapping, Sequence
-from hashlib import blake2b
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
 
 import wmem
 from wmem import Context, InvalidInputError, Scope
-from wmem.scope.vectors import VECTORS
-from wmem.testing.suite import Call, Clock, FacetSuite, Opening
+from wmem.testing.embedders import FAULTS, PUPPY, RAIN, AsyncEmbedder, Embedder, EmbedderSuite, raises, recalled
+from wmem.testing.suite import Call, Clock, Opening
 
 __all__ = ["HybridSuite"]
 
-_MEANINGS = {"dog": "pet", "puppy": "pet", "car": "vehicle", "automobile": "vehicle"}
-_WIDTH = 64
-PUPPY, RAIN = "the puppy sleeps on the sofa", "rain is expected"
-
-
-class _Embedder:
-    """Words by what they mean; it counts what it is asked."""
-
-    name = "words"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.failing: Callable[[list[list[float]]], Any] | None = None
-
-    def __call__(self, texts: Sequence[str], /) -> Any:
-        self.asked += texts
-        made = [_vector(text) for text in texts]
-        return made if self.failing is None else self.failing(made)
-
-    def taken(self) -> list[str]:
-        """What it was asked since the last time."""
-        asked, self.asked = self.asked, []
-        return asked
-
-
-class _AsyncEmbedder(_Embedder):
-    async def __call__(self, texts: Sequence[str], /) -> Any:
-        await asyncio.sleep(0)
-        made = super().__call__(texts)
-        return await made if asyncio.iscoroutine(made) else made
-
-
-def _vector(text: str) -> list[float]:
-    made = [0.0] * _WIDTH
-    for word in re.findall(r"\w+", text.lower()):
-        told = _MEANINGS.get(word, word).encode()
-        made[blake2b(told, digest_size=2).digest()[0] % _WIDTH] += 1.0
-    return made
-
-
-def _raises(_: object) -> Any:
-    raise RuntimeError("no such model")
-
-
-_FAULTS: Mapping[str, Callable[[list[list[float]]], Any]] = {
-    "raises": _raises,
-    "returns nothing": lambda _: None,
-    "returns text": lambda _: "vectors",
-    "returns a row too few": lambda made: made[1:],
-    "returns rows of unlike length": lambda made: [row[: 3 + place] for place, row in enumerate([*made, made[0]])],
-    "returns one row for all": lambda made: made[0],
-    "returns rows of no length": lambda made: [[] for _ in made],
-    "returns NaN": lambda made: [[float("nan"), *row[1:]] for row in made],
-    "returns infinity": lambda made: [[float("inf"), *row[1:]] for row in made],
-    "returns zeros": lambda made: [[0.0] * _WIDTH for _ in made],
-}
+_PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/dog.png"}}
 
 
 def _prompt(context: Context) -> list[dict[str, Any]]:
     return context.to_openai()
 
 
-def _recalled(context: Context) -> list[str]:
-    """What was recalled, best first."""
-    found = [unit for unit in context.included if unit.rule == "recalled"]
-    return [unit.says for unit in sorted(found, key=lambda unit: -(unit.score or 0.0))]
+class HybridSuite(EmbedderSuite):
+    """What a pack finds by meaning, what it asks an embedder for, and what one may do wrong."""
 
-
-class HybridSuite(FacetSuite):
-    """An embedder of the test's colour, and one that any colour takes."""
-
-    @pytest.fixture
-    def embedder(self, call: Call) -> _Embedder:
-        """Counts what it is asked; a coroutine function in the async colour."""
-        return _Embedder() if call.colour == "sync" else _AsyncEmbedder()
-
-    @pytest.fixture
-    def memory(self, opening: Opening, embedder: _Embedder) -> wmem.AgentMemory:
-        return opening(embedder=embedder)
-
-    def _filled(self, session: Scope, call: Call) -> None:
-        for text in (PUPPY, "an automobile needs petrol", RAIN):
-            call(session.items.add, text, type="fact")
-
-    def test_what_means_the_same_in_other_words_is_recalled(self, session: Scope, opening: Opening, call: Call) -> None:
-        self._filled(session, call)
+    def test_what_means_the_same_in_other_words_isrecalled(self, session: Scope, opening: Opening, call: Call) -> None:
+        self.filled(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert _recalled(found)[:1] == [PUPPY]
+        assert recalled(found)[:1] == [PUPPY]
         assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(wmem.Recall().vector)
         assert found.warnings == ()
         plain = call(opening.elsewhere().scope("session").pack, "dog", budget=1_000)
-        assert PUPPY not in _recalled(plain)
+        assert PUPPY not in recalled(plain)
 
-    def test_a_text_is_embedded_once_and_never_by_a_write(
-        self, session: Scope, embedder: _Embedder, call: Call
-    ) -> None:
-        self._filled(session, call)
+    def test_a_text_is_embedded_once_and_never_by_a_write(self, session: Scope, embedder: Embedder, call: Call) -> None:
+        self.filled(session, call)
         assert embedder.taken() == []
         call(session.pack, "dog", budget=1_000)
         asked = embedder.taken()
@@ -122,25 +48,125 @@ class HybridSuite(FacetSuite):
         call(session.pack, "car", budget=1_000)
         assert embedder.taken() == ["car"]  # that text is known
 
-    def test_without_a_query_the_embedder_is_not_asked(self, session: Scope, embedder: _Embedder, call: Call) -> None:
-        self._filled(session, call)
+    def test_without_a_query_the_embedder_is_not_asked(self, session: Scope, embedder: Embedder, call: Call) -> None:
+        self.filled(session, call)
         call(session.pack, budget=1_000)
         call(session.pack, " ", budget=1_000)
         call(session.pack, "dog", budget=1_000, scoring=wmem.Recall(vector=0))
         assert embedder.taken() == []
 
     def test_another_process_embeds_nothing_again(
-        self, session: Scope, embedder: _Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
     ) -> None:
-        self._filled(session, call)
+        self.filled(session, call)
         here = call(session.pack, "dog", budget=1_000)
         embedder.taken()
         there = call(opening.elsewhere(embedder=embedder).scope("session").pack, "dog", budget=1_000)
         assert embedder.taken() == ["dog"]
         assert _prompt(there) == _prompt(here)
 
-    def test_a_changed_text_is_embedded_again(self, session: Scope, embedder: _Embedder, call: Call) -> None:
-        self._filled(session, call)
+    def test_a_question_that_is_stored_as_a_message_is_embedded_once(
+        self, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        call(session.messages.append, {"role": "user", "content": "where is my dog"})
+        for _ in range(2):
+            call(session.pack, "where is my dog", budget=1_000)
+            assert embedder.taken() == ["where is my dog"]
+        call(session.pack, "dog", budget=1_000)
+        assert embedder.taken() == ["dog"]
+
+    def test_a_text_of_two_scopes_is_embedded_once(
+        self, session: Scope, memory: wmem.AgentMemory, embedder: Embedder, call: Call
+    ) -> None:
+        other = memory.scope("other")
+        for scope in (session, other):
+            self.filled(scope, call)
+        call(session.pack, "dog", budget=1_000)
+        embedder.taken()
+        assert recalled(call(other.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert embedder.taken() == ["dog"]
+
+    def test_packs_at_the_same_time_embed_a_text_once(
+        self, session: Scope, memory: wmem.AgentMemory, embedder: Embedder, call: Call
+    ) -> None:
+        other = memory.scope("other")
+        for scope in (session, other):
+            self.filled(scope, call)
+
+        def slow(made: list[list[float]]) -> Any:
+            if call.colour == "async":
+                return asyncio.sleep(0.02, made)
+            time.sleep(0.02)
+            return made
+
+        embedder.failing = slow
+
+        def packing(scope: Scope) -> Callable[[], Context]:
+            return lambda: scope.pack("dog", budget=1_000)
+
+        found = call.together([packing(scope) for scope in (session, other, session)])
+        assert [recalled(each)[:1] for each in found] == [[PUPPY]] * 3
+        assert sorted(embedder.taken()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
+
+    def test_parents_lend_the_meaning_of_their_items_and_not_of_their_messages(
+        self, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        self.filled(session, call)
+        call(session.entries.set, "pet", "a puppy")
+        call(session.messages.append, {"role": "user", "content": "no business of a child's"})
+        child = session.child("task")
+        call(child.items.add, "a car", type="fact")
+        assert PUPPY not in recalled(call(child.pack, "dog", budget=1_000, inherit=False))
+        assert embedder.taken() == ["dog", "a car"]
+        assert PUPPY in recalled(call(child.pack, "dog", budget=1_000))
+        assert sorted(embedder.taken()) == sorted(["dog", "pet: a puppy", PUPPY, "an automobile needs petrol", RAIN])
+
+    def test_above_its_limit_a_scope_recalls_by_words_and_says_so_once(
+        self,
+        session: Scope,
+        embedder: Embedder,
+        call: Call,
+        monkeypatch: pytest.MonkeyPatch,
+        caplog: pytest.LogCaptureFixture,
+    ) -> None:
+        monkeypatch.setattr("wmem.scope.meaning.MOST_ITEMS", 3)
+        self.filled(session, call)
+        found = call(session.pack, "dog", budget=1_000)
+        assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+        one_more = call(session.items.add, "a sofa", type="fact")
+        embedder.taken()
+        for _ in range(2):
+            found = call(session.pack, "sofa", budget=1_000)
+            (warning,) = found.warnings
+            assert "4 items" in warning
+            assert set(recalled(found)) == {PUPPY, "a sofa"}
+        assert embedder.taken() == []
+        assert sum("words alone" in record.getMessage() for record in caplog.records) == 1
+        call(session.items.remove, one_more.id)
+        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+
+    def test_of_a_long_text_the_beginning_is_embedded_and_a_blank_one_not_at_all(
+        self, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        call(session.items.add, "dog " * 5_000, type="fact")
+        call(session.messages.append, {"role": "user", "content": [_PICTURE]})
+        for _ in range(2):
+            assert call(session.pack, "petrol " * 5_000, budget=1_000).warnings == ()
+        assert [len(text) for text in embedder.taken()] == [8_000] * 3
+
+    def test_one_name_for_models_of_two_widths_finds_by_either(
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        narrow = type(embedder)()
+        narrow.failing = lambda made: [[*row, 0.0] for row in made]
+        both = [session, opening(embedder=narrow).scope("session")]
+        for scope in both * 2:
+            found = call(scope.pack, "dog", budget=1_000)
+            assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+
+    def test_a_changed_text_is_embedded_again(self, session: Scope, embedder: Embedder, call: Call) -> None:
+        self.filled(session, call)
         call(session.entries.set, "animal", "a dog")
         call(session.pack, "dog", budget=1_000)
         embedder.taken()
@@ -149,40 +175,40 @@ class HybridSuite(FacetSuite):
         assert embedder.taken() == ["dog", "animal: a car"]
 
     def test_vectors_of_another_model_are_not_mixed_in(
-        self, session: Scope, embedder: _Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
     ) -> None:
-        self._filled(session, call)
+        self.filled(session, call)
         call(session.pack, "dog", budget=1_000)
         embedder.taken()
         other = type(embedder)()
         other.name = "more words"
         found = call(opening(embedder=other).scope("session").pack, "dog", budget=1_000)
-        assert (len(other.taken()), _recalled(found)[:1]) == (4, [PUPPY])
+        assert (len(other.taken()), recalled(found)[:1]) == (4, [PUPPY])
         narrow = type(embedder)()
         narrow.failing = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # the same name, another width
         found = call(opening.elsewhere(embedder=narrow).scope("session").pack, "dog", budget=1_000)
-        assert (len(narrow.taken()), found.warnings, _recalled(found)[:1]) == (4, (), [PUPPY])
+        assert (len(narrow.taken()), found.warnings, recalled(found)[:1]) == (4, (), [PUPPY])
 
     # -- when it fails
 
-    @pytest.mark.parametrize("fault", _FAULTS)
+    @pytest.mark.parametrize("fault", FAULTS)
     def test_a_failing_embedder_costs_the_meaning_and_never_the_pack(
-        self, fault: str, session: Scope, embedder: _Embedder, opening: Opening, call: Call
+        self, fault: str, session: Scope, embedder: Embedder, opening: Opening, call: Call
     ) -> None:
-        self._filled(session, call)
+        self.filled(session, call)
         plain = call(opening.elsewhere().scope("session").pack, "dog petrol", budget=1_000)
-        embedder.failing = _FAULTS[fault]
+        embedder.failing = FAULTS[fault]
         found = call(session.pack, "dog petrol", budget=1_000)
         assert _prompt(found) == _prompt(plain)
         assert (found.included, found.dropped) == (plain.included, plain.dropped)
         (warning,) = found.warnings
         assert "words alone" in warning
 
-    def test_a_failed_embedder_is_left_alone_for_a_minute_and_told_of_once(
-        self, session: Scope, embedder: _Embedder, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
+    def test_a_failing_embedder_is_left_alone_for_a_minute_then_for_two_and_told_of_once(
+        self, session: Scope, embedder: Embedder, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
     ) -> None:
-        self._filled(session, call)
-        embedder.failing = _raises
+        self.filled(session, call)
+        embedder.failing = raises
         call(session.pack, "dog petrol", budget=1_000)
         embedder.taken()
         assert call(session.pack, "dog petrol", budget=1_000).warnings != ()
@@ -193,13 +219,22 @@ class HybridSuite(FacetSuite):
         assert sum("words alone" in record.getMessage() for record in caplog.records) == 1
         embedder.failing = None
         clock.pass_(61)
+        call(session.pack, "dog", budget=1_000)
+        assert len(embedder.taken()) == 0  # it failed twice
+        clock.pass_(60)
         found = call(session.pack, "dog", budget=1_000)
-        assert (found.warnings, _recalled(found)[:1]) == ((), [PUPPY])
+        assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+        embedder.failing = raises
+        call(session.pack, "dog petrol", budget=1_000)
+        embedder.taken()
+        clock.pass_(61)
+        call(session.pack, "dog petrol", budget=1_000)
+        assert len(embedder.taken()) == 1  # since it served, the minute is one again
 
     def test_a_slow_embedder_is_left_alone_for_a_minute(
-        self, session: Scope, embedder: _Embedder, call: Call, clock: Clock
+        self, session: Scope, embedder: Embedder, call: Call, clock: Clock
     ) -> None:
-        self._filled(session, call)
+        self.filled(session, call)
 
         def slow(made: list[list[float]]) -> list[list[float]]:
             clock.pass_(6)
@@ -213,99 +248,104 @@ class HybridSuite(FacetSuite):
 
     @pytest.mark.parametrize("colour", ["async"])  # a thread cannot be stopped
     def test_coroutines_do_not_wait_for_an_embedder_that_never_answers(
-        self, opening: Opening, embedder: _Embedder, call: Call
+        self, opening: Opening, embedder: Embedder, call: Call
     ) -> None:
         embedder.timeout_s = 0.02  # type: ignore[attr-defined]  # it may have one
         embedder.failing = lambda _: asyncio.sleep(3_600)
         session = opening(embedder=embedder).scope("session")
-        self._filled(session, call)
+        self.filled(session, call)
         found = call(session.pack, "sofa", budget=1_000)
         assert "0.02 s" in found.warnings[0]
-        assert _recalled(found) == [PUPPY]
+        assert recalled(found) == [PUPPY]
+
+    def test_nobody_waits_for_a_plain_embedder_that_never_answers(self, opening: Opening, call: Call) -> None:
+        embedder, never = Embedder(), threading.Event()
+        embedder.timeout_s = 0.02  # type: ignore[attr-defined]  # it may have one
+        embedder.failing = lambda _: never.wait()
+        session = opening(embedder=embedder).scope("session")
+        self.filled(session, call)
+        found = call(session.pack, "sofa", budget=1_000)
+        assert "0.02 s" in found.warnings[0]
+        assert recalled(found) == [PUPPY]
+        never.set()
+
+    def test_a_plain_embedder_that_may_take_for_ever_runs_in_the_thread_that_asks(
+        self, opening: Opening, call: Call
+    ) -> None:
+        embedder, threads = Embedder(), list[int]()
+        embedder.timeout_s = math.inf  # type: ignore[attr-defined]  # it may have one
+
+        def noted(made: list[list[float]]) -> list[list[float]]:
+            threads.append(threading.get_ident())
+            return made
+
+        embedder.failing = noted
+        session = opening(embedder=embedder).scope("session")
+        self.filled(session, call)
+        found = call(session.pack, "dog", budget=1_000)
+        assert recalled(found)[:1] == [PUPPY]
+        assert (set(threads) == {threading.get_ident()}) is (call.colour == "sync")  # coroutines share their loop's
+
+    @pytest.mark.parametrize("colour", ["async"])  # a thread cannot be cancelled
+    def test_a_cancelled_pack_leaves_its_texts_to_the_next_one(
+        self, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        self.filled(session, call)
+        begun = asyncio.Event()
+
+        async def hanging(made: list[list[float]]) -> Any:
+            if len(made) > 1:
+                begun.set()
+                await asyncio.sleep(3_600)
+            return made
+
+        async def cancelled() -> None:
+            twin: Any = session
+            packing = asyncio.ensure_future(twin.pack("dog", budget=1_000))
+            await begun.wait()
+            packing.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await packing
+
+        embedder.failing = hanging
+        _: Any = call(cancelled)
+        embedder.failing = None
+        embedder.taken()
+        found = call(session.pack, "dog", budget=1_000)
+        assert (len(embedder.taken()), found.warnings, recalled(found)[:1]) == (4, (), [PUPPY])
 
     def test_coroutines_take_a_plain_embedder_too(self, opening: Opening, call: Call) -> None:
-        session = opening(embedder=_Embedder()).scope("session")
-        self._filled(session, call)
-        assert _recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        session = opening(embedder=Embedder()).scope("session")
+        self.filled(session, call)
+        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
 
     def test_what_is_no_embedder_for_this_colour_is_refused(self, opening: Opening, call: Call) -> None:
         class Nameless:
             def __call__(self, texts: Sequence[str], /) -> Any:
                 return texts
 
-        hasty = _Embedder()
+        hasty = Embedder()
         hasty.timeout_s = 0  # type: ignore[attr-defined]  # see above
         for bad in (5, "model", Nameless(), hasty):
             with pytest.raises(InvalidInputError):
                 opening(embedder=bad)
-        if call.colour == "sync":
-            with pytest.raises(InvalidInputError, match="aopen"):
-                opening(embedder=_AsyncEmbedder())
 
-    # -- what is stored
+        async def embed(texts: Sequence[str], _model: str, /) -> Any:
+            return texts
 
-    def test_vectors_are_no_part_of_what_is_remembered(
-        self, session: Scope, memory: wmem.AgentMemory, call: Call
-    ) -> None:
-        self._filled(session, call)
-        before = call(memory.stats)
-        call(session.pack, "dog", budget=1_000)
-        after = call(memory.stats)
-        assert (after.items, after.active_working_scopes, after.total_entries_long_term) == (3, 1, 0)
-        assert after.oldest_entry == before.oldest_entry
-        assert call(memory.working.children) == ["session"]
-        assert call(session.items.count) == 3
-
-    def _stored(self, opening: Opening, call: Call) -> int:
-        """How many vectors another process finds."""
-        memory = opening.elsewhere()
-        opened = memory._opened  # noqa: SLF001  # vectors have no public door
-        scope = type(memory.working)(opened.long_term(VECTORS), opened.colours)
-        return len(call(scope.items.all))
-
-    def test_what_is_erased_leaves_no_vector_unless_another_has_the_text(
-        self, session: Scope, embedder: _Embedder, opening: Opening, call: Call
-    ) -> None:
-        self._filled(session, call)
-        call(session.messages.append, {"role": "user", "content": "my dog is Biscuit", "id": "m"})
-        (rain,) = [item.id for item in call(session.items.all) if item.content == RAIN]
-        twin = call(session.items.add, RAIN, type="fact")
-        call(session.pack, "dog", budget=1_000)
-        assert self._stored(opening, call) == 4
-        call(session.erase, rain)
-        assert self._stored(opening, call) == 4
-        assert call(session.erase, twin.id, "m").complete
-        assert self._stored(opening, call) == 2
-        embedder.taken()
-        call(session.pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog"]
-
-    def test_what_is_cleared_or_disposed_leaves_no_vector(
-        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call
-    ) -> None:
-        self._filled(session, call)
-        other = memory.scope("other")
-        call(other.items.add, "a car", type="fact")
-        for each in (session, other):
-            call(each.pack, "dog", budget=1_000)
-        assert self._stored(opening, call) == 4
-        call(session.items.clear)
-        assert self._stored(opening, call) == 1
-        call(other.dispose)
-        assert self._stored(opening, call) == 0
-
-    def test_the_vectors_of_what_expired_go_with_maintenance(
-        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call, clock: Clock
-    ) -> None:
-        call(session.items.add, "the puppy sleeps", type="fact", ttl_s=60)
-        call(session.items.add, RAIN, type="fact", ttl_s=None)
-        call(session.pack, "dog", budget=1_000)
-        clock.pass_(61)
-        call(memory.maintain)
-        assert self._stored(opening, call) == 1
+        part: Any = partial(embed, "model")
+        part.name = "part"
+        for coroutines in (AsyncEmbedder(), part):
+            if call.colour == "sync":
+                with pytest.raises(InvalidInputError, match="aopen"):
+                    opening(embedder=coroutines)
+            else:
+                twin: Any = opening(embedder=coroutines)
+                with pytest.raises(InvalidInputError, match="aopen"):
+                    twin.sync().scope("session")
 
     def test_many_texts_are_embedded_in_batches_the_newest_first_over_several_packs(
-        self, session: Scope, embedder: _Embedder, call: Call
+        self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
         call(session.messages.append, [{"role": "user", "content": f"number {at}"} for at in range(600)])
         call(session.pack, "dog", budget=1_000)

@@ -10,6 +10,7 @@ import wmem
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect
 from wmem.testing.opening import NOON, Clock, Opening
+from wmem.testing.residue import residue, told
 
 __all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening", "Plain"]
 
@@ -67,6 +68,16 @@ class FacetSuite:
         made = Opening(url, options, call, call.colour, clock, connect=connect)
         yield made
         made.close()
+
+    @pytest.fixture
+    def held(self, url: str, connect: Connect | None, opening: Opening, call: Call) -> Callable[[], bytes]:
+        """Every byte of the store; of a journal of one's own, unless overridden, what the port tells of it."""
+        return (lambda: residue(url)) if connect is None else lambda: told(opening.journals[0], call)
+
+    @pytest.fixture
+    def legible(self, options: Mapping[str, Any]) -> bool:
+        """Whether content can be found in those bytes before it is erased."""
+        return not options.get("key")
 
     @pytest.fixture
     def plain(self, opening: Opening) -> Plain:

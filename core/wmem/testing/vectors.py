@@ -1,0 +1,239 @@
+"""Vectors of texts: stored beside them, no part of what is remembered, and gone with them."""
+
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem import Scope
+from wmem.model.change import Event, ItemPut
+from wmem.model.history import VECTORS
+from wmem.model.row import Row
+from wmem.scope.recall import _Recall
+from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, recalled, vector
+from wmem.testing.suite import Call, Clock, Opening
+from wmem.text.embedding import fingerprint
+from wmem.text.vectors import as_rows, written_vector
+
+__all__ = ["VectorsSuite"]
+
+
+class VectorsSuite(EmbedderSuite):
+    """What is stored of vectors, who sees it, and what takes it away."""
+
+    def test_vectors_are_no_part_of_what_is_remembered(
+        self, session: Scope, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        self.filled(session, call)
+        before = call(memory.stats)
+        call(session.pack, "dog", budget=1_000)
+        after = call(memory.stats)
+        assert (after.items, after.active_working_scopes, after.total_entries_long_term) == (3, 1, 0)
+        assert after.oldest_entry == before.oldest_entry
+        assert call(memory.working.children) == ["session"]
+        assert call(session.items.count) == 3
+
+    def test_listeners_and_changes_tell_nothing_of_vectors(
+        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, embedder: Embedder, call: Call
+    ) -> None:
+        heard: list[Event] = []
+        memory.subscribe(heard.append)
+        self.filled(session, call)
+        call(memory.semantic.items.add, "a dog is a pet", type="fact")
+        call(session.pack, "dog", budget=1_000)
+        call(opening.elsewhere(embedder=embedder).scope("session").items.add, "a car", type="fact")
+        call(session.pack, "dog", budget=1_000)
+        call(session.clear)
+        told = call(memory.changes)
+        own = {("agent", "session"), ("agent", "~semantic")}
+        assert {event.path for event in heard} == {event.path for event in told.events} == {*told.cursors} == own
+        call(memory.changes, {**told.cursors, ("agent", VECTORS): told.cursors["agent", "session"]})
+
+    def _scope(self, opening: Opening) -> Scope:
+        """Where vectors are, as another process has it."""
+        memory = opening.elsewhere()
+        opened = memory._opened  # noqa: SLF001  # vectors have no public door
+        return type(memory.working)(opened.long_term(VECTORS), opened.colours)
+
+    def _stored(self, opening: Opening, call: Call) -> int:
+        """How many vectors another process finds."""
+        return len(call(self._scope(opening).items.all))
+
+    def test_what_is_erased_leaves_no_vector_unless_another_has_the_text(
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        call(session.messages.append, {"role": "user", "content": "my dog is Biscuit", "id": "m"})
+        (rain,) = [item.id for item in call(session.items.all) if item.content == RAIN]
+        twin = call(session.items.add, RAIN, type="fact")
+        call(session.pack, "dog", budget=1_000)
+        assert self._stored(opening, call) == 4
+        call(session.erase, rain)
+        assert self._stored(opening, call) == 4
+        assert call(session.erase, twin.id, "m").complete
+        assert self._stored(opening, call) == 2
+        embedder.taken()
+        call(session.pack, "dog", budget=1_000)
+        assert embedder.taken() == ["dog"]
+
+    def test_what_is_cleared_or_disposed_leaves_no_vector(
+        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        other = memory.scope("other")
+        call(other.items.add, "a car", type="fact")
+        for each in (session, other):
+            call(each.pack, "dog", budget=1_000)
+        assert self._stored(opening, call) == 4
+        call(session.items.clear)
+        assert self._stored(opening, call) == 1
+        call(other.dispose)
+        assert self._stored(opening, call) == 0
+
+    def test_the_vectors_of_what_expired_go_with_maintenance(
+        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call, clock: Clock
+    ) -> None:
+        call(session.items.add, "the puppy sleeps", type="fact", ttl_s=60)
+        call(session.items.add, RAIN, type="fact", ttl_s=None)
+        call(session.pack, "dog", budget=1_000)
+        clock.pass_(61)
+        call(memory.maintain)
+        assert self._stored(opening, call) == 1
+
+    @pytest.fixture
+    def vectors_gone(self, held: Callable[[], bytes], legible: bool) -> Callable[[Callable[[], Any]], Any]:
+        """Runs what must leave nothing of the puppy's vector, which was there before."""
+        told = written_vector(as_rows([vector(PUPPY)], 1)[0])[1:-1]
+
+        def run(act: Callable[[], Any]) -> Any:
+            assert not legible or told in held()
+            done = act()
+            assert told not in held()
+            return done
+
+        return run
+
+    @pytest.mark.parametrize("way", ["erase", "clear", "clear items", "dispose", "dispose the parent", "maintain"])
+    def test_no_byte_of_a_vector_is_left(
+        self,
+        way: str,
+        session: Scope,
+        memory: wmem.AgentMemory,
+        call: Call,
+        vectors_gone: Callable[[Callable[[], Any]], Any],
+    ) -> None:
+        child = session.child("task")
+        self.filled(child, call)
+        call(session.items.add, "a car", type="fact")
+        call(child.pack, "dog", budget=1_000)
+        puppy = next(item.id for item in call(child.items.all) if item.content == PUPPY)
+        if way == "maintain":
+            call(child.dispose, purge=False)
+        ways: dict[str, Callable[[], Any]] = {
+            "erase": lambda: call(child.erase, puppy),
+            "clear": lambda: call(child.clear),
+            "clear items": lambda: call(child.items.clear),
+            "dispose": lambda: call(child.dispose),
+            "dispose the parent": lambda: call(session.dispose),
+            "maintain": lambda: call(memory.maintain),
+        }
+        vectors_gone(ways[way])
+
+    def test_what_another_process_let_go_of_leaves_no_vector_after_maintenance(
+        self, session: Scope, opening: Opening, embedder: Embedder, call: Call
+    ) -> None:
+        self.filled(session, call)
+        call(session.pack, "dog", budget=1_000)
+        there = opening.elsewhere(embedder=embedder)
+        for _ in range(2):  # the first pass of a process looks; a later one when a scope is gone
+            call(there.maintain)
+            assert self._stored(opening, call) == 3
+        call(session.dispose, purge=False)
+        call(there.maintain)
+        assert self._stored(opening, call) == 0
+
+    def test_what_is_erased_leaves_no_vector_in_the_memory_of_the_process(
+        self, session: Scope, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        self.filled(session, call)
+        call(session.pack, "dog", budget=1_000)
+        (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
+        call(session.erase, puppy)
+        held = memory._opened.store.engine.replica(session.path).recall  # noqa: SLF001  # nothing public shows it
+        assert isinstance(held, _Recall)
+        assert [len(shelf.vectors) for shelf in held.shelves.values()] == [2]
+        assert held.index.count == 2
+
+    @pytest.mark.parametrize("way", ["erase", "clear", "dispose"])
+    def test_what_goes_while_its_vector_is_made_leaves_none(
+        self, way: str, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
+        there = opening.plain(opening.elsewhere().scope("session"))
+
+        def meanwhile(made: list[list[float]]) -> list[list[float]]:
+            if len(made) > 1:
+                _: object = there.erase(puppy) if way == "erase" else getattr(there, way)()
+            return made
+
+        embedder.failing = meanwhile
+        call(session.pack, "dog", budget=1_000)
+        assert self._stored(opening, call) == (2 if way == "erase" else 0)
+
+    # -- what somebody else wrote there
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b'"not base 64"',
+            b'"AAA"',
+            b"{}",
+            b"[1, 2]",
+            b'"%s"' % b64encode(as_rows([[1.0] * 8], 1).tobytes()),
+            b'"%s"' % b64encode(as_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\xc0\x7f"),
+            b'"%s"' % b64encode(as_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\x80\x7f"),
+        ],
+        ids=["text", "no whole", "an object", "a list", "another width", "NaN", "infinity"],
+    )
+    def test_a_foreign_vector_is_made_again(
+        self, content: bytes, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        self._forge(opening, call, {PUPPY: content})
+        for _ in range(2):
+            found = call(session.pack, "dog", budget=1_000)
+            assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+        assert len(embedder.taken()) == 5
+        assert self._stored(opening, call) == 3
+
+    def test_a_foreign_vector_of_another_length_weighs_no_more_than_others(
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        long = as_rows([vector("a dog in the rain which is expected now")], 1)[0] * 1e20
+        self._forge(opening, call, {RAIN: written_vector(long)})
+        assert recalled(call(session.pack, "dog", budget=1_000)) == [PUPPY, RAIN]
+        assert RAIN not in embedder.taken()
+
+    def test_a_vector_of_zeros_is_near_nothing(
+        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+    ) -> None:
+        self.filled(session, call)
+        self._forge(opening, call, {PUPPY: written_vector(as_rows([[0.0] * WIDTH], 1)[0])})
+        found = call(session.pack, "dog petrol", budget=1_000)
+        assert (found.warnings, PUPPY in recalled(found), PUPPY in embedder.taken()) == ((), False, False)
+
+    def _forge(self, opening: Opening, call: Call, contents: dict[str, bytes]) -> None:
+        """Store something under the fingerprints of texts."""
+        store = self._scope(opening)
+        call(store.items.remove, call(store.items.add, "opens the scope").id)
+        changes = [
+            ItemPut(Row(fingerprint(text, "words"), content, created_at=0.0, updated_at=0.0, type="vector"))
+            for text, content in contents.items()
+        ]
+        twin: Any = store
+        handle = twin._handle  # noqa: SLF001  # no verb stores such a row
+        call(lambda: twin._drive(handle.post(changes, 0.0)))  # noqa: SLF001  # see above
