@@ -217,6 +217,16 @@ def test_B122_rendering_for_a_missing_framework_names_the_extra(extra: str, bloc
     assert f"wmem[{extra}]" in refusal(code, blocked=blocked)
 
 
+def test_B122_an_embedder_without_numpy_names_the_extra_and_makes_nothing(tmp_path: Path) -> None:
+    code = (
+        "def embedder(texts): raise AssertionError\n"
+        "embedder.name = 'words'\n"
+        f"wmem.open('sqlite://{tmp_path}/store.db', agent_id='agent-7', embedder=embedder)"
+    )
+    assert "wmem[recall]" in refusal(code, blocked=("numpy",))
+    assert not list(tmp_path.iterdir())
+
+
 def test_B122_a_disk_store_without_diskcache_names_the_extra_and_makes_nothing(tmp_path: Path) -> None:
     code = f"wmem.open('disk://{tmp_path}/store', agent_id='agent-7')"
     assert "wmem[disk]" in refusal(code, blocked=("diskcache",))

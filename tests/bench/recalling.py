@@ -1,16 +1,20 @@
 """What it costs to take in a message and to pack with recall, by the length of the session, and the index's size."""
 
 import gc
+import math
 import random
 import tracemalloc
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import Any
 from unittest.mock import patch
 
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
 from wmem.text.dense import has_arrays
+from wmem.text.vectors import Vectors, as_rows
 
-__all__ = ["index_size", "packs_with_recall"]
+__all__ = ["index_size", "packs_with_recall", "packs_with_vectors"]
 
 _FEW, _SOME, _MANY = 1_000, 25_000, 100_000
 _QUICK = {_FEW: 1_000, _SOME: 2_500, _MANY: 5_000}
@@ -39,6 +43,7 @@ _SYLLABLES = (
 )
 _CHUNK = 1_000
 _BYTES = 10_000_000
+_WIDTH = 384
 
 
 class _Talk:
@@ -108,6 +113,67 @@ def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[
         _figure(f"append to {count:,} messages", cost["append"], 100e-6, note),
         _figure(f"pack with recall, {count:,} messages", cost["pack alone"], wanted, note),
         _figure(f"the same after an append, {count:,}", cost["pack"], None, note),
+    ]
+
+
+class _Embedder:
+    """As wide as MiniLM; texts point anywhere, for time does not depend on where."""
+
+    name = "anywhere"
+    timeout_s = math.inf
+
+    def __init__(self) -> None:
+        import numpy as np
+
+        self._chance = np.random.default_rng(21)
+
+    def __call__(self, texts: Sequence[str], /) -> Any:
+        return self._chance.standard_normal((len(texts), _WIDTH), dtype="float32")
+
+
+def packs_with_vectors(*, quick: bool) -> list[Figure]:
+    """A prompt for a question with an embedder that takes no time, and of that what the cosines take."""
+    if not has_arrays():
+        return []
+    figures = []
+    for count in (_FEW, _SOME, _MANY):
+        figures += _with_vectors(_QUICK[count] if quick else count, quick=quick)
+    return figures
+
+
+def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
+    talk, embedder = _Talk(), _Embedder()
+    rounds = 20 if quick else 100
+    said, asked = talk.messages(rounds), talk.questions(2 * rounds)
+    with (
+        patch("wmem.scope.meaning.MOST_NEW", count),
+        wmem.open("memory://", agent_id="agent", embedder=embedder) as memory,
+    ):
+        session = memory.scope("session")
+        for _ in range(0, count, _CHUNK):
+            session.messages.append(talk.messages(min(_CHUNK, count)))
+            session.pack(asked[0], budget=_BUDGET)
+        vectors = Vectors()
+        rows = as_rows(embedder([""] * count), count)
+        for place, row in enumerate(rows):
+            vectors.put(str(place), row)
+        for _ in range(rounds):
+            session.messages.pop()  # so that what is added below goes not beyond the limit
+        cost = interleaved(
+            {
+                "append": lambda number: session.messages.append(said[number]),
+                "pack": lambda number: session.pack(asked[number], budget=_BUDGET),
+                "pack alone": lambda number: session.pack(asked[number + rounds], budget=_BUDGET),
+                "cosines": lambda number: vectors.near(rows[number]),
+            },
+            rounds=rounds - 3,
+            warm=3,
+        )
+    note = f"{_WIDTH} numbers each, memory://; medians of {rounds}"
+    return [
+        _figure(f"cosines of {count:,} vectors", cost["cosines"], None, note),
+        _figure(f"pack with recall and vectors, {count:,} messages", cost["pack alone"], None, note),
+        _figure(f"the same after an append, {count:,}, one to embed and store", cost["pack"], None, note),
     ]
 
 
