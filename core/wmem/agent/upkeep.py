@@ -15,7 +15,7 @@ from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
-from wmem.model.history import Path
+from wmem.model.history import Path, is_cache
 from wmem.replica import Replica
 from wmem.rules.ttl import bounded, rewritten
 from wmem.state import State
@@ -33,7 +33,7 @@ class Maintained(NamedTuple):
     """What one pass did.
 
     Attributes:
-        scopes: How many scopes the agent has.
+        scopes: How many scopes the agent has, that of its vectors not among them.
         expired: How many things whose time was over were taken out, by this process.
         compacted: How many journals were compacted.
         deleted: How many scopes were deleted whose disposal had been interrupted.
@@ -68,7 +68,7 @@ def maintained(engine: Engine[Any], root: str, paths: Sequence[Path], clock: Cal
             if not doubtful:
                 expired += yield from _cleaned(engine, replica, clock())
             compacted += yield from _condensed(engine, replica, clock())
-    return Maintained(len(paths), expired, compacted, deleted)
+    return Maintained(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
 
 
 def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:

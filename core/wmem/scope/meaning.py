@@ -32,7 +32,6 @@ BATCH = 64
 MOST_NEW = 512  # texts embedded for one pack; the others wait for the next ones
 MOST_ITEMS = 100_000  # of one scope, whose cosines are computed one and all
 MOST_CHARACTERS = 8_000  # of a text: few models look further, and one too long would fail all of its batch
-_AT_ONCE = 4_096  # texts looked up before more are read
 
 _log = logging.getLogger("wmem.scope")
 
@@ -121,7 +120,8 @@ class _Supply:
         replica = yield from looked(self._store, texts=len(waiting), few=BATCH)
         new: dict[str, list[_Text]] = {}
         texts = self._read(waiting)
-        while len(new) < MOST_NEW and (some := list(islice(texts, _AT_ONCE))):
+        # A few at a time: to read all of a large scope takes seconds, and there may be enough among the newest.
+        while len(new) < MOST_NEW and self._in_time() and (some := list(islice(texts, MOST_NEW))):
             found = kept(replica, dict.fromkeys(text.id for text in some), self._width)
             self._take(some, found)
             for text in some:

@@ -33,6 +33,7 @@ class VectorsSuite(EmbedderSuite):
         assert (after.items, after.active_working_scopes, after.total_entries_long_term) == (3, 1, 0)
         assert after.oldest_entry == before.oldest_entry
         assert call(memory.working.children) == ["session"]
+        assert call(memory.maintain).scopes == 1
         assert call(session.items.count) == 3
 
     def test_listeners_and_changes_tell_nothing_of_vectors(
