@@ -261,8 +261,9 @@ class _Face:
         """Hand every change of this agent's scopes that this process applies to a listener.
 
         It is called once for each change, in order within a scope, outside all locks,
-        perhaps in another caller's thread. A listener that fails is logged. Who wants to
-        know of entries and scopes alone, as events that say everything, subscribes
+        perhaps in another caller's thread. A listener that fails is logged. Of vectors, which
+        are made from what it hears of, it hears nothing. Who wants to know of entries and
+        scopes alone, as events that say everything, subscribes
         ``wmem.observe.entry_events(listener)``.
 
         Returns:

@@ -131,7 +131,10 @@ class _Supply:
         root, engine = self._handle.path[0], self._handle.engine
         mine = engine.claim((root, id) for id in wanted)
         try:
-            yield from self._make({id: wanted[id] for _, id in mine})
+            # Since they were looked up another pack may have been done with them.
+            found = kept(replica, [id for _, id in mine], self._width)
+            self._take([text for id in found for text in wanted[id]], found)
+            yield from self._make({id: wanted[id] for _, id in mine if id not in found})
         finally:
             engine.disclaim(mine)
         if others := wanted.keys() - {id for _, id in mine}:

@@ -108,6 +108,30 @@ class HybridSuite(EmbedderSuite):
         assert [recalled(each)[:1] for each in found] == [[PUPPY]] * 3
         assert sorted(embedder.taken()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
 
+    @pytest.mark.parametrize("colour", ["sync"])  # the other pack runs inside of this one
+    def test_what_another_pack_has_just_made_is_not_embedded_again(
+        self,
+        session: Scope,
+        memory: wmem.AgentMemory,
+        embedder: Embedder,
+        call: Call,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        other = memory.scope("other")
+        for scope in (session, other):
+            self.filled(scope, call)
+        engine = memory._opened.store.engine  # noqa: SLF001  # to step in where it is closest
+        claim = engine.claim
+
+        def stepping_in(works: Any) -> Any:
+            monkeypatch.setattr(engine, "claim", claim)
+            other.pack("dog", budget=1_000)
+            return claim(works)
+
+        monkeypatch.setattr(engine, "claim", stepping_in)
+        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert sorted(embedder.taken()) == sorted(["dog", "dog", PUPPY, "an automobile needs petrol", RAIN])
+
     def test_parents_lend_the_meaning_of_their_items_and_not_of_their_messages(
         self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
