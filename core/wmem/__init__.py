@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from wmem.rules.tuning import propose_profile
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
-    from wmem.text.calibrate import Calibration
+    from wmem.text.calibrate import Calibration, Calibrations
     from wmem.text.embedding import Embedder
     from wmem.text.tokens import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
 
@@ -58,6 +58,7 @@ __all__ = [
     "BudgetError",
     "Bulk",
     "Calibration",
+    "Calibrations",
     "Capacity",
     "CapacityError",
     "Changes",
@@ -127,7 +128,7 @@ _HOMES = {
     "wmem.rules.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
-    "wmem.text.calibrate": ("Calibration",),
+    "wmem.text.calibrate": ("Calibration", "Calibrations"),
     "wmem.text.embedding": ("Embedder",),
     "wmem.text.tokens": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
 }

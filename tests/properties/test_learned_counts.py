@@ -1,5 +1,8 @@
 """What a provider reports corrects the count: bounded, pure, dearer at once and cheaper slowly."""
 
+import math
+import sys
+import threading
 from collections.abc import Sequence
 
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
-from wmem import Calibration, EstimateCounter
+from wmem import Calibration, Calibrations, EstimateCounter
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
 from wmem.text.tokens import message_tokens
@@ -96,3 +99,105 @@ def test_B73_an_overflow_leads_to_a_smaller_try_until_it_fits() -> None:
         known = known.refused(sizes[-1], limit)
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) <= 7
+
+
+# --- Of several models ------------------------------------------------------------------------------------------------
+
+
+@given(
+    told=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 10**5), st.integers(0, 10**5)), max_size=30),
+    limit=st.integers(1, 10**5),
+    reserve=st.integers(0, 10**5),
+)
+def test_whatever_is_reported_a_budget_is_never_above_its_limit_and_the_dearest_model_s_is_the_least(
+    told: list[tuple[str, int, int]], limit: int, reserve: int
+) -> None:
+    known = Calibrations()
+    for model, counted, reported in told:
+        known.learn(model, counted, reported, limit=limit)
+    budgets = {model: known.budget(limit, model=model, reserve=reserve) for model in "ab"}
+    assert all(min(limit, reserve + 1) <= budget <= limit for budget in budgets.values())
+    assert known.budget(limit, reserve=reserve) == min(budgets.values())
+
+
+@given(ratio=st.floats(1.0, 3.0), limit=st.integers(1_000, 10**5), reserve=st.integers(0, 900))
+def test_a_prompt_that_fits_the_learned_budget_fits_the_limit_in_the_model_s_tokens_beside_the_reply(
+    ratio: float, limit: int, reserve: int
+) -> None:
+    known = Calibrations()
+    known.learn("m", 10_000, math.floor(10_000 * ratio), limit=limit)
+    prompt = known.budget(limit, model="m", reserve=reserve) - reserve
+    assert math.floor(10_000 * ratio) / 10_000 * prompt + reserve <= limit
+
+
+def test_a_count_that_varies_by_a_little_moves_no_budget() -> None:
+    known = Calibrations()
+    budgets: list[int] = []
+    for turn in range(60):
+        known.learn("m", 3_000, 3_390 if turn % 4 == 1 else 3_330, limit=4_000)
+        budgets.append(known.budget(4_000, model="m"))
+    assert len(set(budgets[1:])) == 1, "the second report was a little dearer than the first"
+    for _ in range(30):
+        known.learn("m", 3_000, 3_000, limit=4_000)
+    assert known.budget(4_000, model="m") > max(budgets), "a count that is cheaper for good does"
+
+
+def test_what_a_provider_adds_to_each_prompt_does_not_shrink_long_ones() -> None:
+    known = Calibrations()
+    known.learn("m", 150, 500, limit=8_000)
+    assert known.factor("m") == 3.0, "while nothing else is known, it might be the count that is dear"
+    known.learn("m", 5_000, 5_350, limit=8_000)
+    assert known.factor("m") == 1.125
+    for _ in range(20):
+        known.learn("m", 150, 500, limit=8_000)
+    assert known.factor("m") == 1.125
+
+
+def test_a_prompt_as_long_as_a_wrong_factor_allows_puts_it_right() -> None:
+    known = Calibrations()
+    known.learn("m", 5_000, 20_000, limit=6_000)
+    assert known.factor("m") == 3.0
+    for _ in range(30):
+        sent = known.budget(6_000, model="m")
+        known.learn("m", sent, sent, limit=6_000)
+    assert known.factor("m") < 1.1
+
+
+def test_each_model_is_known_by_itself() -> None:
+    known = Calibrations()
+    known.learn("dear", 3_000, 4_500, limit=4_000)
+    known.learn("plain", 3_000, 3_000, limit=4_000)
+    assert (known.factor("dear"), known.factor("plain"), known.factor("unknown")) == (1.5, 1.0, 1.0)
+    assert known.factor() == 1.5
+
+
+def test_what_was_learned_wrong_fades_where_nothing_can_be_sent() -> None:
+    known = Calibrations()
+    known.learn("m", 3_000, 9_000, limit=4_000)
+    factors = []
+    while known.factor() > 1.0:
+        factors.append(known.factor())
+        known.fade()
+    assert factors == sorted(set(factors), reverse=True)
+    assert len(factors) < 20
+    known.fade("nobody")
+    assert known.factor("nobody") == 1.0
+
+
+def test_refusals_in_many_threads_are_all_taken_in() -> None:
+    known = Calibrations()
+    begin = threading.Barrier(8)
+
+    def refused() -> None:
+        begin.wait()
+        known.refused("m", 4_000, limit=4_000)
+
+    threads = [threading.Thread(target=refused) for _ in range(8)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    sys.setswitchinterval(interval)
+    assert known.factor("m") == math.ceil(1.1**8 * 16) / 16
