@@ -807,7 +807,7 @@ def test_only_the_contexts_of_the_last_sessions_are_kept(
     memory: wmem.AgentMemory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("langchain_wmem._middleware._CONTEXTS", 3)
+    monkeypatch.setattr("langchain_wmem._contexts._MOST", 3)
     middleware = remembering(memory, session=lambda runtime: runtime.context["user"])
     agent = create_agent(script(), middleware=[middleware], context_schema=Someone)
     for number in range(4):

@@ -1,0 +1,113 @@
+"""The tries of one model call: what each may take, and what the provider's answer to it teaches."""
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import Any, TypeAlias
+
+from langchain.agents.middleware.types import ModelRequest, ModelResponse
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import AIMessage
+
+from wmem import BudgetError, Calibrations, Context
+
+__all__ = ["Tries", "atried", "model_of", "tried", "tries"]
+
+Tries: TypeAlias = Generator[int | Context, Any, ModelResponse[Any]]
+"""Yields a budget to be sent the context that is packed for it, and a context to be sent the model's response to it."""
+
+
+def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tries:
+    """A model call that is tried again once, with half of the conversation, if the provider refuses it as too large.
+
+    A refusal does not tell by how much it was too large; what is reported of the second try does.
+
+    Args:
+        learned: What usage told of the model so far; it is told what this call tells.
+        limit: The ceiling in tokens of the model, the reply's included.
+    """
+    room = limit - reserve
+    budget = learned.budget(limit, model=model, reserve=reserve)
+    try:
+        context: Context = yield budget
+    except BudgetError:
+        if budget < limit:
+            learned.fade(model)
+        raise
+    try:
+        response: ModelResponse[Any] = yield context
+    except ContextOverflowError as refusal:
+        learned.refused(model, _counted(context), limit=room)
+        try:
+            context = yield context.tokens - (context.sizes["messages"] + context.sizes["note"]) // 2
+        except BudgetError as exc:
+            raise refusal from exc
+        try:
+            response = yield context
+        except ContextOverflowError:
+            learned.refused(model, _counted(context), limit=room)
+            raise
+    if reported := _reported(response):
+        learned.learn(model, _counted(context), reported, limit=room)
+    return response
+
+
+def tried(
+    steps: Tries, pack: Callable[[int], Context], send: Callable[[Context], ModelResponse[Any]]
+) -> ModelResponse[Any]:
+    """Go through the tries of a call."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                reply = send(step) if isinstance(step, Context) else pack(step)
+            except (BudgetError, ContextOverflowError) as exc:
+                step = steps.throw(exc)
+            else:
+                step = steps.send(reply)
+    except StopIteration as done:
+        response: ModelResponse[Any] = done.value
+        return response
+
+
+async def atried(
+    steps: Tries,
+    pack: Callable[[int], Awaitable[Context]],
+    send: Callable[[Context], Awaitable[ModelResponse[Any]]],
+) -> ModelResponse[Any]:
+    """See `tried`."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                reply = await (send(step) if isinstance(step, Context) else pack(step))
+            except (BudgetError, ContextOverflowError) as exc:
+                step = steps.throw(exc)
+            else:
+                step = steps.send(reply)
+    except StopIteration as done:
+        response: ModelResponse[Any] = done.value
+        return response
+
+
+def model_of(request: ModelRequest[Any]) -> str:
+    """The name of the model that is asked; its class's where it has none."""
+    model = request.model
+    for named in (
+        request.model_settings.get("model"),
+        *(getattr(model, name, None) for name in ("model_name", "model")),
+    ):
+        if isinstance(named, str) and named:
+            return named
+    return f"{type(model).__module__}.{type(model).__qualname__}"
+
+
+def _counted(context: Context) -> int:
+    return context.tokens - context.sizes["reserve"]
+
+
+def _reported(response: ModelResponse[Any]) -> int:
+    """The tokens of the prompt that the provider reports, those out of its cache included; 0 for none."""
+    for message in response.result:
+        if isinstance(message, AIMessage) and message.usage_metadata is not None:
+            tokens = message.usage_metadata["input_tokens"]
+            return max(0, tokens)
+    return 0
