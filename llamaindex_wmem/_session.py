@@ -2,17 +2,17 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory.types import BaseMemory
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
 import wmem
 from llamaindex_wmem._convert import own_text
 from llamaindex_wmem._history import storable
 from llamaindex_wmem._tokenizer import Tokenizer
-from wmem import AgentMemory, AsyncScope, InvalidInputError, Message, Scope, SerializationError
+from wmem import AgentMemory, AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
 
 __all__ = ["PRIVATE", "SessionMemory"]
 
@@ -36,12 +36,16 @@ class SessionMemory(BaseMemory):
     reserve: int = Field(default=0, ge=0, strict=True)
     recent: int = Field(default=4, ge=0, strict=True)
     recall: bool = True
+    stable: StrictBool = False
+    summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
     profile: Literal["openai", "anthropic", "gemini"] = "openai"
     orphans: Literal["drop", "synthesize"] = "drop"
 
     _memory: AgentMemory | None = PrivateAttr(default=None)
     _owned: bool = PrivateAttr(default=True)
     _counter: Tokenizer | None = PrivateAttr(default=None)
+    _calibrations: Calibrations = PrivateAttr(default_factory=Calibrations)
+    _counted: int | None = PrivateAttr(default=None)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, **fields: Any) -> None:
@@ -62,10 +66,14 @@ class SessionMemory(BaseMemory):
         handle: AgentMemory | None,
         counter: Tokenizer | None,
         history: Sequence[ChatMessage] = (),
+        calibrations: Calibrations | None = None,
     ) -> Self:
         begun = storable(history)
         made = cls(**fields)
         made._memory, made._owned, made._counter = handle, handle is None, counter
+        if calibrations is not None:
+            # A workflow works on a copy, and what is learned is told the memory that it was made from.
+            made._calibrations = calibrations
         scope = made._scope()
         made.url = made._named()[0]  # as it is found from any working directory
         if begun:
@@ -152,7 +160,8 @@ class SessionMemory(BaseMemory):
     def __copy__(self) -> Self:
         """Another memory of the same session, which holds the store open for itself."""
         # Opened at once: a store in memory lasts as long as somebody holds it.
-        return self._opened(self.__dict__, handle=None if self._owned else self._memory, counter=self._counter)
+        handle = None if self._owned else self._memory
+        return self._opened(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self.__copy__()

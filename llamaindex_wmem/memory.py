@@ -1,6 +1,7 @@
 """A wmem session as the memory of LlamaIndex's agents and chat engines."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Self
 from uuid import uuid4
 
@@ -35,6 +36,13 @@ class WmemMemory(SessionMemory):
         reserve: Tokens of it kept free, for a reply that shares the model's window.
         recent: How many of the newest messages come before recalled ones.
         recall: Whether older messages that fit the question are quoted in a note.
+        stable: Begin at the same message for many turns, with the note just before the newest user
+            message, so that a provider's prompt cache keeps hitting. Off by default, for it leaves
+            recall less room: of the evidence for a question 71 % instead of 84 % is found at 1,024
+            tokens, 93 % instead of 96 % at 8,192. Large limits want it.
+        summary: Tokens of the limit set aside for a summary of what is left out, its best
+            sentences, in the note; True for an eighth. Off by default, for it takes that room
+            from what is recalled.
         profile: Whose rules the result obeys.
         orphans: What becomes of a tool call without result: left out, or answered as interrupted.
     """
@@ -58,6 +66,8 @@ class WmemMemory(SessionMemory):
         reserve: int = 0,
         recent: int = 4,
         recall: bool = True,
+        stable: bool = False,
+        summary: bool | int = False,
         profile: Literal["openai", "anthropic", "gemini"] = "openai",
         orphans: Literal["drop", "synthesize"] = "drop",
     ) -> Self:
@@ -75,6 +85,8 @@ class WmemMemory(SessionMemory):
             reserve: See `WmemMemory`.
             recent: See `WmemMemory`.
             recall: See `WmemMemory`.
+            stable: See `WmemMemory`.
+            summary: See `WmemMemory`.
             profile: See `WmemMemory`.
             orphans: See `WmemMemory`.
 
@@ -101,6 +113,8 @@ class WmemMemory(SessionMemory):
             "reserve": reserve,
             "recent": recent,
             "recall": recall,
+            "stable": stable,
+            "summary": summary,
             "profile": profile,
             "orphans": orphans,
         }
@@ -135,38 +149,83 @@ class WmemMemory(SessionMemory):
         Raises:
             BudgetError: Nothing is left of the limit, or pinned and system text alone exceed it.
         """
-        request, scope, query = self._request(initial_token_count), self._scope(), text_of(input)
+        scope, query = self._scope(), text_of(input)
         newest = scope.messages.all(limit=_NEWEST)
         query = query or asked(newest)
         for limit in _REACH if self.recall else ():
             query = query or asked(scope.messages.all(limit=limit))
-        context = scope.pack(query if self.recall else None, **request)
-        HANDED_OUT.remember(self._named(), context, newest)
-        return context
+        with self._fitting():
+            context = scope.pack(query if self.recall else None, **self._request(initial_token_count))
+        return self._shown(context, newest, initial_token_count)
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
-        request, scope, query = self._request(initial_token_count), await self._ascope(), text_of(input)
+        scope, query = await self._ascope(), text_of(input)
         newest = await scope.messages.all(limit=_NEWEST)
         query = query or asked(newest)
         for limit in _REACH if self.recall else ():
             query = query or asked(await scope.messages.all(limit=limit))
-        context = await scope.pack(query if self.recall else None, **request)
-        HANDED_OUT.remember(self._named(), context, newest)
-        return context
+        with self._fitting():
+            context = await scope.pack(query if self.recall else None, **self._request(initial_token_count))
+        return self._shown(context, newest, initial_token_count)
 
     def _request(self, spent: object) -> dict[str, Any]:
         if not isinstance(spent, int) or isinstance(spent, bool) or spent < 0:
             msg = f"initial_token_count must be a whole number of at least 0, not {spent!r:.40}"
             raise InvalidInputError(msg)
-        if spent >= self.token_limit:
+        limit = self._calibrations.budget(self.token_limit, reserve=self.reserve)
+        if spent >= limit:
+            learned = f", which are {limit} of wmem's," if limit < self.token_limit else ""
             msg = (
-                f"the {spent} tokens of initial_token_count leave nothing of the token_limit of {self.token_limit}: "
-                "raise the limit or shorten the system prompt"
+                f"the {spent} tokens of initial_token_count leave nothing of the token_limit of {self.token_limit}"
+                f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        names = ("reserve", "recent", "profile", "orphans")
-        return {"budget": self.token_limit - spent, **{name: getattr(self, name) for name in names}}
+        names = ("reserve", "recent", "stable", "summary", "profile", "orphans")
+        return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        try:
+            yield
+        except BudgetError:
+            self._calibrations.fade()
+            raise
+
+    def _shown(self, context: Context, newest: Sequence[Message], spent: int) -> Context:
+        HANDED_OUT.remember(self._named(), context, newest)
+        self._counted = context.tokens - context.sizes["reserve"] + spent
+        return context
+
+    def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
+        """Take in what a provider reports that a prompt took, so that later ones fit the limit in its tokens.
+
+        Say it after a call of the model: LlamaIndex tells no memory what its messages took, and
+        its events do not say which memory they are from. OpenAI's integration has the number in
+        ``response.additional_kwargs["prompt_tokens"]``. Nothing is stored; copies learn together.
+
+        Args:
+            reported: The provider's count of input tokens, cached ones included.
+            counted: Our count of the same prompt. By default that of what `get` or `context` last
+                returned, with `initial_token_count`: right for chat engines that pass it; an agent
+                sends its system prompt, its tools and what they said beside it, which must be added.
+            model: Whose tokens they are. What `get` returns fits the dearest of those that were named.
+
+        Raises:
+            InvalidInputError: A number that cannot be, or nothing was packed yet and no `counted` is given.
+        """
+        counted = self._counted if counted is None else counted
+        if counted is None:
+            msg = "nothing was packed yet: pass counted, wmem's count of the prompt that was sent"
+            raise InvalidInputError(msg)
+        for name, value in (("reported", reported), ("counted", counted)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                msg = f"{name} must be a whole number of tokens, not {value!r:.40}"
+                raise InvalidInputError(msg)
+        if not isinstance(model, str):
+            msg = f"model must be a name, not {model!r:.40}"
+            raise InvalidInputError(msg)
+        self._calibrations.learn(model, counted, reported, limit=self.token_limit - self.reserve)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
         """The conversation as far as `token_limit` holds, with a note of what was recalled; changes nothing.
