@@ -12,9 +12,11 @@ from unittest.mock import patch
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
 from wmem.text.dense import has_arrays
+from wmem.text.index import Index
+from wmem.text.turns import Turns
 from wmem.text.vectors import Vectors, as_rows
 
-__all__ = ["index_size", "packs_with_recall", "packs_with_vectors"]
+__all__ = ["index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
 
 _FEW, _SOME, _MANY = 1_000, 25_000, 100_000
 _QUICK = {_FEW: 1_000, _SOME: 2_500, _MANY: 5_000}
@@ -110,7 +112,7 @@ def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[
     how = "numpy" if arrays else "without numpy"
     note = f"budget {_BUDGET:,}, memory://, {how}; medians of {rounds}"
     return [
-        _figure(f"append to {count:,} messages", cost["append"], 100e-6, note),
+        _figure(f"append to {count:,} messages", cost["append"], None, note),
         _figure(f"pack with recall, {count:,} messages", cost["pack alone"], wanted, note),
         _figure(f"the same after an append, {count:,}", cost["pack"], None, note),
     ]
@@ -179,6 +181,22 @@ def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
 
 def _figure(name: str, cost: Cost, wanted: float | None, note: str) -> Figure:
     return Figure(name=name, ours=cost.median, at_most=wanted, note=note, details={"wmem": cost._asdict()})
+
+
+def index_adds(*, quick: bool) -> list[Figure]:
+    """What recall adds to a message: it is read and taken into the index, and among its neighbours."""
+    rounds = 200 if quick else 1_000
+    said = [each["content"] for each in _Talk().messages(_FEW + rounds)]
+    index, turns = Index(), Turns()
+
+    def add(number: int) -> None:
+        place = number + _FEW
+        id, text = f"m{place}", said[place]
+        slot = turns.put(id, text, role="user", name=None, thread=None, at=60.0 * place, tokens=40)
+        index.add(id, text, turns.sessions[slot], slot)
+
+    cost = interleaved({"add": add}, rounds=rounds, warm=_FEW)
+    return [_figure("index add, 20 to 40 words", cost["add"], 100e-6, f"medians of {rounds:,}")]
 
 
 def index_size(*, quick: bool) -> list[Figure]:

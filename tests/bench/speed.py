@@ -27,7 +27,7 @@ from tests.bench.backends import (
 from tests.bench.measure import Figure
 from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
 from tests.bench.prefix import prefixes
-from tests.bench.recalling import index_size, packs_with_recall, packs_with_vectors
+from tests.bench.recalling import index_adds, index_size, packs_with_recall, packs_with_vectors
 from tests.bench.serving import coroutines_beside_threads, entries_on_redis
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
 
@@ -47,6 +47,7 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     packs_by_length,
     packs_with_recall,
     packs_with_vectors,
+    index_adds,
     index_size,
     prefixes,
     entries_traced,

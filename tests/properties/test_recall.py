@@ -62,8 +62,92 @@ def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(matches, "_DENSE_AT", dense_at)
             made = index.matches(query, feedback=Feedback(0.2, 3, 5))
-            found.append((made.best(10), made.groups([1, 2]), [made.of(id) for id in texts]))
+            live = [place for id in texts if (place := made.number(id)) is not None]
+            scores = made.sums.plain(made.of(made.sums.whole(live)))
+            found.append((made.best(10), made.groups([1, 2]), scores))
     assert found[0] == found[1]
+
+
+@st.composite
+def talks(draw: st.DrawFn) -> list[dict[str, object]]:
+    """Messages of few words in one thread or two, by two speakers, some of them half a day apart."""
+    at = NOW - 90 * DAY
+    talk: list[dict[str, object]] = []
+    for number in range(draw(st.integers(1, 30))):
+        at += draw(st.sampled_from([60, 60, 60, DAY / 2]))
+        said = draw(st.lists(st.sampled_from([*VOCABULARY, "yesterday", "my"]), min_size=1, max_size=6))
+        talk.append(
+            {
+                "id": str(number),
+                "role": draw(st.sampled_from(["user", "assistant"])),
+                "name": draw(st.sampled_from([None, "Ada", "Grace"])),
+                "thread_id": draw(st.sampled_from([None, "other"])),
+                "content": " ".join(said),
+                "created_at": at,
+            }
+        )
+    return talk
+
+
+def recalled(
+    scope: wmem.Scope, query: str, scoring: str
+) -> list[tuple[tuple[str, ...], float | None, dict[str, float]]]:
+    """All that recall found, its score and what that is made of."""
+    units = scope.pack(query, budget=2_000, recent=0, scoring=scoring).explain(all=True).units  # type: ignore[arg-type]  # one of two
+    return [(unit.ids, unit.score, dict(unit.parts)) for unit in units]
+
+
+@given(
+    talk=talks(),
+    query=st.sampled_from(["dog at the lake", "When did Ada run?", "my train yesterday", "Grace in August", "東京"]),
+    scoring=st.sampled_from(["evidence", "balanced"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_lists_and_arrays_recall_the_same_to_the_last_bit(
+    talk: list[dict[str, object]], query: str, scoring: str
+) -> None:
+    found = []
+    with wmem.open("memory://", agent_id="agent", clock=lambda: NOW) as memory:
+        scope = memory.scope("session")
+        scope.messages.append(talk)
+        for dense_at in (0, 10**9):
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(matches, "_DENSE_AT", dense_at)
+                found.append(recalled(scope, query, scoring))
+    assert found[0] == found[1]
+
+
+@given(talk=talks(), gone=st.sets(st.integers(0, 30)), again=st.sets(st.integers(0, 30)), dense=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_neighbours_are_the_same_after_any_history(
+    talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool
+) -> None:
+    left = [message for message in talk if int(str(message["id"])) not in gone]
+    noise = [{"role": "user", "content": "a dog", "id": f"gone{number}", "thread_id": "noise"} for number in range(80)]
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matches, "_DENSE_AT", 0 if dense else 10**9)
+        for moved in (True, False):
+            with wmem.open("memory://", agent_id="agent", clock=lambda: NOW) as memory:
+                scope = memory.scope("session")
+                if moved:
+                    scope.messages.append([*noise, *talk])
+                    scope.pack("dog", budget=500)
+                    scope.messages.append(
+                        [{**each, "content": "a train"} for each in left if int(str(each["id"])) in again]
+                    )
+                    scope.pack("dog", budget=500)
+                    for id in [*(each["id"] for each in talk if each not in left), *(each["id"] for each in noise)]:
+                        scope.messages.remove(str(id))
+                        scope.pack("dog", budget=500)
+                # What was replaced comes last among equals: so it is here, too.
+                scope.messages.append(left)
+                scope.pack("dog", budget=500)
+                scope.messages.append([{**each, "content": f"{each['content']} 1"} for each in left])
+                found.append(recalled(scope, "dog at the lake", "evidence"))
+    near = [{ids: parts for ids, _, parts in each} for each in found]
+    assert near[0].keys() == near[1].keys()
+    assert all(near[0][ids].get("near", 0) == pytest.approx(near[1][ids].get("near", 0)) for ids in near[0])
 
 
 def test_words_are_found_in_another_form_of_theirs() -> None:
@@ -139,17 +223,34 @@ def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
     turns = Turns()
 
     def put(id: str, at: float, thread: str | None = None) -> int:
-        return turns.put(id, "said", role="user", name=None, thread=thread, at=at, tokens=3).session
+        return turns.sessions[turns.put(id, "said", role="user", name=None, thread=thread, at=at, tokens=3)]
+
+    def beside(id: str) -> tuple[int, int]:
+        return turns.before[turns.slot(id)], turns.after[turns.slot(id)]
 
     assert put("a", 0) == put("b", 60) != put("c", DAY)
     assert put("x", DAY, "other") not in (put("d", DAY + 1), put("e", DAY + 2))
-    assert put("y", DAY + 3, "other") == turns.get("x").session
-    assert (turns.get("d").before, turns.get("d").after) == ("c", "e")
+    assert put("y", DAY + 3, "other") == turns.sessions[turns.slot("x")]
+    assert beside("d") == (turns.slot("c"), turns.slot("e"))
     turns.remove("d")
-    assert (turns.get("c").after, turns.get("e").before) == ("e", "c")
-    assert put("c", DAY) == turns.get("e").session  # another text keeps its place
+    assert (beside("c")[1], beside("e")[0]) == (turns.slot("e"), turns.slot("c"))
+    assert put("c", DAY) == turns.sessions[turns.slot("e")]  # another text keeps its place
+    freed = turns.slot("e")
     turns.remove("e")
-    assert put("f", DAY + 9) == turns.get("c").session
+    assert put("f", DAY + 9) == turns.sessions[turns.slot("c")]
+    assert beside("f") == (turns.slot("c"), 0)
+    assert turns.slot("f") == freed
+
+
+def test_what_is_found_beyond_several_budgets_is_not_looked_at(session: wmem.Scope) -> None:
+    for number in range(60):
+        say(session, f"the lake, {'and the dog ' * 12}{number}")
+    tokens = [
+        [unit.tokens for unit in session.pack("lake", budget=budget).explain(all=True).units if unit.score is not None]
+        for budget in (200, 4_000)
+    ]
+    assert 3 * 200 < sum(tokens[0]) < 4 * 200
+    assert len(tokens[1]) == 60
 
 
 def test_the_speaker_that_is_named_comes_first(session: wmem.Scope) -> None:

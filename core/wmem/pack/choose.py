@@ -6,6 +6,7 @@ cut, so that it does not hide what lies before it; any other that does not fit e
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -51,7 +52,6 @@ class Choice:
         self.larder = larder
         self.left = room
         self.note = Note(request.note_role, request.count)
-        self.terms = tuple(terms_of(request.query)) if request.recalled else ()
         self.kept: dict[Unit, Kept] = {}
         self.noted: dict[str, Noted] = {}
         self.digest: Digest | None = None
@@ -59,6 +59,11 @@ class Choice:
         """Messages that are left out and older than those the summary covers."""
         self.dropped: dict[Unit, str] = {}
         self.refused: list[tuple[Recalled, str]] = []
+
+    @cached_property
+    def _terms(self) -> tuple[str, ...]:
+        """The question's, where one recalled memory is too long to be quoted whole."""
+        return tuple(terms_of(self.request.query)) if self.request.recalled else ()
 
     @property
     def notes(self) -> list[Noted]:
@@ -334,7 +339,7 @@ class Choice:
             quote = quote_of(candidate, message, self.request.count)
             quotes.put(candidate, quote)
             return Noted(candidate, quote, 0, rule)
-        return noted_down(candidate, message, self.request.count, rule=rule, most=most, terms=self.terms)
+        return noted_down(candidate, message, self.request.count, rule=rule, most=most, terms=self._terms)
 
     def _told(self) -> set[str]:
         """What the messages say, folded."""

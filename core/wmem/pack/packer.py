@@ -94,7 +94,8 @@ class _Packer:
 
     def _asked(self, context: Context) -> int:
         """What the provider says the prompt costs, or what we say where nobody is asked."""
-        ask, prompt = self.request.prompt_counter, list(context.prompt())
+        ask = self.request.prompt_counter
+        prompt = list(context.prompt()) if ask is not None else []
         if ask is None or not prompt:
             return context.tokens
         counted = ask(prompt, self.request.tools)

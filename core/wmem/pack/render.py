@@ -14,7 +14,7 @@ from wmem.model.message import Message
 from wmem.pack.cut import cut_text
 from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
-from wmem.text.tokens import Counter, TiktokenCounter, message_tokens
+from wmem.text.tokens import MESSAGE_OVERHEAD, Counter, TiktokenCounter, message_tokens
 
 __all__ = [
     "IN_SHORT",
@@ -71,7 +71,7 @@ class Note:
     def __init__(self, role: NoteRole, count: Counter) -> None:
         self.role: NoteRole = role
         self.count = count
-        self._frame = message_tokens(Message.recall(role, render_note(())), count)
+        self._frame = MESSAGE_OVERHEAD + count(render_note(()))
         self._days: dict[str, int] = {}
 
     def price(self, quote: Quote, days: Collection[str]) -> int:

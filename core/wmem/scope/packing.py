@@ -11,7 +11,7 @@ from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.context import Context, Profile
 from wmem.model.item import message_of
-from wmem.model.message import Message, as_messages
+from wmem.model.message import Message, Role, as_messages
 from wmem.model.row import Row
 from wmem.model.scoring import Recall, Scoring
 from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Recalled, pack
@@ -28,6 +28,7 @@ __all__ = ["packed"]
 _CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
 _LEAST_FOUND = 64  # memories that are looked at however small the budget
 _SHORT = 8  # tokens that a short memory takes
+_FULL = 3  # budgets that are filled from what is found
 _SUMMARY = 8  # one part in so many of the budget is set aside for a summary
 
 
@@ -67,25 +68,23 @@ def packed(
         total = len(own.state.messages)
     live = _Live(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.read)
-    pinned = [_candidate(row, counter, live.overrides, decoder) for row in standing]
+    candidate = _Candidates(counter, live.overrides, decoder)
+    pinned = list(map(candidate, standing))
     pinned += live.standing({row.id for row in standing})
-    pinned += [_candidate(row, counter, {}, decoder) for row in _pinned_items(replicas, now)]
-    found: list[Found] = []
+    pinned += map(_Candidates(counter, {}, decoder), _pinned_items(replicas, now))
+    found: Sequence[Found] = ()
     missed: Sequence[str] = ()
     if query is not None and query.strip():
         dense, missed = (yield from meaning(handle, replicas, query)) if weighing.vector else (None, ())
-        found = recall(replicas, query, now, weighing, _most(budget), dense=dense)
+        found = tuple(_enough(recall(replicas, query, now, weighing, _most(budget), dense=dense), budget))
     made = pack(
         PackRequest(
             budget=budget,
             count=counter,
-            newest_first=live.among(_newest_first(own, counter, live.overrides, decoder)),
+            newest_first=live.among(_newest_first(own, candidate)),
             total=total + live.count,
             pinned=pinned,
-            recalled=[
-                Recalled(_candidate(each.row, counter, live.overrides, decoder), each.score, each.parts)
-                for each in found
-            ],
+            recalled=[Recalled(candidate(row), score, parts) for row, score, parts in found],
             system=system,
             tools=tools,
             reserve=reserve,
@@ -130,6 +129,16 @@ def _most(budget: int) -> int:
     return max(_LEAST_FOUND, min(LIMIT, budget // _SHORT)) if isinstance(budget, int) else LIMIT
 
 
+def _enough(found: Iterable[Found], budget: int) -> Iterator[Found]:
+    """The best that take several budgets: what comes behind them could only fill up the last few tokens."""
+    tokens = 0
+    for each in found:
+        yield each
+        tokens += each.row.tokens or 0
+        if tokens > _FULL * budget:
+            return
+
+
 def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
     found: list[Row] = []
     for replica in replicas:
@@ -139,9 +148,7 @@ def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
     return found
 
 
-def _newest_first(
-    replica: Replica[Any], counter: Counter, overrides: Mapping[str, Message], decoder: "_Decoder"
-) -> Iterator[Candidate]:
+def _newest_first(replica: Replica[Any], candidate: "_Candidates") -> Iterator[Candidate]:
     read, size = 0, _CHUNK
     seen: set[str] = set()
     while True:
@@ -151,33 +158,35 @@ def _newest_first(
             # Messages that came in since the last chunk push others into this one again.
             if row.id not in seen:
                 seen.add(row.id)
-                yield _candidate(row, counter, overrides, decoder)
+                yield candidate(row)
         if len(rows) < size:
             return
         read, size = read + size, size * 2
 
 
-def _candidate(
-    row: Row, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]
-) -> Candidate:
-    live = overrides.get(row.id)
-    load = partial(decoder, row) if live is None else partial(_given, live)
-    if live is not None:
-        tokens = message_tokens(live, counter)
-    elif row.tokens is not None and row.counter == counter.name and row.role is not None:
-        tokens = row.tokens
-    else:
-        tokens = message_tokens(load(), counter)
-    return Candidate(
-        id=row.id,
-        role=row.role,  # type: ignore[arg-type]  # a row keeps the role of the message it was made from
-        calls=row.calls if live is None else live.answers,
-        tokens=tokens,
-        at=row.created_at,
-        turn_id=row.turn_id,
-        pinned=row.pinned if live is None else live.pinned,
-        load=load,
-    )
+class _Candidates:
+    """Makes candidates of rows, for one pack."""
+
+    def __init__(self, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]) -> None:
+        self._counter = counter
+        self._name = counter.name
+        self._overrides = overrides
+        self._decoder = decoder
+
+    def __call__(self, row: Row) -> Candidate:
+        """The row as a candidate, or the framework's message instead of it."""
+        live = self._overrides.get(row.id)
+        if live is not None:
+            load: Callable[[], Message] = partial(_given, live)
+            tokens, calls, pinned = message_tokens(live, self._counter), live.answers, live.pinned
+        else:
+            load = partial(self._decoder, row)
+            known = row.tokens if row.counter == self._name and row.role is not None else None
+            tokens = message_tokens(load(), self._counter) if known is None else known
+            calls, pinned = row.calls, row.pinned
+        # A row keeps the role of the message it was made from. In order, not by name: it is made of very many.
+        role: Role | None = row.role  # type: ignore[assignment]
+        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned)
 
 
 def _load(row: Row) -> Message:
@@ -240,7 +249,7 @@ class _Live:
             else:
                 row = row_of(message, handle, now)
                 self.count += 1
-            candidate = _candidate(row, counter, {row.id: message.model_copy(update={"id": row.id})}, _load)
+            candidate = _Candidates(counter, {row.id: message.model_copy(update={"id": row.id})}, _load)(row)
             if message.pinned or message.role in ("system", "developer"):
                 self._standing.append(candidate)
             if at >= begun:

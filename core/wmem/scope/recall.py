@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, compress, islice, repeat
+from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.model.item import message_of
@@ -12,14 +13,15 @@ from wmem.model.row import Row
 from wmem.model.scoring import Recall
 from wmem.model.values import load_json
 from wmem.replica import Replica
+from wmem.rules.candidates import Candidates, candidates, factors, sessions
 from wmem.rules.importance import importance
-from wmem.rules.scoring import Signals, best_of, damped, factors, freshness, parts, totals
+from wmem.rules.scoring import Best, Signals, freshness, parts, total
 from wmem.scope.quoting import Quoted
+from wmem.text.columns import Arithmetic, Lists
 from wmem.text.cues import cues_of
-from wmem.text.dates import day_at
 from wmem.text.index import Feedback, Index
-from wmem.text.turns import Turn, Turns
-from wmem.text.vectors import Near, Vectors
+from wmem.text.turns import Turns
+from wmem.text.vectors import Vectors
 
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
@@ -39,10 +41,11 @@ _IN_SEQUENCE = {
     "tool_result": "tool",
 }
 """Types of items that tell what happened one after the other, and who speaks; a fact stands for itself."""
-_SPARE = 2
-"""So many times as many are weighed in full: a factor may bring one up."""
 _NEWEST = 4
 """Messages that every pack has already: what repeats them is a duplicate."""
+
+
+_SCORE = itemgetter(0)
 
 
 class Found(NamedTuple):
@@ -58,6 +61,30 @@ class Dense(NamedTuple):
 
     name: str
     vector: "Floats"
+
+
+class _Weighed(NamedTuple):
+    """Rows of one replica, what is known of them by columns, and what reckons with these."""
+
+    rows: list[Row]
+    signals: Signals[Any]
+    sums: Arithmetic[Any]
+
+    def most(self) -> Best:
+        """The most that any of them has of what is not from 0 to 1 by itself."""
+        sums, (words, near, session, vector, *_) = self.sums, self.signals
+        return Best(sums.most(sums.each(add, words, near)), sums.most(session), sums.most(vector))
+
+    def ranked(self, best: Best, profile: Recall, limit: int) -> Iterator[tuple[float, "_Weighed", int]]:
+        """The scores of the best and their places, best first."""
+        sums = self.sums
+        scores = sums.each(total(best, profile), *self.signals)
+        places = sums.largest(scores, limit)
+        return zip(sums.plain(sums.take(scores, places)), repeat(self), sums.plain(places), strict=False)
+
+    def parts(self, at: int, best: Best, profile: Recall) -> Mapping[str, float]:
+        """What the score of one is made of."""
+        return parts(Signals(*(float(column[at]) for column in self.signals)), best, profile)
 
 
 class _Shelf:
@@ -80,7 +107,7 @@ class _Shelf:
 class _Recall:
     """The index of one replica and its conversation; its lock comes before the replica's."""
 
-    __slots__ = ("index", "lock", "quoted", "shelves", "turns")
+    __slots__ = ("_newest", "index", "lock", "quoted", "shelves", "turns")
 
     def __init__(self) -> None:
         self.index = Index()
@@ -88,10 +115,19 @@ class _Recall:
         self.shelves: dict[str, _Shelf] = {}
         self.lock = threading.Lock()
         self.quoted = Quoted()
+        self._newest: tuple[Row, str] | None = None
+        """The message of the user that was taken in last."""
+
+    def said(self, row: Row) -> str:
+        """What a message says."""
+        newest = self._newest
+        return newest[1] if newest is not None and newest[0] is row else text_of(row)
 
     def put(self, id: str, row: Row | None) -> None:
         """Take in what a row says now; None is a row that is gone."""
         self.quoted.forget(id)
+        if self._newest is not None and self._newest[0].id == id:
+            self._newest = None
         for shelf in self.shelves.values():
             shelf.put(id, row)
         if row is None:
@@ -101,15 +137,18 @@ class _Recall:
         if row.role is not None:
             message = message_of(row)
             text, said, name, thread = _told(message), message.text, message.name, message.thread_id
+            if row.role == "user":
+                self._newest = row, text
         else:
             text = said = text_of(row)
             name, thread = None, _ITEMS
         if row.key is not None or (row.role is None and row.type not in _IN_SEQUENCE):
+            self.turns.remove(id)
             self.index.add(id, text)
             return
         role = row.role or _IN_SEQUENCE[row.type]
-        turn = self.turns.put(id, said, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
-        self.index.add(id, text, turn.session)
+        slot = self.turns.put(id, said, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
+        self.index.add(id, text, self.turns.sessions[slot], slot)
 
 
 def recall(
@@ -120,7 +159,7 @@ def recall(
     limit: int = LIMIT,
     *,
     dense: Dense | None = None,
-) -> list[Found]:
+) -> Iterator[Found]:
     """What matches a query, best first: of the scope everything, of its parents all but messages.
 
     Args:
@@ -129,25 +168,23 @@ def recall(
         limit: How many may be found.
         dense: What the query means, beside its words.
     """
-    rows: list[Row] = []
-    near: list[Signals] = []
-    for depth, replica in enumerate(replicas):
-        for row, signals in _searched(replica, query, now, profile, limit=limit, dense=dense):
-            if not row.visible(now):
-                continue
-            if depth and (row.role is not None or (row.key is not None and _shadowed(row.key, replicas[:depth], now))):
-                continue
-            rows.append(row)
-            near.append(signals)
-    best = best_of(near)
-    scores = totals(near, best, profile)
+    weighed = [
+        _searched(replica, query, now, profile, limit=limit, dense=dense, nearer=replicas[:depth])
+        for depth, replica in enumerate(replicas)
+    ]
+    best = Best(*map(max, zip(*[each.most() for each in weighed], strict=True)))
     # Stable: of equal scores the nearer scope's and the better match stays first.
-    ranked = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)[:limit]
-    return [Found(rows[at], scores[at], partial(parts, near[at], best, profile)) for at in ranked]
+    ranked = sorted(
+        chain.from_iterable(each.ranked(best, profile, limit) for each in weighed), key=_SCORE, reverse=True
+    )
+    return (Found(each.rows[at], score, partial(each.parts, at, best, profile)) for score, each, at in ranked[:limit])
 
 
-def _shadowed(key: str, nearer: Sequence[Replica[Any]], now: float) -> bool:
-    return any(each.state.entry(key, now) for each in nearer)
+def _inherited(row: Row | None, nearer: Sequence[Replica[Any]], now: float) -> bool:
+    """Whether nearer scopes see it: no message, and no entry that one of them overrides."""
+    if row is None or row.role is not None:
+        return False
+    return row.key is None or not any(each.state.entry(row.key, now) for each in nearer)
 
 
 def quoted(replica: Replica[Any]) -> Quoted | None:
@@ -235,8 +272,16 @@ def _catch_up(memory: _Recall, replica: Replica[Any]) -> None:
 
 
 def _searched(
-    replica: Replica[Any], query: str, now: float, profile: Recall, *, limit: int, dense: Dense | None
-) -> list[tuple[Row, Signals]]:
+    replica: Replica[Any],
+    query: str,
+    now: float,
+    profile: Recall,
+    *,
+    limit: int,
+    dense: Dense | None,
+    nearer: Sequence[Replica[Any]],
+) -> _Weighed:
+    """What a replica has for the query and can be seen; of a parent's no messages, nor what nearer scopes override."""
     memory = _memory(replica)
     with memory.lock:
         _catch_up(memory, replica)
@@ -245,97 +290,49 @@ def _searched(
             newest = list(islice(reversed(state.messages), _NEWEST))
             last = next((state.rows[each] for each in newest if state.rows[each].role == "user"), None)
         if not memory.index.count:
-            return []
-        asked = None if last is None or text_of(last).strip() != query.strip() else last.id
+            none = Lists().floats(())
+            return _Weighed([], Signals(*[none] * len(Signals._fields)), Lists())
+        asked = None if last is None or memory.said(last).strip() != query.strip() else last.id
         shelf = None if dense is None else memory.shelves.get(dense.name)
-        near = None if dense is None or shelf is None else shelf.vectors.near(dense.vector, asked)
-        matched = list(_matched(memory, query, now, profile, limit=limit, asked=asked, meant=near))
-        if not profile.duplication:
-            newest = []
-        told = frozenset[str]().union(*map(memory.index.terms, newest))
+        meant = None if dense is None or shelf is None else shelf.vectors.near(dense.vector, asked)
+        matches = memory.index.matches(
+            query,
+            k1=profile.k1,
+            b=profile.b,
+            feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
+        )
+        chosen = candidates(matches, memory.turns, profile, limit, asked=asked, meant=meant)
         with replica.lock:
-            rows, unwritten = replica.state.rows, replica.state.unwritten
-            found = [(rows[id], unwritten.get(id, (0, 0.0))[0], signals) for id, signals in matched if id in rows]
-        if not (profile.recency or profile.importance or told):
-            return [(row, signals) for row, _, signals in found]
-        return [
-            (
-                row,
-                signals._replace(
-                    recency=freshness(now - row.created_at, profile.half_life_s),
-                    importance=importance(row, now, more),
-                    overlap=0.0 if row.id in newest else _overlap(memory.index.terms(row.id), told),
-                ),
-            )
-            for row, more, signals in found
-        ]
-
-
-def _matched(
-    memory: _Recall, query: str, now: float, profile: Recall, *, limit: int, asked: str | None, meant: Near | None
-) -> Iterator[tuple[str, Signals]]:
-    """What shares words with the query or means the like, and what stands beside that, best first.
-
-    Args:
-        asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
-        meant: How near in meaning each is, without the question.
-    """
-    matches = memory.index.matches(
-        query,
-        k1=profile.k1,
-        b=profile.b,
-        feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
-    )
-    found = {id: score for id, score in matches.best(limit) if id != asked}
-    turns = memory.turns
-    lent = _lent(found, turns, profile) if profile.next_to or profile.next_but_one else {}
-    felt = meant.best(limit) if meant is not None and profile.vector else {}
-    felt_beside = _lent(felt, turns, profile) if felt and (profile.next_to or profile.next_but_one) else {}
-    scale = profile.vector * max(found.values(), default=1.0)
-    full, vector = profile.full_tokens, 0.0
-    based: list[tuple[float, int, str, float, Turn | None, float, float, float]] = []
-    ids = list(found | lent | felt | felt_beside)
-    for place, (id, words) in enumerate(zip(ids, matches.of(ids), strict=True)):
-        turn = turns.get(id)
-        borrows = 0.0 if turn is None else damped(turn.tokens, full)
-        near = borrows * lent.get(id, 0.0)
-        if meant is not None:
-            vector = meant.of(id) + borrows * felt_beside.get(id, 0.0)
-        based.append((-words - near - scale * vector, place, id, words, turn, near, borrows, vector))
-    based.sort()
-    del based[_SPARE * limit :]
-    wanted = sorted({turn.session for _, _, _, _, turn, *_ in based if turn is not None}) if profile.session else ()
-    sessions = matches.groups(wanted)
-    cues = cues_of(query, now, turns.speakers())
-    for _, _, id, words, turn, near, borrows, vector in based:
-        if turn is None:
-            yield id, Signals(words, 0.0, 0.0, vector)
-            continue
-        session = borrows * sessions.get(turn.session, 0.0)
-        if not cues.any:
-            yield id, Signals(words, near, session, vector)
-            continue
-        day = day_at(turn.at) if cues.dates else None
-        yield id, Signals(words, near, session, vector, 0.0, 0.0, 0.0, *factors(turn, cues, day, profile))
-
-
-def _lent(scores: Mapping[str, float], turns: Turns, profile: Recall) -> dict[str, float]:
-    """What messages lend to those beside them: a question is matched, its answer is wanted."""
-    lent: dict[str, float] = {}
-    next_to, next_but_one = profile.next_to, profile.next_but_one
-    for id, score in scores.items():
-        turn = turns.get(id)
-        if turn is None:
-            continue
-        before, after = turns.get(turn.before), turns.get(turn.after)
-        beside = turn.before, turn.after
-        beyond = None if before is None else before.before, None if after is None else after.after
-        for share, ids in ((next_to, beside), (next_but_one, beyond)):
-            if share:
-                for each in ids:
-                    if each is not None:
-                        lent[each] = lent.get(each, 0.0) + share * score
-    return lent
+            known = replica.state.rows
+            found = list(map(known.get, matches.ids(chosen.numbers)))
+            unwritten = dict(replica.state.unwritten) if profile.importance else {}
+        seen = [row is not None and row.visible(now) for row in found]
+        if nearer:
+            seen = [here and _inherited(row, nearer, now) for here, row in zip(seen, found, strict=True)]
+        rows = [row for row in compress(found, seen) if row is not None]
+        sums = matches.sums
+        if len(rows) < len(found):
+            places = sums.whole(list(compress(range(len(found)), seen)))
+            chosen = Candidates(*(sums.take(column, places) for column in chosen))
+        told = frozenset[str]().union(*map(memory.index.terms, newest)) if profile.duplication else ()
+        none = sums.floats([0.0] * len(rows))
+        signals = Signals(
+            chosen.words,
+            chosen.near,
+            sessions(chosen, matches) if profile.session else none,
+            chosen.vector,
+            sums.floats([freshness(now - row.created_at, profile.half_life_s) for row in rows])
+            if profile.recency
+            else none,
+            sums.floats([importance(row, now, unwritten.get(row.id, (0, 0.0))[0]) for row in rows])
+            if profile.importance
+            else none,
+            sums.floats([0.0 if row.id in newest else _overlap(memory.index.terms(row.id), told) for row in rows])
+            if told
+            else none,
+            *factors(chosen, matches, memory.turns, cues_of(query, now, memory.turns.known()), profile),
+        )
+    return _Weighed(rows, signals, sums)
 
 
 def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:

@@ -2,9 +2,9 @@
 
 import importlib.util
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wmem.text.postings import TF_BITS, TF_MOST, Columns
 from wmem.text.sparse import Saturation
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["DenseScores", "has_arrays"]
+__all__ = ["Arrays", "DenseScores", "has_arrays"]
 
+_Array: TypeAlias = "NDArray[Any]"
 _AT_ONCE = 20_000
 """Postings up to which those of several terms are added in one go: the calls cost more than the sums."""
 
@@ -25,20 +26,91 @@ def has_arrays() -> bool:
     return importlib.util.find_spec("numpy") is not None
 
 
+class Arrays:
+    """Columns as arrays, see `wmem.text.columns.Arithmetic`; whole numbers in them are below `size`."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def whole(self, values: Sequence[int], /) -> _Array:
+        import numpy as np
+
+        return np.array(values, dtype=np.intp)
+
+    def floats(self, values: Sequence[float], /) -> _Array:
+        import numpy as np
+
+        return np.array(values, dtype=np.float64)
+
+    def plain(self, column: _Array, /) -> list[Any]:
+        found: list[Any] = column.tolist()
+        return found
+
+    def take(self, source: "_Array | array[int] | array[float]", places: _Array, /) -> _Array:
+        return (_view(source) if isinstance(source, array) else source)[places]
+
+    def present(self, column: _Array, flags: _Array, /) -> _Array:
+        found: _Array = column[flags != 0]
+        return found
+
+    def each(self, formula: Callable[..., Any], /, *columns: _Array) -> _Array:
+        import numpy as np
+
+        # As with plain floats, what is too large is infinite without a word.
+        with np.errstate(over="ignore", invalid="ignore"):
+            made: _Array = formula(*columns)
+        return made
+
+    def at_most(self, column: _Array, most: float, /) -> _Array:
+        import numpy as np
+
+        return np.minimum(column, most)
+
+    def factor(self, flags: _Array, value: float, /) -> _Array:
+        import numpy as np
+
+        return np.where(flags, value, 1.0)
+
+    def rows(self, columns: Sequence[_Array], /) -> _Array:
+        import numpy as np
+
+        return np.concatenate(columns).reshape(len(columns), -1).T.ravel()
+
+    def distinct(self, columns: Sequence[_Array], /) -> _Array:
+        import numpy as np
+
+        joined = np.concatenate(columns)
+        places = np.arange(len(joined))
+        # Backwards: of a number that is there several times the place that is written last stays, its first.
+        first = np.empty(self._size, dtype=np.intp)
+        first[joined[::-1]] = places[::-1]
+        found: _Array = joined[first[joined] == places]
+        return found
+
+    def sums(self, keys: _Array, amounts: _Array, /) -> Callable[[_Array], _Array]:
+        import numpy as np
+
+        return np.bincount(keys, weights=amounts, minlength=self._size).__getitem__
+
+    def largest(self, column: _Array, limit: int, /) -> _Array:
+        order: _Array = (-column).argsort(kind="stable")[:limit]
+        return order
+
+    def most(self, column: _Array, /) -> float:
+        return float(column.max(initial=0.0))
+
+
 class DenseScores:
-    """Scores of all texts, see `wmem.text.sparse.Scores`.
+    """Scores of all texts, see `wmem.text.sparse.Scores`."""
 
-    The columns are copied: one that somebody looks into could not grow.
-    """
-
-    __slots__ = ("_groups", "_lengths", "_live", "_scores")
+    __slots__ = ("_columns", "_scores")
 
     def __init__(self, columns: Columns) -> None:
         import numpy as np
 
-        self._lengths = np.array(columns.lengths, dtype=np.uint32)
-        self._groups = np.array(columns.groups, dtype=np.uint32)
-        self._live = np.array(columns.live, dtype=np.bool_)
+        self._columns = columns
         self._scores: NDArray[np.float64] = np.zeros(len(columns.lengths), dtype=np.float64)
 
     def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
@@ -49,7 +121,7 @@ class DenseScores:
             for entries, _ in given:
                 joined += entries
             numbers, frequencies = _split(joined)
-            tops = np.repeat([top for _, top in given], [len(entries) for entries, _ in given])
+            tops = np.array([top for _, top in given]).repeat([len(entries) for entries, _ in given])
             # One after the other, term by term, as below: sums of floats depend on their order.
             np.add.at(self._scores, numbers, self._gains(numbers, frequencies, tops, by))
             return
@@ -64,31 +136,48 @@ class DenseScores:
         top: "float | NDArray[np.float64]",
         by: Saturation,
     ) -> "NDArray[np.float64]":
-        gains: NDArray[np.float64] = top * frequencies / (frequencies + by.flat + by.slope * self._lengths[numbers])
+        lengths = _view(self._columns.lengths)[numbers]
+        gains: NDArray[np.float64] = top * frequencies / (frequencies + by.flat + by.slope * lengths)
         return gains
 
-    def of(self, numbers: Sequence[int], /) -> list[float]:
-        # An empty list would be taken for floats, which index nothing.
-        found: list[float] = self._scores[numbers].tolist() if numbers else []
-        return found
+    def of(self, numbers: _Array, /) -> _Array:
+        return self._scores[numbers]
 
-    def best(self, limit: int, /) -> list[tuple[int, float]]:
+    def best(self, limit: int, /) -> tuple[_Array, _Array]:
         import numpy as np
 
         scores = self._scores
-        found = np.flatnonzero((scores > 0) & self._live)
-        if len(found) > limit:
-            least = np.partition(scores[found], len(found) - limit)[len(found) - limit]
-            found = found[scores[found] >= least]
-        found = found[np.lexsort((found, -scores[found]))][:limit]
-        return list(zip(found.tolist(), scores[found].tolist(), strict=True))
+        found = np.flatnonzero((scores > 0) & _view(self._columns.live).view(np.bool_))
+        held = scores[found]
+        if len(found) > limit > 0:
+            apart = held.copy()
+            apart.partition(len(found) - limit)
+            enough = held >= apart[len(found) - limit]
+            found, held = found[enough], held[enough]
+        order = (-held).argsort(kind="stable")[:limit]
+        return found[order], held[order]
 
-    def grouped(self, entries: "array[int]", groups: Sequence[int], /) -> tuple[list[int], int]:
+    def grouped(
+        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
+    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
         import numpy as np
 
-        numbers, frequencies = _split(entries)
-        held = np.bincount(self._groups[numbers], weights=frequencies, minlength=max(groups, default=0) + 1)
-        return [int(held[group]) for group in groups], int(np.count_nonzero(held[1:]))
+        joined = array("I")
+        for entries in terms:
+            joined += entries
+        numbers, frequencies = _split(joined)
+        belongs = _view(self._columns.groups)[numbers].astype(np.intp)
+        width = int(belongs.max(initial=max(groups, default=0))) + 1
+        places = np.arange(len(terms)).repeat(list(map(len, terms))) * width + belongs
+        held = np.bincount(places, weights=frequencies, minlength=len(terms) * width).reshape(len(terms), width)
+        return held[:, list(groups)].tolist(), np.count_nonzero(held[:, 1:], axis=1).tolist()
+
+
+def _view(column: "array[int] | array[float]") -> _Array:
+    """The column, not copied. Keep no name for it: a column that somebody looks into cannot grow."""
+    import numpy as np
+
+    return np.frombuffer(column, dtype=column.typecode)
 
 
 def _split(entries: "array[int]") -> "tuple[NDArray[np.int64], NDArray[np.float64]]":

@@ -3,7 +3,7 @@
 Scores are those of an index that never held what was removed.
 """
 
-from itertools import islice
+from itertools import compress, islice
 
 from wmem.text.languages import STOP_WORDS
 from wmem.text.matches import Feedback, Matches
@@ -36,18 +36,26 @@ class Index:
     def __contains__(self, id: object) -> bool:
         return id in self._postings.numbers
 
-    def add(self, id: str, text: str, group: int = 0) -> None:
+    def add(self, id: str, text: str, group: int = 0, slot: int = 0) -> None:
         """Make a text findable; one that is there under the id is replaced, and comes last among equals.
 
         Args:
             group: What it belongs to, from 1; 0 for nothing.
+            slot: Its place among its neighbours, see `wmem.text.turns.Turns`; 0 for none.
         """
         self.remove(id)
         language, terms = read_terms(text)
         frequencies: dict[str, int] = {}
         for term in terms:
             frequencies[term] = frequencies.get(term, 0) + 1
-        self._postings.append(id, list(frequencies.items()), len(terms), group, _LANGUAGES.index(language))
+        self._postings.append(
+            id,
+            list(frequencies.items()),
+            length=len(terms),
+            group=group,
+            slot=slot,
+            spoken=_LANGUAGES.index(language),
+        )
 
     def remove(self, id: str) -> bool:
         """Make a text unfindable; False when there is none under the id."""
@@ -75,7 +83,6 @@ class Index:
 
     def _usual(self) -> str:
         """What most of the newest texts are written in."""
-        held = [0] * len(_LANGUAGES)
-        for number in islice(reversed(self._postings.numbers.values()), _SAMPLE):
-            held[self._postings.columns.spoken[number]] += 1
-        return _LANGUAGES[held.index(max(held))]
+        columns = self._postings.columns
+        newest = bytes(islice(compress(reversed(columns.spoken), reversed(columns.live)), _SAMPLE))
+        return max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))

@@ -79,7 +79,7 @@ def language_of(words: Iterable[str], usual: str = "english") -> str:
     held = list(words)
     if any("\u0400" <= word[:1] <= "\u04ff" for word in held):
         return "russian"
-    hits = {language: sum(word in STOP_WORDS[language] for word in held) for language in _LATIN}
+    hits = {language: sum(map(STOP_WORDS[language].__contains__, held)) for language in _LATIN}
     rival = max(_LATIN, key=lambda language: (hits[language], language == usual))
     usual = usual if usual in hits else "english"
     return rival if hits[rival] >= hits[usual] + _ENOUGH else usual

@@ -1,11 +1,15 @@
 """What the texts of an index have in common with a query: BM25, and what widens it."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.text.dense import DenseScores, has_arrays
-from wmem.text.postings import Postings, rarity
+from wmem.text.columns import Arithmetic, Lists
+from wmem.text.dense import Arrays, DenseScores, has_arrays
+from wmem.text.postings import Columns, Postings, rarity
 from wmem.text.sparse import Saturation, Scores, SparseScores
+
+if TYPE_CHECKING:
+    from array import array
 
 __all__ = ["Feedback", "Matches"]
 
@@ -40,32 +44,53 @@ class Matches:
         self._terms = [number for term in dict.fromkeys(terms) if (number := postings.words.get(term)) is not None]
         self._k1, self._b = k1, b
         self._by = self._saturation(len(postings.numbers), postings.live_terms)
-        dense = len(postings.ids) >= _DENSE_AT and has_arrays()
-        self._scores: Scores = DenseScores(postings.columns) if dense else SparseScores(postings.columns)
+        self._scores: Scores[Any]
+        self.sums: Arithmetic[Any]
+        """What columns of numbers and scores are reckoned with."""
+        if len(postings.ids) >= _DENSE_AT and has_arrays():
+            self._scores, self.sums = DenseScores(postings.columns), Arrays(len(postings.ids))
+        else:
+            self._scores, self.sums = SparseScores(postings.columns, postings.longest), Lists()
         self._add([(term, 1.0) for term in self._terms])
 
-    def of(self, ids: Sequence[str]) -> list[float]:
-        """The scores of texts; 0 for one that has nothing in common with the query, or is not there."""
-        numbers = self._postings.numbers
-        here = [number for id in ids if (number := numbers.get(id)) is not None]
-        scores = self._scores.of(here)
-        if len(here) == len(ids):
-            return scores
-        told = iter(scores)
-        return [next(told) if id in numbers else 0.0 for id in ids]
+    @property
+    def columns(self) -> Columns:
+        """What is known of each text, by its number."""
+        return self._postings.columns
+
+    @property
+    def placed(self) -> "array[int]":
+        """By slot, the number of the text that has it."""
+        return self._postings.placed
+
+    def number(self, id: str) -> int | None:
+        """The number of a text; None for one that is not there."""
+        return self._postings.numbers.get(id)
+
+    def ids(self, numbers: Any) -> list[str]:
+        """The ids of texts, of a column of their numbers."""
+        return list(map(self._postings.ids.__getitem__, self.sums.plain(numbers)))
+
+    def of(self, numbers: Any) -> Any:
+        """The scores of texts, as a column; 0 for one that has nothing in common with the query."""
+        return self._scores.of(numbers)
+
+    def found(self, limit: int) -> tuple[Any, Any]:
+        """The numbers of the best and their scores, best first, at most `limit`; of equal ones the earlier first."""
+        return self._scores.best(max(0, limit))
 
     def best(self, limit: int) -> list[tuple[str, float]]:
-        """The ids of the best and their scores, best first, at most `limit`; of equal ones the earlier first."""
-        ids = self._postings.ids
-        return [(ids[number], score) for number, score in self._scores.best(limit)] if limit > 0 else []
+        """The ids of the best and their scores, as `found` has them."""
+        numbers, scores = self.found(limit)
+        return list(zip(self.ids(numbers), self.sums.plain(scores), strict=True))
 
     def groups(self, wanted: Sequence[int]) -> dict[int, float]:
         """The scores of groups, each as one text."""
         held, count = self._postings, len(self._postings.group_sizes)
         flat, slope = self._saturation(count, sum(held.group_terms.values()))
         scores = dict.fromkeys(wanted, 0.0)
-        for term in self._terms:
-            frequencies, held_by = self._scores.grouped(held.of[term], wanted)
+        counted = self._scores.grouped([held.of[term] for term in self._terms], wanted)
+        for frequencies, held_by in zip(*counted, strict=True):
             top = rarity(count, held_by) * (self._k1 + 1)
             for group, frequency in zip(wanted, frequencies, strict=True):
                 if frequency:
@@ -74,19 +99,23 @@ class Matches:
 
     def widen(self, feedback: Feedback) -> None:
         """Let the words count, too, that the best texts have in common."""
-        held, asked = self._postings, set(self._terms)
-        weights: dict[int, float] = {}
-        rare: dict[int, float] = {}
-        best = self._scores.best(feedback.texts)
-        for number, score in best:
-            share = score / best[0][1]
+        held = self._postings
+        shares: dict[int, float] = {}
+        numbers, scores = map(self.sums.plain, self.found(feedback.texts))
+        for number, score in zip(numbers, scores, strict=True):
+            share = score / scores[0]
             for term in held.terms_at(number):
-                if term not in asked:
-                    if term not in rare:
-                        rare[term] = held.rarity(term)
-                    weights[term] = weights.get(term, 0.0) + share * rare[term]
+                shares[term] = shares.get(term, 0.0) + share
+        for term in self._terms:
+            shares.pop(term, None)
+        count, held_by = len(held.numbers), held.held_by
+        weights = {term: share * rarity(count, held_by[term]) for term, share in shares.items()}
+        least = sorted(weights.values(), reverse=True)[: feedback.terms][-1:] or [0.0]
         # Of equal weight by the word itself: numbers depend on what was here before.
-        chosen = sorted(weights, key=lambda term: (-weights[term], held.terms[term]))[: feedback.terms]
+        chosen = sorted(
+            [term for term, weight in weights.items() if weight >= least[0]],
+            key=lambda term: (-weights[term], held.terms[term]),
+        )[: feedback.terms]
         self._add([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
 
     def _add(self, weighted: Iterable[tuple[int, float]]) -> None:

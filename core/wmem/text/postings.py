@@ -6,6 +6,8 @@ A text that is dropped leaves a tombstone, which is swept when there are many.
 import math
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import repeat
 from typing import NamedTuple
 
 __all__ = ["TF_BITS", "TF_MOST", "Columns", "Postings", "rarity"]
@@ -24,12 +26,14 @@ class Columns(NamedTuple):
         lengths: Its terms.
         groups: The group it belongs to; 0 for none, and for a text that was dropped.
         live: 0 for a text that was dropped.
+        slots: Its place among its neighbours, see `wmem.text.turns`; 0 for none.
         spoken: The place of its language in a list.
     """
 
     lengths: "array[int]"
     groups: "array[int]"
     live: "array[int]"
+    slots: "array[int]"
     spoken: "array[int]"
 
 
@@ -45,8 +49,10 @@ class Postings:
         "held_by",
         "ids",
         "live_terms",
+        "longest",
         "numbers",
         "of",
+        "placed",
         "terms",
         "words",
     )
@@ -55,7 +61,11 @@ class Postings:
         self.numbers: dict[str, int] = {}
         """The number of each text that was not dropped."""
         self.ids: list[str] = []
-        self.columns = Columns(array("I"), array("I"), array("B"), array("B"))
+        self.columns = Columns(array("I"), array("I"), array("B"), array("I"), array("B"))
+        self.placed = array("I", (0,))
+        """By slot, the number of the text that has it."""
+        self.longest = 0
+        """The most terms of any text."""
         self.live_terms = 0
         """How many terms the texts hold together."""
         self.words: dict[str, int] = {}
@@ -71,12 +81,18 @@ class Postings:
         """The terms of each text, once each, text after text."""
         self._starts = array("Q", (0,))
 
-    def append(self, id: str, frequencies: Sequence[tuple[str, int]], length: int, group: int, spoken: int) -> None:
+    def append(
+        self, id: str, frequencies: Sequence[tuple[str, int]], *, length: int, group: int, slot: int, spoken: int
+    ) -> None:
         """Take in a text that is not there, by how often it holds each term."""
         number = self.numbers[id] = len(self.ids)
         self.ids.append(id)
-        for column, value in zip(self.columns, (length, group, 1, spoken), strict=True):
+        for column, value in zip(self.columns, (length, group, 1, slot, spoken), strict=True):
             column.append(value)
+        if slot:
+            self.placed.extend(repeat(0, slot + 1 - len(self.placed)))
+            self.placed[slot] = number
+        self.longest = max(self.longest, length)
         self.live_terms += length
         if group:
             self.group_sizes[group] = self.group_sizes.get(group, 0) + 1
@@ -101,7 +117,7 @@ class Postings:
         number = self.numbers.pop(id, None)
         if number is None:
             return False
-        lengths, groups, live, _ = self.columns
+        lengths, groups, live, _, _ = self.columns
         live[number] = 0
         self.live_terms -= lengths[number]
         for term in self.terms_at(number):
@@ -128,9 +144,16 @@ class Postings:
                 if (held := frequencies.get(entry >> TF_BITS)) is not None:
                     held.append((term, entry & TF_MOST))
         made = Postings()
-        lengths, groups, _, spoken = self.columns
+        lengths, groups, _, slots, spoken = self.columns
         for number, each in frequencies.items():
-            made.append(self.ids[number], each, lengths[number], groups[number], spoken[number])
+            made.append(
+                self.ids[number],
+                each,
+                length=lengths[number],
+                group=groups[number],
+                slot=slots[number],
+                spoken=spoken[number],
+            )
         return made
 
     def terms_at(self, number: int) -> "array[int]":
@@ -142,6 +165,7 @@ class Postings:
         return rarity(len(self.numbers), self.held_by[term])
 
 
+@lru_cache(4_096)
 def rarity(count: int, held_by: int) -> float:
     """The inverse document frequency of what so many of so many texts hold."""
     return math.log(1 + (count - held_by + 0.5) / (held_by + 0.5))

@@ -1,8 +1,8 @@
 """Scores of the texts that a query meets, added up posting by posting."""
 
 from collections.abc import Sequence
-from heapq import nsmallest
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from operator import mul
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.text.postings import TF_BITS, TF_MOST, Columns
 
@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from array import array
 
 __all__ = ["Saturation", "Scores", "SparseScores"]
+
+C = TypeVar("C")
+_TABLED_AT = 8
+"""So many times as many postings as there are lengths are worth a table of what each gives."""
+_BLOCK = 64
+"""Texts among which the best is found first."""
 
 
 class Saturation(NamedTuple):
@@ -19,55 +25,99 @@ class Saturation(NamedTuple):
     slope: float
 
 
-class Scores(Protocol):
+class Scores(Protocol[C]):
     """The sum of what each term gives to each text that holds it."""
 
     def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
         """Add what each term gives: its postings, and the most it can give to a text."""
         ...
 
-    def of(self, numbers: Sequence[int], /) -> list[float]:
+    def of(self, numbers: C, /) -> C:
         """What texts have; 0 for one that holds no term."""
         ...
 
-    def best(self, limit: int, /) -> list[tuple[int, float]]:
-        """The texts that have most, best first; of equal ones the earlier first."""
+    def best(self, limit: int, /) -> tuple[C, C]:
+        """The texts that have most, best first, and what they have; of equal ones the earlier first."""
         ...
 
-    def grouped(self, entries: "array[int]", groups: Sequence[int], /) -> tuple[list[int], int]:
-        """How often a term stands in the texts of each of these groups, and how many groups there are that hold it."""
+    def grouped(
+        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
+    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
+        """How often each term stands in the texts of these groups, and how many groups there are that hold it."""
         ...
+
+
+class _Gains(dict[int, list[float]]):
+    """What a term gives, by its frequency and then by the length of the text."""
+
+    def __init__(self, top: float, by: Saturation, longest: int) -> None:
+        super().__init__()
+        self._told = top, by, longest
+
+    def __missing__(self, frequency: int) -> list[float]:
+        top, (flat, slope), longest = self._told
+        made = [top * frequency / (frequency + flat + slope * length) for length in range(1, longest + 1)]
+        # No term stands in a text of none.
+        self[frequency] = [0.0, *made]
+        return self[frequency]
 
 
 class SparseScores:
-    """Scores by number; texts that hold no term take no room."""
+    """Scores by number, in a list."""
 
-    __slots__ = ("_columns", "_scores")
+    __slots__ = ("_columns", "_longest", "_scores")
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, longest: int) -> None:
         self._columns = columns
-        self._scores: dict[int, float] = {}
+        self._longest = longest
+        self._scores = [0.0] * len(columns.lengths)
 
     def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
         scores, lengths, (flat, slope) = self._scores, self._columns.lengths, by
-        known = scores.get
         for entries, top in given:
+            if len(entries) > _TABLED_AT * self._longest:
+                gains = _Gains(top, by, self._longest)
+                for entry in entries:
+                    number = entry >> TF_BITS
+                    scores[number] += gains[entry & TF_MOST][lengths[number]]
+                continue
             for entry in entries:
                 number, frequency = entry >> TF_BITS, entry & TF_MOST
-                scores[number] = known(number, 0.0) + top * frequency / (frequency + flat + slope * lengths[number])
+                scores[number] += top * frequency / (frequency + flat + slope * lengths[number])
 
-    def of(self, numbers: Sequence[int], /) -> list[float]:
-        return [self._scores.get(number, 0.0) for number in numbers]
+    def of(self, numbers: list[Any], /) -> list[Any]:
+        return list(map(self._scores.__getitem__, numbers))
 
-    def best(self, limit: int, /) -> list[tuple[int, float]]:
+    def best(self, limit: int, /) -> tuple[list[Any], list[Any]]:
         live = self._columns.live
-        found = nsmallest(limit, ((-score, number) for number, score in self._scores.items() if live[number]))
-        return [(number, -negated) for negated, number in found]
+        if 0 in live.tobytes():
+            self._scores = list(map(mul, self._scores, live))
+        scores = self._scores
+        # So many blocks as are wanted have one each that is no less than the least of the largest of them.
+        blocks = range(0, len(scores), _BLOCK)
+        largest = [max(scores[at : at + _BLOCK]) for at in blocks]
+        least = sorted(largest)[-limit] if 0 < limit <= len(largest) else 0.0
+        found = [
+            number
+            for at, most in zip(blocks, largest, strict=True)
+            if most and most >= least
+            for number, score in enumerate(scores[at : at + _BLOCK], at)
+            if score and score >= least
+        ]
+        found.sort(key=scores.__getitem__, reverse=True)
+        del found[limit:]
+        return found, self.of(found)
 
-    def grouped(self, entries: "array[int]", groups: Sequence[int], /) -> tuple[list[int], int]:
-        held: dict[int, int] = {}
+    def grouped(
+        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
+    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
         belongs = self._columns.groups
-        for entry in entries:
-            if group := belongs[entry >> TF_BITS]:
+        counted = []
+        for entries in terms:
+            held: dict[int, int] = {}
+            for entry in entries:
+                group = belongs[entry >> TF_BITS]
                 held[group] = held.get(group, 0) + (entry & TF_MOST)
-        return [held.get(group, 0) for group in groups], len(held)
+            held.pop(0, None)
+            counted.append(held)
+        return [[held.get(group, 0) for group in groups] for held in counted], list(map(len, counted))

@@ -1,14 +1,17 @@
 """Who said what beside whom: the messages of a conversation as links, by session.
 
 A session ends with a silence, or where another thread begins; threads that run at the
-same time each have their own.
+same time each have their own. What is known of a message stands in columns, at its
+slot; slot 0 is that of no message.
 """
 
+import math
+from array import array
 from collections import Counter
 
 from wmem.text.cues import speaker_in, tells_a_time
 
-__all__ = ["Turn", "Turns"]
+__all__ = ["Turns"]
 
 _SILENCE_S = 4 * 3_600.0
 """So much time between two messages of a thread ends its session."""
@@ -17,91 +20,117 @@ _SPOKEN = 3
 """Who is known from a transcript alone has spoken as often as this."""
 
 
-class Turn:
-    """One message among those around it."""
-
-    __slots__ = ("after", "at", "before", "session", "speaker", "timed", "tokens", "user")
-
-    def __init__(self, session: int, at: float) -> None:
-        self.session = session
-        self.at = at
-        self.before: str | None = None
-        """The message before it in its session."""
-        self.after: str | None = None
-        self.tokens = 1
-        self.speaker: str | None = None
-        self.user = False
-        self.timed = False
-        """Whether it tells a time."""
-
-
 class Turns:
-    """The messages of a scope by id, each with its neighbours."""
+    """The messages of a scope, each with its neighbours."""
 
-    __slots__ = ("_last", "_sessions", "_speakers", "_turns")
+    __slots__ = (
+        "_free",
+        "_last",
+        "_sessions",
+        "_slots",
+        "_speakers",
+        "after",
+        "at",
+        "before",
+        "sessions",
+        "speakers",
+        "timed",
+        "tokens",
+        "user",
+    )
 
     def __init__(self) -> None:
-        self._turns: dict[str, Turn] = {}
-        self._last: dict[str | None, str] = {}
+        self._slots: dict[str, int] = {}
+        self._free: list[int] = []
+        self._last: dict[str | None, int] = {}
         """The newest message of each thread."""
         self._sessions = 0
         self._speakers: Counter[str] = Counter()
+        self.before = array("I", (0,))
+        """The slot of the message before it in its session; 0 for none."""
+        self.after = array("I", (0,))
+        self.sessions = array("I", (0,))
+        self.at = array("d", (math.nan,))
+        self.tokens = array("d", (math.inf,))
+        self.speakers: list[str | None] = [None]
+        self.user = array("B", (0,))
+        self.timed = array("B", (0,))
+        """Whether it tells a time."""
 
-    def get(self, id: str | None) -> Turn | None:
-        """The message with an id; None is the id of no message."""
-        return None if id is None else self._turns.get(id)
+    def slot(self, id: str) -> int:
+        """Where a message stands; 0 for one that is not there."""
+        return self._slots.get(id, 0)
 
-    def speakers(self) -> list[str]:
+    def known(self) -> list[str]:
         """Who is known to have spoken, folded."""
         return [speaker for speaker, times in self._speakers.items() if times >= _SPOKEN]
 
     def put(
         self, id: str, text: str, *, role: str, name: str | None, thread: str | None, at: float, tokens: int | None
-    ) -> Turn:
-        """Take in the newest message, or another text for one that is there; it keeps its place."""
-        turn = self._turns.get(id)
-        if turn is None:
-            turn = self._turns[id] = self._linked(id, thread, at)
+    ) -> int:
+        """Take in the newest message, or another text for one that is there; it keeps its place.
+
+        Returns:
+            Its slot.
+        """
+        slot = self._slots.get(id)
+        if slot is None:
+            slot = self._slots[id] = self._linked(thread, at)
         else:
-            self._unsay(turn)
-        turn.speaker = speaker_in(name, text) if role in ("user", "assistant") else None
-        turn.tokens = max(1, len(text) // _CHARS_A_TOKEN if tokens is None else tokens)
-        turn.user = role == "user"
-        turn.timed = tells_a_time(text)
-        if turn.speaker is not None:
-            self._speakers[turn.speaker] += 1
-        return turn
+            self._unsay(slot)
+        speaker = self.speakers[slot] = speaker_in(name, text) if role in ("user", "assistant") else None
+        self.tokens[slot] = max(1, len(text) // _CHARS_A_TOKEN if tokens is None else tokens)
+        self.user[slot] = role == "user"
+        self.timed[slot] = tells_a_time(text)
+        if speaker is not None:
+            self._speakers[speaker] += 1
+        return slot
 
     def remove(self, id: str) -> None:
         """Let the neighbours of a message be neighbours."""
-        turn = self._turns.pop(id, None)
-        if turn is None:
+        slot = self._slots.pop(id, None)
+        if slot is None:
             return
-        self._unsay(turn)
-        if turn.before is not None:
-            self._turns[turn.before].after = turn.after
-        if turn.after is not None:
-            self._turns[turn.after].before = turn.before
+        self._unsay(slot)
+        self.speakers[slot] = None
+        before, after = self.before[slot], self.after[slot]
+        if before:
+            self.after[before] = after
+        if after:
+            self.before[after] = before
         for thread, last in list(self._last.items()):
-            if last == id:
-                if turn.before is None:
-                    del self._last[thread]
+            if last == slot:
+                if before:
+                    self._last[thread] = before
                 else:
-                    self._last[thread] = turn.before
+                    del self._last[thread]
+        self._free.append(slot)
 
-    def _linked(self, id: str, thread: str | None, at: float) -> Turn:
+    def _linked(self, thread: str | None, at: float) -> int:
         last = self._last.get(thread)
-        self._last[thread] = id
-        before = None if last is None else self._turns[last]
-        if last is None or before is None or abs(at - before.at) > _SILENCE_S:
+        slot = self._last[thread] = self._taken()
+        if last is None or abs(at - self.at[last]) > _SILENCE_S:
             self._sessions += 1
-            return Turn(self._sessions, at)
-        turn = Turn(before.session, at)
-        turn.before, before.after = last, id
-        return turn
+            last, session = 0, self._sessions
+        else:
+            session = self.sessions[last]
+            self.after[last] = slot
+        self.before[slot], self.after[slot] = last, 0
+        self.sessions[slot], self.at[slot] = session, at
+        return slot
 
-    def _unsay(self, turn: Turn) -> None:
-        if turn.speaker is not None:
-            self._speakers[turn.speaker] -= 1
-            if not self._speakers[turn.speaker]:
-                del self._speakers[turn.speaker]
+    def _taken(self) -> int:
+        """A slot that nothing stands at."""
+        if self._free:
+            return self._free.pop()
+        for column in (self.before, self.after, self.sessions, self.at, self.tokens, self.user, self.timed):
+            column.append(0)
+        self.speakers.append(None)
+        return len(self.speakers) - 1
+
+    def _unsay(self, slot: int) -> None:
+        speaker = self.speakers[slot]
+        if speaker is not None:
+            self._speakers[speaker] -= 1
+            if not self._speakers[speaker]:
+                del self._speakers[speaker]

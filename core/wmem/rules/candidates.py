@@ -1,0 +1,149 @@
+"""What is weighed for a query: what shares words with it or means the like, and what stands beside that.
+
+Written once for columns of numbers, whatever reckons with them; see `wmem.text.columns`.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from operator import add, mul, ne
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from wmem.model.scoring import Recall
+from wmem.text.cues import Cues
+from wmem.text.dates import day_at, fits
+from wmem.text.matches import Matches
+from wmem.text.turns import Turns
+from wmem.text.vectors import Near
+
+__all__ = ["Candidates", "candidates", "factors", "sessions"]
+
+C = TypeVar("C")
+_SPARE = 2
+"""So many times as many are weighed in full: a factor may bring one up."""
+_DAY_S = 86_400.0
+
+
+class Candidates(NamedTuple, Generic[C]):
+    """Columns with a row for each that is weighed.
+
+    Attributes:
+        numbers: Those of the texts in the index.
+        words: The BM25 scores of their own.
+        near: What their neighbours lend them.
+        vector: The squared cosines relative to the best, and what neighbours lend them of theirs.
+        borrows: How much each takes of what is lent: a long one speaks for itself, a fact stands for itself.
+    """
+
+    numbers: C
+    words: C
+    near: C
+    vector: C
+    borrows: C
+
+
+def candidates(
+    matches: Matches, turns: Turns, profile: Recall, limit: int, *, asked: str | None, meant: Near | None
+) -> Candidates[Any]:
+    """What is worth weighing, by what it shares with the query and what it borrows, best first.
+
+    Args:
+        limit: How many will be wanted.
+        asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
+        meant: How near in meaning each is, without the question.
+    """
+    sums, take = matches.sums, matches.sums.take
+    found, scores = matches.found(limit)
+    if asked is not None:
+        others = sums.each(partial(ne, matches.number(asked)), found)
+        found, scores = sums.present(found, others), sums.present(scores, others)
+    lent_to, lent = _lent(matches, turns, profile, found, scores)
+    gathered, felt = [found, lent_to], None
+    if meant is not None and profile.vector:
+        best = meant.best(limit)
+        alike = sums.whole([number for id in best if (number := matches.number(id)) is not None])
+        felt_by, felt = _lent(matches, turns, profile, alike, sums.floats(list(best.values())))
+        gathered += [alike, felt_by]
+    numbers = sums.distinct(gathered)
+    words = matches.of(numbers)
+    tokens, full = take(turns.tokens, take(matches.columns.slots, numbers)), profile.full_tokens
+    borrows = sums.at_most(sums.each(lambda each: full / each, tokens), 1.0)
+    near = sums.each(mul, borrows, lent(numbers))
+    known = sums.each(add, words, near)
+    vector = sums.each(partial(mul, 0.0), words)
+    if meant is not None:
+        vector = sums.floats(list(map(meant.of, matches.ids(numbers))))
+        if felt is not None:
+            vector = sums.each(add, vector, sums.each(mul, borrows, felt(numbers)))
+        scale = profile.vector * (sums.most(scores) or 1.0)
+        known = sums.each(lambda each, meaning: each + scale * meaning, known, vector)
+    best_known = sums.largest(known, _SPARE * limit)
+    return Candidates(*(take(column, best_known) for column in (numbers, words, near, vector, borrows)))
+
+
+def sessions(chosen: Candidates[Any], matches: Matches) -> Any:
+    """The BM25 score of the session of each, damped."""
+    sums = matches.sums
+    groups = sums.plain(sums.take(matches.columns.groups, chosen.numbers))
+    scores = {0: 0.0, **matches.groups(sorted({*groups} - {0}))}
+    return sums.each(mul, chosen.borrows, sums.floats([scores[group] for group in groups]))
+
+
+def factors(chosen: Candidates[Any], matches: Matches, turns: Turns, cues: Cues, profile: Recall) -> list[Any]:
+    """What each is multiplied by: for its speaker, its user, its day and its telling a time."""
+    sums = matches.sums
+    slots = sums.take(matches.columns.slots, chosen.numbers)
+    ones = sums.factor(slots, 1.0)
+    speaker, day = ones, ones
+    if cues.speaker is not None:
+        said_by = [turns.speakers[slot] == cues.speaker for slot in sums.plain(slots)]
+        speaker = sums.factor(sums.whole(said_by), profile.speaker)
+    if cues.dates:
+        fitting = _Fitting(cues)
+        days = [1.0 + profile.date * fitting[at // _DAY_S] for at in sums.plain(sums.take(turns.at, slots))]
+        day = sums.floats(days)
+    return [
+        speaker,
+        sums.factor(sums.take(turns.user, slots), profile.user) if cues.first_person else ones,
+        day,
+        sums.factor(sums.take(turns.timed, slots), profile.when) if cues.when else ones,
+    ]
+
+
+class _Fitting(dict[float, float]):
+    """How well days match the dates asked for, by their number."""
+
+    def __init__(self, cues: Cues) -> None:
+        super().__init__()
+        self._dates = cues.dates
+
+    def __missing__(self, number: float) -> float:
+        day = day_at(number * _DAY_S)
+        self[number] = 0.0 if day is None else fits(self._dates, day)
+        return self[number]
+
+
+def _lent(
+    matches: Matches, turns: Turns, profile: Recall, numbers: Any, scores: Any
+) -> tuple[Any, Callable[[Any], Any]]:
+    """What messages lend to those beside them: a question is matched, its answer is wanted.
+
+    Returns:
+        The numbers of those they lend to, and what tells how much by number.
+    """
+    sums, take = matches.sums, matches.sums.take
+    slots = take(matches.columns.slots, numbers)
+    before, after = take(turns.before, slots), take(turns.after, slots)
+    slots, amounts = [], []
+    for share, beside in (
+        (profile.next_to, (before, after)),
+        (profile.next_but_one, (take(turns.before, before), take(turns.after, after))),
+    ):
+        if share:
+            slots += beside
+            amounts += [sums.each(partial(mul, share), scores)] * 2
+    if not slots:
+        none = sums.whole(())
+        return none, sums.sums(none, none)
+    in_order = sums.rows(slots)
+    lent_to = take(matches.placed, sums.present(in_order, in_order))
+    return lent_to, sums.sums(lent_to, sums.present(sums.rows(amounts), in_order))

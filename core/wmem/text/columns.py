@@ -1,0 +1,116 @@
+"""Arithmetic on columns of numbers, one after the other; `wmem.text.dense` does the same on all of one at once."""
+
+from collections.abc import Callable, Sequence
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from array import array
+
+__all__ = ["Arithmetic", "Lists"]
+
+C = TypeVar("C")
+
+
+class Arithmetic(Protocol[C]):
+    """What a rule needs that is written once for lists of numbers and for arrays of numpy; equal to the last bit."""
+
+    def whole(self, values: Sequence[int], /) -> C:
+        """A column of whole numbers."""
+        ...
+
+    def floats(self, values: Sequence[float], /) -> C:
+        """A column of floats."""
+        ...
+
+    def plain(self, column: C, /) -> list[Any]:
+        """The column as a list."""
+        ...
+
+    def take(self, source: "C | array[int] | array[float]", places: C, /) -> C:
+        """What stands at these places."""
+        ...
+
+    def present(self, column: C, flags: C, /) -> C:
+        """What stands where the flag is not 0."""
+        ...
+
+    def each(self, formula: Callable[..., Any], /, *columns: C) -> C:
+        """A formula of sums, products and comparisons, row by row."""
+        ...
+
+    def at_most(self, column: C, most: float, /) -> C:
+        """The column, larger numbers cut down."""
+        ...
+
+    def factor(self, flags: C, value: float, /) -> C:
+        """The value where the flag is not 0, else 1."""
+        ...
+
+    def rows(self, columns: Sequence[C], /) -> C:
+        """Columns of one length, row by row in one."""
+        ...
+
+    def distinct(self, columns: Sequence[C], /) -> C:
+        """Whole numbers of several columns, each where it comes first."""
+        ...
+
+    def sums(self, keys: C, amounts: C, /) -> Callable[[C], C]:
+        """The sum of the amounts of each key, to be asked for; 0 for one that has none."""
+        ...
+
+    def largest(self, column: C, limit: int, /) -> C:
+        """The places of the largest, largest first, at most `limit`; of equal ones the earlier first."""
+        ...
+
+    def most(self, column: C, /) -> float:
+        """The largest; 0 of none."""
+        ...
+
+
+class Lists:
+    """Columns as lists."""
+
+    __slots__ = ()
+
+    def whole(self, values: Sequence[int], /) -> list[Any]:
+        return list(values)
+
+    def floats(self, values: Sequence[float], /) -> list[Any]:
+        return list(values)
+
+    def plain(self, column: list[Any], /) -> list[Any]:
+        return column
+
+    def take(self, source: "list[Any] | array[int] | array[float]", places: list[Any], /) -> list[Any]:
+        return list(map(source.__getitem__, places))
+
+    def present(self, column: list[Any], flags: list[Any], /) -> list[Any]:
+        return list(compress(column, flags))
+
+    def each(self, formula: Callable[..., Any], /, *columns: list[Any]) -> list[Any]:
+        return list(map(formula, *columns))
+
+    def at_most(self, column: list[Any], most: float, /) -> list[Any]:
+        return [min(most, value) for value in column]
+
+    def factor(self, flags: list[Any], value: float, /) -> list[Any]:
+        return [value if flag else 1.0 for flag in flags]
+
+    def rows(self, columns: Sequence[list[Any]], /) -> list[Any]:
+        return list(chain.from_iterable(zip(*columns, strict=True)))
+
+    def distinct(self, columns: Sequence[list[Any]], /) -> list[Any]:
+        return list(dict.fromkeys(chain.from_iterable(columns)))
+
+    def sums(self, keys: list[Any], amounts: list[Any], /) -> Callable[[list[Any]], list[Any]]:
+        held: dict[int, float] = {}
+        for key, amount in zip(keys, amounts, strict=True):
+            held[key] = held.get(key, 0.0) + amount
+        return lambda asked: [held.get(key, 0.0) for key in asked]
+
+    def largest(self, column: list[Any], limit: int, /) -> list[Any]:
+        return sorted(range(len(column)), key=column.__getitem__, reverse=True)[:limit]
+
+    def most(self, column: list[Any], /) -> float:
+        return max(column, default=0.0)
