@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
-from wmem.text.dense import has_arrays
+from wmem.text.columns import has_arrays
 from wmem.text.index import Index
 from wmem.text.turns import Turns
 from wmem.text.vectors import Vectors, as_rows

@@ -62,7 +62,7 @@ def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(matches, "_DENSE_AT", dense_at)
             made = index.matches(query, feedback=Feedback(0.2, 3, 5))
-            live = [place for id in texts if (place := made.number(id)) is not None]
+            live = [known for id in texts if (known := made.number(id)) is not None]
             scores = made.sums.plain(made.of(made.sums.whole(live)))
             found.append((made.best(10), made.groups([1, 2]), scores))
     assert found[0] == found[1]

@@ -1,15 +1,23 @@
 """Arithmetic on columns of numbers, one after the other; `wmem.text.dense` does the same on all of one at once."""
 
+import importlib.util
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["Arithmetic", "Lists"]
+__all__ = ["Arithmetic", "Lists", "has_arrays"]
 
 C = TypeVar("C")
+
+
+@cache
+def has_arrays() -> bool:
+    """Whether numpy is installed, of the extra ``recall``."""
+    return importlib.util.find_spec("numpy") is not None
 
 
 class Arithmetic(Protocol[C]):

@@ -1,29 +1,23 @@
-"""Arithmetic on whole columns at once, by numpy where it is installed; equal to what is done one by one."""
+"""Arithmetic on whole columns at once, by numpy; equal to what is done one by one.
 
-import importlib.util
+To be imported only where numpy is installed, see `wmem.text.columns.has_arrays`.
+"""
+
 from array import array
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from wmem.text.postings import TF_BITS, TF_MOST, Columns
 from wmem.text.sparse import Saturation
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = ["Arrays", "DenseScores"]
 
-__all__ = ["Arrays", "DenseScores", "has_arrays"]
-
-_Array: TypeAlias = "NDArray[Any]"
+_Array: TypeAlias = NDArray[Any]
 _AT_ONCE = 20_000
 """Postings up to which those of several terms are added in one go: the calls cost more than the sums."""
-
-
-@cache
-def has_arrays() -> bool:
-    """Whether numpy is installed, of the extra ``recall``."""
-    return importlib.util.find_spec("numpy") is not None
 
 
 class Arrays:
@@ -35,13 +29,9 @@ class Arrays:
         self._size = size
 
     def whole(self, values: Sequence[int], /) -> _Array:
-        import numpy as np
-
         return np.array(values, dtype=np.intp)
 
     def floats(self, values: Sequence[float], /) -> _Array:
-        import numpy as np
-
         return np.array(values, dtype=np.float64)
 
     def plain(self, column: _Array, /) -> list[Any]:
@@ -56,31 +46,21 @@ class Arrays:
         return found
 
     def each(self, formula: Callable[..., Any], /, *columns: _Array) -> _Array:
-        import numpy as np
-
         # As with plain floats, what is too large is infinite without a word.
         with np.errstate(over="ignore", invalid="ignore"):
             made: _Array = formula(*columns)
         return made
 
     def at_most(self, column: _Array, most: float, /) -> _Array:
-        import numpy as np
-
         return np.minimum(column, most)
 
     def factor(self, flags: _Array, value: float, /) -> _Array:
-        import numpy as np
-
         return np.where(flags, value, 1.0)
 
     def rows(self, columns: Sequence[_Array], /) -> _Array:
-        import numpy as np
-
         return np.concatenate(columns).reshape(len(columns), -1).T.ravel()
 
     def distinct(self, columns: Sequence[_Array], /) -> _Array:
-        import numpy as np
-
         joined = np.concatenate(columns)
         places = np.arange(len(joined))
         # Backwards: of a number that is there several times the place that is written last stays, its first.
@@ -90,8 +70,6 @@ class Arrays:
         return found
 
     def sums(self, keys: _Array, amounts: _Array, /) -> Callable[[_Array], _Array]:
-        import numpy as np
-
         return np.bincount(keys, weights=amounts, minlength=self._size).__getitem__
 
     def largest(self, column: _Array, limit: int, /) -> _Array:
@@ -108,14 +86,10 @@ class DenseScores:
     __slots__ = ("_columns", "_scores")
 
     def __init__(self, columns: Columns) -> None:
-        import numpy as np
-
         self._columns = columns
         self._scores: NDArray[np.float64] = np.zeros(len(columns.lengths), dtype=np.float64)
 
     def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
-        import numpy as np
-
         if len(given) > 1 and sum(len(entries) for entries, _ in given) <= _AT_ONCE:
             joined = array("I")
             for entries, _ in given:
@@ -131,11 +105,11 @@ class DenseScores:
 
     def _gains(
         self,
-        numbers: "NDArray[np.int64]",
-        frequencies: "NDArray[np.float64]",
-        top: "float | NDArray[np.float64]",
+        numbers: NDArray[np.int64],
+        frequencies: NDArray[np.float64],
+        top: float | NDArray[np.float64],
         by: Saturation,
-    ) -> "NDArray[np.float64]":
+    ) -> NDArray[np.float64]:
         lengths = _view(self._columns.lengths)[numbers]
         gains: NDArray[np.float64] = top * frequencies / (frequencies + by.flat + by.slope * lengths)
         return gains
@@ -144,8 +118,6 @@ class DenseScores:
         return self._scores[numbers]
 
     def best(self, limit: int, /) -> tuple[_Array, _Array]:
-        import numpy as np
-
         scores = self._scores
         found = np.flatnonzero((scores > 0) & _view(self._columns.live).view(np.bool_))
         held = scores[found]
@@ -160,8 +132,6 @@ class DenseScores:
     def grouped(
         self, terms: "Sequence[array[int]]", groups: Sequence[int], /
     ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
-        import numpy as np
-
         joined = array("I")
         for entries in terms:
             joined += entries
@@ -175,13 +145,9 @@ class DenseScores:
 
 def _view(column: "array[int] | array[float]") -> _Array:
     """The column, not copied. Keep no name for it: a column that somebody looks into cannot grow."""
-    import numpy as np
-
     return np.frombuffer(column, dtype=column.typecode)
 
 
-def _split(entries: "array[int]") -> "tuple[NDArray[np.int64], NDArray[np.float64]]":
-    import numpy as np
-
+def _split(entries: "array[int]") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     read = np.array(entries, dtype=np.int64)
     return read >> TF_BITS, (read & TF_MOST).astype(np.float64)

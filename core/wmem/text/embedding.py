@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
-from wmem.text.dense import has_arrays
+from wmem.text.columns import has_arrays
 
 __all__ = ["Embedder", "Embedding", "fingerprint"]
 

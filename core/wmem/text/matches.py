@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.text.columns import Arithmetic, Lists
-from wmem.text.dense import Arrays, DenseScores, has_arrays
+from wmem.text.columns import Arithmetic, Lists, has_arrays
 from wmem.text.postings import Columns, Postings, rarity
 from wmem.text.sparse import Saturation, Scores, SparseScores
 
@@ -48,6 +47,8 @@ class Matches:
         self.sums: Arithmetic[Any]
         """What columns of numbers and scores are reckoned with."""
         if len(postings.ids) >= _DENSE_AT and has_arrays():
+            from wmem.text.dense import Arrays, DenseScores
+
             self._scores, self.sums = DenseScores(postings.columns), Arrays(len(postings.ids))
         else:
             self._scores, self.sums = SparseScores(postings.columns, postings.longest), Lists()
