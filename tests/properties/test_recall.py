@@ -42,7 +42,7 @@ def fill(session: wmem.Scope, count: int = 12, **fields: object) -> None:
 
 def ranked(session: wmem.Scope, query: str, **options: object) -> list[str]:
     """The ids that recall found, best first."""
-    context = session.pack(query, budget=4_000, recent=0, **options)  # type: ignore[arg-type]  # passed through
+    context = session.pack(query, **{"budget": 4_000, "recent": 0, **options})  # type: ignore[arg-type]  # passed through
     units = [unit for unit in context.explain(all=True).units if unit.score is not None]
     return [unit.ids[0] for unit in sorted(units, key=lambda unit: -(unit.score or 0))]
 
@@ -251,6 +251,16 @@ def test_what_is_found_beyond_several_budgets_is_not_looked_at(session: wmem.Sco
     ]
     assert 3 * 200 < sum(tokens[0]) < 4 * 200
     assert len(tokens[1]) == 60
+    with pytest.raises(wmem.InvalidInputError, match="budget"):
+        session.pack("lake", budget="many")  # type: ignore[arg-type]  # what is refused
+
+
+def test_a_memory_far_beyond_the_budget_hides_none_behind_it(session: wmem.Scope) -> None:
+    say(session, f"Biscuit at the lake {'lake Biscuit ' * 750}", id="long")
+    fill(session, 6)
+    say(session, "the lake and the dog that ran there", id="short")
+    fill(session, 6)
+    assert [id for id in ranked(session, "Biscuit lake", budget=400) if id in ("long", "short")] == ["long", "short"]
 
 
 def test_the_speaker_that_is_named_comes_first(session: wmem.Scope) -> None:

@@ -28,6 +28,7 @@ __all__ = ["packed"]
 _CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
 _LEAST_FOUND = 64  # memories that are looked at however small the budget
 _SHORT = 8  # tokens that a short memory takes
+_LARGE = 4  # a long memory is cut to one part in so many of the budget at most
 _FULL = 3  # budgets that are filled from what is found
 _SUMMARY = 8  # one part in so many of the budget is set aside for a summary
 
@@ -131,10 +132,12 @@ def _most(budget: int) -> int:
 
 def _enough(found: Iterable[Found], budget: int) -> Iterator[Found]:
     """The best that take several budgets: what comes behind them could only fill up the last few tokens."""
+    if not isinstance(budget, int):
+        return  # the request will refuse it
     tokens = 0
     for each in found:
         yield each
-        tokens += each.row.tokens or 0
+        tokens += min(each.row.tokens or 0, budget // _LARGE)
         if tokens > _FULL * budget:
             return
 
