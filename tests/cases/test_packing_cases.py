@@ -158,6 +158,21 @@ def test_B13_a_prompt_that_would_begin_with_an_assistant_begins_with_a_user(prof
         assert sent[0]["role"] == "user"
 
 
+def test_a_pinned_call_without_its_answer_is_told_of_as_what_it_is() -> None:
+    silent = packed(calls("c1", "c2", pinned=True), result("c2"), user("q"))
+    assert silent.dropped.totals == {"orphan": 2}
+    assert ids(silent) == ["m2"]
+    spoken = packed(calls("c1", "c2", text="Looking.", pinned=True), result("c2"), user("q"))
+    assert spoken.dropped.totals == {"orphan": 1}
+    assert [report.ids for report in spoken.included] == [("m0",), ("m2",)]
+
+
+def test_a_pinned_result_without_its_call_is_told_of_once() -> None:
+    context = packed(result("c1", pinned=True), user("q"), said("a"))
+    assert context.dropped.totals == {"orphan": 1}
+    assert [report.ids for report in context.explain(all=True).units] == [("m1",), ("m2",), ("m0",)]
+
+
 def test_B14_reasoning_with_a_signature_stays_with_its_message_byte_for_byte() -> None:
     reasoning = Part(kind="reasoning", text="", signature="EqQBCgIYAhIM==")
     answer = Message(

@@ -261,8 +261,25 @@ def test_pack_is_deterministic_and_leaves_what_it_was_given(case: tuple[Conversa
 @given(case=requests())
 def test_pack_accounts_for_every_message(case: tuple[Conversation, PackRequest]) -> None:
     talk, request = case
-    if (context := packed(request)) is None:
-        return
+    if (context := packed(request)) is not None:
+        assert_told_of(talk, context)
+
+
+@BOUNDED
+@given(case=requests(), which=st.sets(st.integers(0, 40), min_size=1, max_size=6))
+def test_pack_accounts_for_every_message_of_exchanges_that_are_pinned_in_part(
+    case: tuple[Conversation, PackRequest], which: set[int]
+) -> None:
+    talk, request = case
+    known = [each._replace(pinned=at in which) for at, each in enumerate(talk.candidates())]
+    pinned = [each for each in known if each.pinned or each.role == "system"]
+    request = _with(request, budget=request.budget + 4_000, newest_first=tuple(reversed(known)), pinned=pinned)
+    if (context := packed(request)) is not None:
+        assert_told_of(talk, context)
+        assert_pairs(context.to_openai())
+
+
+def assert_told_of(talk: Conversation, context: Context) -> None:
     reports = [*context.included, *context.truncated, *(context.all_dropped or ())]
     named = [id for report in reports for id in report.ids if not id.startswith("item")]
     assert len(named) == len(set(named)), "one fate each"

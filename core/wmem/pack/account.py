@@ -37,18 +37,25 @@ class _Out(NamedTuple):
     rule: str
 
 
-def account(request: PackRequest, choice: Choice, ordered: Sequence[Kept], loose: Sequence[Candidate]) -> Account:
+def account(
+    request: PackRequest, choice: Choice, ordered: Sequence[Kept], apart: Sequence[tuple[Candidate, str]]
+) -> Account:
     """What stays, in the order of the prompt, and what does not: recalled first, then the newest.
 
     What is counted is counted now; the reports are written when somebody looks.
 
     Args:
-        loose: Pinned results that belong to no call.
+        apart: What belongs to what is pinned and cannot be sent, and why.
     """
     noted, digest = tuple(choice.noted.values()), choice.digest
-    out = _out(choice, ordered, loose)
+    out = _out(choice, ordered, apart)
     totals = Tally([each.rule for each in out])
-    looked_at = choice.talk.seen | {each.id for each in request.pinned if each.role is not None}
+    looked_at = choice.talk.seen.union(
+        [each.id for each in request.pinned if each.role is not None],
+        # What completes a pinned exchange was looked for, wherever it lies.
+        [id for kept in choice.pinned for id in kept.unit.ids],
+        [each.id for each, _ in apart],
+    )
     elsewhere = sum(
         each.candidate.role is not None and each.candidate.id not in looked_at for each in _once(request.recalled)
     )
@@ -70,18 +77,20 @@ def _once(recalled: Sequence[Recalled]) -> Iterable[Recalled]:
     return {each.candidate.id: each for each in recalled}.values()
 
 
-def _out(choice: Choice, ordered: Sequence[Kept], loose: Sequence[Candidate]) -> list[_Out]:
+def _out(choice: Choice, ordered: Sequence[Kept], pinned: Sequence[tuple[Candidate, str]]) -> list[_Out]:
     """What stays out: what the note had no room for and no message says, then the newest."""
     named = {member.id for kept in ordered for member in kept.unit.members} | choice.noted.keys()
     found = [_Out((each.candidate,), why) for each, why in choice.refused if each.candidate.id not in named]
     named |= {each.members[0].id for each in found}
     talk = choice.talk
-    apart = [(result, "superseded") for result in talk.superseded]
+    apart = [*pinned, *((result, "superseded") for result in talk.superseded)]
     # A result whose call was not read yet is no orphan.
     waiting = "orphan" if talk.exhausted else "older"
     apart += [(result, waiting) for results in talk.open_results.values() for _, result in results]
-    apart += [(result, "orphan") for result in loose]
-    found += [_Out((each,), why) for each, why in apart if each.id not in named]
+    for each, why in apart:
+        if each.id not in named:
+            named.add(each.id)
+            found.append(_Out((each,), why))
     for unit in talk.units:
         # A member that recall found has its own report.
         if unit not in choice.kept and (rest := [each for each in unit.members if each.id not in named]):

@@ -46,7 +46,9 @@ class _Packer:
         self.larder = Larder(request.count, request.orphans)
         self.warnings: list[str] = []
         source = iter(request.newest_first)
-        units, self.loose, ahead = _pinned_units([each for each in request.pinned if each.role], source)
+        units, loose, ahead = _pinned_units([each for each in request.pinned if each.role], source)
+        self.apart = [(result, "orphan") for result in loose]
+        """What belongs to what is pinned and cannot be sent, and why."""
         self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
         self.talk = Conversation(
             chain(ahead, source),
@@ -108,6 +110,7 @@ class _Packer:
         """A pinned unit as it is sent; an exchange without its other half keeps what was said."""
         message = self.larder.message(unit.head)
         if message.recalled:
+            self.apart += [(member, "echo") for member in unit.members]
             return None
         if not unit.missing or self.request.orphans == "synthesize":
             return Kept(unit, "pinned", self.larder.whole(unit))
@@ -115,7 +118,8 @@ class _Packer:
             f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out"
         )
         spoken = self.larder.without_calls(unit)
-        return Kept(unit, "pinned", spoken) if spoken else None
+        self.apart += [(member, "orphan") for member in (unit.members[1:] if spoken else unit.members)]
+        return Kept(replace(unit, members=unit.members[:1], missing=()), "pinned", spoken) if spoken else None
 
     def _context(self, choice: Choice) -> Context:
         request = self.request
@@ -131,7 +135,7 @@ class _Packer:
             "messages": sum(kept.served.tokens for kept in ordered)
             + sum(message_tokens(message, request.count) for message in opening),
         }
-        told = account(request, choice, ordered, self.loose)
+        told = account(request, choice, ordered, self.apart)
         return Context(
             messages=tuple(messages),
             note=render_note(noted) if noted else "",
