@@ -150,6 +150,14 @@ def test_B11_system_text_in_mid_list_moves_to_the_front(profile: Profile) -> Non
     assert context.to_openai()[1]["content"] == "From now on in French."
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("stable", [False, True])
+def test_B11_a_note_stands_behind_system_text_where_nobody_has_said_anything(profile: Profile, *, stable: bool) -> None:
+    talk = (Message.of("system", "Be brief."), Message.of("system", "In French."))
+    context = packed(*talk, profile=profile, stable=stable, recalled=recalled(item("i", "a fact")))
+    assert [message["role"] for message in context.to_openai()] == ["system", "system", "user"]
+
+
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
 def test_B13_a_prompt_that_would_begin_with_an_assistant_begins_with_a_user(profile: Profile) -> None:
     talk = (said("Hello, I am your agent."), user("hi"), calls("c1"), result("c1"), said("done"))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import wmem
+from wmem.model.shown import excerpt
 
 _VOID = {"br", "meta"}
 
@@ -118,6 +119,11 @@ def test_every_context_can_be_shown(texts: list[str], budget: int) -> None:
             return
         read(context._repr_html_())
         assert in_terminal(context)
+
+
+@pytest.mark.parametrize("letters", range(40, 44))
+def test_an_excerpt_has_no_mark_of_quotation_wherever_it_ends(letters: int) -> None:
+    assert excerpt("> user: " + "a" * letters + "\n> " * 200) == "user: " + "a" * letters
 
 
 def test_a_long_prompt_is_shown_in_part_and_says_so(session: wmem.Scope) -> None:

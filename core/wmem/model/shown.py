@@ -73,7 +73,8 @@ def left_out(context: "Context") -> list[Line]:
 
 def excerpt(text: str) -> str:
     """The beginning of a text, on one line and without marks of quotation."""
-    line = " ".join(text[: 4 * _EXCERPT].replace("\n> ", " ").removeprefix("> ").split())
+    read = text[: 4 * _EXCERPT].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
+    line = " ".join(read.split())
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
 

@@ -55,8 +55,8 @@ def leading_system(messages: Sequence[Message]) -> int:
 
 
 def newest_user(messages: Sequence[Message]) -> int:
-    """Where the newest user message stands; the newest that is no tool's result where nobody asked."""
-    spoken = [at for at, message in enumerate(messages) if message.role != "tool" and not message.recalled]
+    """Where the newest user message stands; the newest that an assistant said where nobody asked, else the end."""
+    spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
     asked = [at for at in spoken if messages[at].role == "user"]
     return (asked or spoken or [len(messages)])[-1]
 
