@@ -81,3 +81,47 @@ def test_a_passage_of_a_huge_text_encodes_little() -> None:
     text = " ".join(padding(3, 20_000))
     assert passage(text, ["week"], 200, Spy()) is not None
     assert sum(looked_at) <= 8 * 200
+
+
+def test_a_long_memory_is_quoted_whole_where_there_is_room_after_all() -> None:
+    said = padding(1, 40)
+    said[20] = FACT
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        item = session.items.add(" ".join(said), ttl_s=None)
+        asked = "Where is the key of the boathouse?"
+        whole = session.pack(asked, budget=1_000)
+        assert [report.ids for report in whole.included] == [(item.id,)]
+        assert item.content in whole.note
+        least = whole.tokens
+        for budget in (least - 1, least, least + 1):
+            context = session.pack(asked, budget=budget)
+            assert (item.content in context.note) == (budget >= least)
+            assert FACT in context.note
+            assert context.tokens <= budget
+            assert context == session.pack(asked, budget=budget)
+
+
+def test_a_memory_enters_in_part_where_what_is_fixed_leaves_no_room_for_the_whole() -> None:
+    said = padding(2, 12)
+    said[6] = FACT
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        item = session.items.add(" ".join(said), ttl_s=None)
+        context = session.pack("Where is the key of the boathouse?", budget=1_000, reserve=890)
+    assert [report.ids for report in context.truncated] == [(item.id,)]
+    assert FACT in context.note
+
+
+def test_of_a_long_text_that_a_message_says_no_part_is_quoted_again() -> None:
+    said = padding(3, 60)
+    said[30] = FACT
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        session.messages.append({"role": "user", "content": " ".join(said)})
+        session.messages.append([{"role": "assistant", "content": f"Remark {n}."} for n in range(60)])
+        session.messages.append({"role": "user", "content": " ".join(said)})
+        context = session.pack("Where is the key of the boathouse?", budget=900, recent=1)
+    assert FACT in context.messages[-1].text
+    assert FACT not in context.note
+    assert context.dropped.totals["duplicate"] == 1

@@ -181,7 +181,7 @@ class Choice:
         here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids} | self.noted.keys()
         told = self._told() | {noted.quote.text for noted in self.noted.values()}
         days = self._days()
-        whole, most, least = self._mosts()
+        whole, most, least = self._mosts(room)
         for found in self.request.recalled:
             candidate = found.candidate
             if candidate.id in here:
@@ -253,6 +253,18 @@ class Choice:
                 self._unquote(noted)
                 self.refused.append((found, "duplicate"))
 
+    def make_whole(self) -> None:
+        """Quote whole what recall found and the note has in part, best first, where there is room after all."""
+        for found in self.request.recalled if self.noted else ():
+            candidate = found.candidate
+            noted = self.noted.get(candidate.id)
+            if noted is None or not noted.cut or candidate.tokens - MESSAGE_OVERHEAD > self.left + noted.tokens:
+                continue
+            whole = self._quote(candidate, candidate.tokens)
+            if whole is not None and whole.tokens - noted.tokens <= self.left:
+                self.left -= whole.tokens - noted.tokens
+                self.noted[candidate.id] = whole
+
     def take_all_or_summary(self, room: int) -> None:
         """All that is left out, where it fits after all; else a summary of it."""
         left_out = self._left_out()
@@ -321,9 +333,10 @@ class Choice:
         """The units of the newest so many messages."""
         return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
 
-    def _mosts(self) -> tuple[int, int, int]:
+    def _mosts(self, room: int) -> tuple[int, int, int]:
         """The size up to which a recalled memory is quoted whole, what such a one may take, and any other."""
-        budget = self.request.budget
+        # What is fixed may leave little of the budget: no memory takes more than half of what it leaves.
+        budget = min(self.request.budget, 2 * room)
         return min(max(_SHORT, budget // 8), budget // 4), budget // 4, budget // 6
 
     def _quote(self, candidate: Candidate, most: int | None = None) -> Noted | None:
@@ -387,6 +400,7 @@ def choose(
         choice.take_recalled(choice.left - summary)
         if summary:
             choice.take_summary(summary)
+        choice.make_whole()
         return choice
     aside = choice.take_recent()
     summary = min(request.summary, choice.left)
@@ -395,4 +409,5 @@ def choose(
     choice.leave_out_told()
     if summary:
         choice.take_all_or_summary(summary)
+    choice.make_whole()
     return choice

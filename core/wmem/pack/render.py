@@ -136,7 +136,8 @@ def noted_down(
     Args:
         terms: The question's, folded and stemmed.
     """
-    text, cut = said(message), 0
+    text = whole = said(message)
+    cut = 0
     if most is not None and candidate.tokens > most:
         if (found := passage(text, terms, most, count)) is not None:
             head, tail, kept = found.text, "", found.tokens
@@ -144,7 +145,8 @@ def noted_down(
             head, tail, kept = cut_text(text, most, count)
         cut = max(0, candidate.tokens - kept)
         text = f"{head} [… {cut} tokens left out …] {tail}".rstrip()
-    return Noted(candidate, _quoted(candidate, message, text, count), cut, rule)
+    # A part of what is said elsewhere is said there, too: what it says is the whole.
+    return Noted(candidate, _quoted(candidate, message, text, count)._replace(text=folded(whole)), cut, rule)
 
 
 def quote_of(candidate: Candidate, message: Message, count: Counter) -> Quote:
