@@ -102,6 +102,40 @@ def test_a_terminal_shows_the_same(session: wmem.Scope) -> None:
         assert f"{count:,} × {reason}" in shown
 
 
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_terminal_of_any_width_shows_why_what_it_costs_and_the_beginning_of_the_text(
+    session: wmem.Scope, width: int
+) -> None:
+    session.items.add("Question 7 at great length: " + "and so on and on " * 20, ttl_s=None)
+    context = session.pack("question 7", budget=1_500, system="Be brief.", reserve=200)
+    lines = [line.rstrip() for line in in_terminal(context, width).split("\n")]
+    assert max(map(len, lines)) <= width
+    units = [line for line in lines if line.startswith(("●", "◐"))]
+    reports = (*context.included, *context.truncated)
+    assert len(units) == len(reports)
+    for report in reports:
+        assert any(re.match(rf". +{report.rule} .*\b{report.tokens:,}\b.* \w", line) for line in units)
+    if width >= 80:
+        for report in reports:
+            assert report.score is None or any(f" {report.score:.3f} " in line for line in units)
+
+
+def test_without_colours_the_sections_of_the_bar_are_told_apart(session: wmem.Scope) -> None:
+    shown = in_terminal(session.pack("question 7", budget=1_500, system="Be brief. " * 20, reserve=200), 72)
+    bar = shown.split("\n")[1]
+    assert len(set(bar)) >= 4
+
+
+def test_what_would_command_a_terminal_or_cannot_be_encoded_is_shown_as_unknown(session: wmem.Scope) -> None:
+    session.messages.append({"role": "user", "content": "\x1b]0;owned\x07\x1b[31mred \u202etxt \ud800 end"})
+    context = session.pack(budget=500)
+    shown = in_terminal(context)
+    assert "]0;owned" in shown
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+    assert shown.encode()
+    assert context._repr_html_().encode()
+
+
 def test_markup_in_a_message_is_text_in_a_terminal(session: wmem.Scope) -> None:
     session.messages.append({"role": "user", "content": "[red]not a colour[/red] [/wrong"})
     assert "[red]not a colour[/red] [/wrong" in in_terminal(session.pack(budget=500))

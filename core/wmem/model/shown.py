@@ -1,5 +1,6 @@
 """What a person sees of a context: a bar of its budget, its units with their scores, and what was left out and why."""
 
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +21,8 @@ COLOURS = {
 }
 """The colour of each section of a prompt."""
 _EXCERPT = 90
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+"""Control characters, halves of characters, and what turns the direction of what follows."""
 _ROWS = 200
 _CELL = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
@@ -72,9 +75,9 @@ def left_out(context: "Context") -> list[Line]:
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text, on one line and without marks of quotation."""
+    """The beginning of a text, on one line, without marks of quotation and without what commands a terminal."""
     read = text[: 4 * _EXCERPT].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
-    line = " ".join(read.split())
+    line = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", " ".join(read.split()))
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
 
@@ -85,7 +88,8 @@ def parts_told(report: "UnitReport") -> str:
 
 def html_of(context: "Context") -> str:
     """The context as one piece of HTML without scripts, styles or anything to load; every text is escaped."""
-    return "".join(_html(context))
+    # Half a character that a text holds cannot be sent to a browser.
+    return "".join(_html(context)).encode("utf-8", "replace").decode("utf-8")
 
 
 def _html(context: "Context") -> Iterator[str]:

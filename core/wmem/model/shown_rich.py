@@ -6,9 +6,9 @@ from wmem.errors import MissingExtraError
 from wmem.model.shown import COLOURS, Line, left_out, parts_told, sections, sent, title
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from rich.console import Group
+    from rich.console import Console, ConsoleOptions, Group
     from rich.table import Table
     from rich.text import Text
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["rich_of"]
 
 _WIDTH = 72
+_NARROW = 60
+_SHADES = "█▓▒░"
 _ROWS = 200
 _LEFT_OUT = 20
 
@@ -34,64 +36,92 @@ def rich_of(context: "Context") -> "Group":
         msg = "this needs the extra 'inspect': pip install 'wmem[inspect]'"
         raise MissingExtraError(msg) from exc
     lines = sent(context)
-    pieces: list[Text | Table] = [Text(title(context), style="bold"), _bar(context)]
+    pieces: list[Text | _Bar | _Units] = [Text(title(context), style="bold"), _Bar(sections(context))]
     pieces += [Text(f"! {text}", style="yellow") for text in context.warnings]
     if lines:
-        pieces.append(_table(lines[:_ROWS]))
+        pieces.append(_Units(lines[:_ROWS]))
     if len(lines) > _ROWS:
         pieces.append(Text(f"and {len(lines) - _ROWS:,} more: explain() has them all", style="dim"))
     if context.dropped.count:
         told = ", ".join(f"{count:,} × {reason}" for reason, count in sorted(context.dropped.totals.items()))
         pieces.append(Text(f"left out: {told}", style="bold"))
         if out := left_out(context):
-            pieces.append(_table(out[:_LEFT_OUT]))
+            pieces.append(_Units(out[:_LEFT_OUT]))
         if len(out) > _LEFT_OUT:
             pieces.append(Text(f"and {len(out) - _LEFT_OUT:,} more: explain() has the best of them", style="dim"))
     return Group(*pieces)
 
 
-def _bar(context: "Context") -> "Text":
+class _Bar:
+    """The budget as one line as wide as the terminal allows, and under it what each piece stands for."""
+
+    def __init__(self, known: "Sequence[tuple[str, int]]") -> None:
+        self._known = known
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Text]":
+        from rich.text import Text
+
+        width, whole = min(_WIDTH, options.max_width), sum(size for _, size in self._known) or 1
+        # Where there are no colours, shades tell the pieces apart.
+        plain = console.no_color or console.color_system is None
+        bar, legend = Text(no_wrap=True), Text()
+        ends = done = 0
+        for at, (name, size) in enumerate(self._known):
+            done += size
+            upto = round(width * done / whole)
+            fill = "·" if name == "free" and plain else _SHADES[at % len(_SHADES)] if plain else _SHADES[0]
+            bar.append(fill * (upto - ends), style=COLOURS.get(name, "white"))
+            legend.append(fill, style=COLOURS.get(name, "white"))
+            legend.append(f" {name}\u00a0{size:,}  ")
+            ends = upto
+        yield bar
+        yield legend
+
+
+class _Units:
+    """Units as a table; a narrow terminal has no room for where they stand and what they score."""
+
+    def __init__(self, lines: "Sequence[Line]") -> None:
+        self._lines = lines
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "Iterator[Table]":
+        from rich.table import Table
+
+        narrow = options.max_width < _NARROW
+        table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim", expand=True)
+        table.add_column("", no_wrap=True, min_width=1)
+        table.add_column("why", no_wrap=True, min_width=9)
+        if not narrow:
+            table.add_column("where", no_wrap=True, min_width=8)
+        table.add_column("tokens", justify="right", no_wrap=True, min_width=6 if narrow else 12)
+        if not narrow:
+            table.add_column("score", justify="right", no_wrap=True, min_width=6)
+        # What is left of the line: a wide text would take the room of the figures otherwise.
+        table.add_column("unit", overflow="ellipsis", no_wrap=True, ratio=1)
+        for line in self._lines:
+            table.add_row(*(_short(line) if narrow else _whole(line)))
+        yield table
+
+
+def _short(line: Line) -> "tuple[Text, ...]":
+    mark, why, _, tokens, _, about = _whole(line)
+    return mark, why, tokens, about
+
+
+def _whole(line: Line) -> "tuple[Text, ...]":
     from rich.text import Text
 
-    known = sections(context)
-    whole = sum(size for _, size in known) or 1
-    bar, ends = Text(), 0
-    done = 0
-    for name, size in known:
-        done += size
-        upto = round(_WIDTH * done / whole)
-        bar.append("█" * (upto - ends), style=COLOURS.get(name, "white"))
-        ends = upto
-    bar.append("\n")
-    for name, size in known:
-        bar.append("■ ", style=COLOURS.get(name, "white"))
-        bar.append(f"{name} {size:,}  ")
-    return bar
-
-
-def _table(lines: "Sequence[Line]") -> "Table":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, padding=(0, 1), header_style="dim")
-    for name, width in (("", 1), ("why", 9), ("where", 8)):
-        table.add_column(name, no_wrap=True, min_width=width)
-    for name, width in (("tokens", 12), ("score", 6)):
-        table.add_column(name, justify="right", no_wrap=True, min_width=width)
-    table.add_column("unit", overflow="ellipsis", no_wrap=True)
-    for line in lines:
-        report = line.report
-        mark = {"included": "●", "truncated": "◐", "dropped": "○"}[report.fate]
-        cut = f" -{report.tokens_cut:,}" if report.tokens_cut else ""
-        about = Text(line.says) if line.says else Text(line.named, style="dim")
-        if parts := parts_told(report):
-            about.append(f"  {parts}", style="dim")
-        table.add_row(
-            Text(mark, style=COLOURS.get(report.placed, "dim")),
-            Text(report.rule),
-            Text("" if report.placed == "nowhere" else report.placed),
-            Text(f"{report.tokens:,}{cut}"),
-            Text("" if report.score is None else f"{report.score:.3f}"),
-            about,
-        )
-    return table
+    report = line.report
+    mark = {"included": "●", "truncated": "◐", "dropped": "○"}[report.fate]
+    cut = f" -{report.tokens_cut:,}" if report.tokens_cut else ""
+    about = Text(line.says) if line.says else Text(line.named, style="dim")
+    if parts := parts_told(report):
+        about.append(f"  {parts}", style="dim")
+    return (
+        Text(mark, style=COLOURS.get(report.placed, "dim")),
+        Text(report.rule),
+        Text("" if report.placed == "nowhere" else report.placed),
+        Text(f"{report.tokens:,}{cut}"),
+        Text("" if report.score is None else f"{report.score:.3f}"),
+        about,
+    )
