@@ -91,10 +91,9 @@ def _out(choice: Choice, ordered: Sequence[Kept], pinned: Sequence[tuple[Candida
         if each.id not in named:
             named.add(each.id)
             found.append(_Out((each,), why))
-    for unit in talk.units:
-        # A member that recall found has its own report.
-        if unit not in choice.kept and (rest := [each for each in unit.members if each.id not in named]):
-            found.append(_Out(rest, choice.dropped.get(unit, "older")))
+    # A member that recall found has its own report.
+    left = ((unit, [each for each in unit.members if each.id not in named]) for unit in talk.units)
+    found += [_Out(rest, choice.dropped.get(unit, "older")) for unit, rest in left if rest and unit not in choice.kept]
     return found
 
 
