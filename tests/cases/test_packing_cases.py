@@ -181,6 +181,18 @@ def test_a_pinned_result_without_its_call_is_told_of_once() -> None:
     assert [report.ids for report in context.explain(all=True).units] == [("m1",), ("m2",), ("m0",)]
 
 
+@pytest.mark.parametrize("profile", ["anthropic", "gemini"])
+@pytest.mark.parametrize("stable", [False, True])
+def test_B13_what_such_a_beginning_costs_never_makes_a_budget_too_small(profile: Profile, *, stable: bool) -> None:
+    talk = [
+        each for n in range(30) for each in (user(f"question {n} " * (n % 5 + 1)), said(f"answer {n} " * (n % 7 + 1)))
+    ]
+    found = recalled(*(item(f"i{n}", f"fact {n} " * 3) for n in range(30)))
+    for budget in range(40, 500):
+        context = packed(*talk, budget=budget, profile=profile, stable=stable, recalled=found, query="fact")
+        assert context.tokens <= budget
+
+
 def test_B14_reasoning_with_a_signature_stays_with_its_message_byte_for_byte() -> None:
     reasoning = Part(kind="reasoning", text="", signature="EqQBCgIYAhIM==")
     answer = Message(

@@ -92,8 +92,12 @@ def _out(choice: Choice, ordered: Sequence[Kept], pinned: Sequence[tuple[Candida
             named.add(each.id)
             found.append(_Out((each,), why))
     # A member that recall found has its own report.
-    left = ((unit, [each for each in unit.members if each.id not in named]) for unit in talk.units)
-    found += [_Out(rest, choice.dropped.get(unit, "older")) for unit, rest in left if rest and unit not in choice.kept]
+    out = (
+        (unit, [each for each in unit.members if each.id not in named])
+        for unit in talk.units
+        if unit not in choice.kept
+    )
+    found += [_Out(rest, choice.dropped.get(unit, "older")) for unit, rest in out if rest]
     return found
 
 

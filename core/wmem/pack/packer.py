@@ -81,7 +81,8 @@ class _Packer:
         )
         tokens = 0
         for _ in range(_TRIES):
-            context = self._context(choose(self.request, self.talk, self.larder, self.pinned, room, front=front))
+            choice = choose(self.request, self.talk, self.larder, self.pinned, room, front=front)
+            context = self._context(choice)
             tokens = context.tokens
             if tokens <= budget:
                 tokens = self._asked(context)
@@ -89,8 +90,9 @@ class _Packer:
                 return replace(context, tokens=tokens)
             # A provider that counts dearer than we do is met by as much less of our own tokens.
             # What was used counts, not the room there was: a small prompt left most of it empty.
-            used = context.tokens - fixed - pinned
-            room = min(room, used) - max(1, -(-(tokens - budget) * context.tokens // tokens))
+            # What was chosen counts, too: an opening comes on top of it, and with more room the same is chosen again.
+            used = min(context.tokens - fixed - pinned, room - choice.left)
+            room = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
         msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
         raise BudgetError(msg)
 
