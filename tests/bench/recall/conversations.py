@@ -14,6 +14,7 @@ CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 _VARIABLE = "WMEM_LOCOMO"
 _DEFAULT = "../shared/data/locomo-open.json"
+_WANTED = f"set {_VARIABLE} to a JSON file in LoCoMo's format (data/locomo10.json)"
 
 
 class Said(NamedTuple):
@@ -52,14 +53,26 @@ def where() -> Path:
     """
     path = Path(os.environ.get(_VARIABLE) or _DEFAULT)
     if not path.is_file():
-        msg = f"no conversations at {path}: set {_VARIABLE} to a JSON file in LoCoMo's format (data/locomo10.json)"
+        msg = f"no conversations at {path}: {_WANTED}"
         raise SystemExit(msg)
     return path
 
 
 def conversations(path: Path) -> list[Conversation]:
-    """All conversations of a file. The caption of an image is part of what was said."""
-    return [_conversation(each) for each in json.loads(path.read_text("utf-8"))]
+    """All conversations of a file. The caption of an image is part of what was said.
+
+    Raises:
+        SystemExit: It holds none, or does not read as LoCoMo's; the message says what to do.
+    """
+    try:
+        found = [_conversation(each) for each in json.loads(path.read_text("utf-8"))]
+    except (ValueError, KeyError, TypeError) as exc:
+        msg = f"{path} does not read ({type(exc).__name__}: {exc}): {_WANTED}"
+        raise SystemExit(msg) from exc
+    if not found:
+        msg = f"{path} holds no conversation: {_WANTED}"
+        raise SystemExit(msg)
+    return found
 
 
 def _conversation(given: dict[str, Any]) -> Conversation:
