@@ -84,7 +84,7 @@ def sessions(chosen: Candidates[Any], matches: Matches) -> Any:
     """The BM25 score of the session of each, damped."""
     sums = matches.sums
     groups = sums.plain(sums.take(matches.columns.groups, chosen.numbers))
-    scores = {0: 0.0, **matches.groups(sorted({*groups} - {0}))}
+    scores = {0: 0.0, **matches.groups({*groups} - {0})}
     return sums.each(mul, chosen.borrows, sums.floats([scores[group] for group in groups]))
 
 

@@ -129,19 +129,6 @@ class DenseScores:
         order = (-held).argsort(kind="stable")[:limit]
         return found[order], held[order]
 
-    def grouped(
-        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
-    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
-        joined = array("I")
-        for entries in terms:
-            joined += entries
-        numbers, frequencies = _split(joined)
-        belongs = _view(self._columns.groups)[numbers].astype(np.intp)
-        width = int(belongs.max(initial=max(groups, default=0))) + 1
-        places = np.arange(len(terms)).repeat(list(map(len, terms))) * width + belongs
-        held = np.bincount(places, weights=frequencies, minlength=len(terms) * width).reshape(len(terms), width)
-        return held[:, list(groups)].tolist(), np.count_nonzero(held[:, 1:], axis=1).tolist()
-
 
 def _view(column: "array[int] | array[float]") -> _Array:
     """The column, not copied. Keep no name for it: a column that somebody looks into cannot grow."""

@@ -1,6 +1,6 @@
 """What the texts of an index have in common with a query: BM25, and what widens it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.text.columns import Arithmetic, Lists, has_arrays
@@ -85,17 +85,17 @@ class Matches:
         numbers, scores = self.found(limit)
         return list(zip(self.ids(numbers), self.sums.plain(scores), strict=True))
 
-    def groups(self, wanted: Sequence[int]) -> dict[int, float]:
+    def groups(self, wanted: Iterable[int]) -> dict[int, float]:
         """The scores of groups, each as one text."""
         held, count = self._postings, len(self._postings.group_sizes)
         flat, slope = self._saturation(count, sum(held.group_terms.values()))
         scores = dict.fromkeys(wanted, 0.0)
-        counted = self._scores.grouped([held.of[term] for term in self._terms], wanted)
-        for frequencies, held_by in zip(*counted, strict=True):
-            top = rarity(count, held_by) * (self._k1 + 1)
-            for group, frequency in zip(wanted, frequencies, strict=True):
-                if frequency:
-                    scores[group] += top * frequency / (frequency + flat + slope * held.group_terms[group])
+        for term in self._terms:
+            frequencies = held.by_group(term)
+            top = rarity(count, len(frequencies)) * (self._k1 + 1)
+            for group in frequencies.keys() & scores.keys():
+                frequency = frequencies[group]
+                scores[group] += top * frequency / (frequency + flat + slope * held.group_terms[group])
         return scores
 
     def widen(self, feedback: Feedback) -> None:

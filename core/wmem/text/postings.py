@@ -5,7 +5,8 @@ A text that is dropped leaves a tombstone, which is swept when there are many.
 
 import math
 from array import array
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
@@ -17,6 +18,8 @@ TF_BITS = 5
 TF_MOST = (1 << TF_BITS) - 1
 _SWEEP_AT = 64
 """Fewer tombstones than this are never swept."""
+_COUNTED = 128
+"""Terms whose counts by group are kept: questions share the frequent ones, whose postings are long."""
 
 
 class Columns(NamedTuple):
@@ -37,10 +40,21 @@ class Columns(NamedTuple):
     spoken: "array[int]"
 
 
+class _Counted:
+    """How often a term stands in each group, of so many of its postings."""
+
+    __slots__ = ("by_group", "postings")
+
+    def __init__(self) -> None:
+        self.by_group: dict[int, int] = {}
+        self.postings = 0
+
+
 class Postings:
     """Texts by id and by number, terms by number, and both by each other."""
 
     __slots__ = (
+        "_counted",
         "_forward",
         "_starts",
         "columns",
@@ -77,6 +91,8 @@ class Postings:
         """By term, how many texts hold it."""
         self.group_sizes: dict[int, int] = {}
         self.group_terms: dict[int, int] = {}
+        self._counted: dict[int, _Counted] = {}
+        """By term, those last asked for last."""
         self._forward = array("I")
         """The terms of each text, once each, text after text."""
         self._starts = array("Q", (0,))
@@ -120,15 +136,25 @@ class Postings:
         lengths, groups, live, _, _ = self.columns
         live[number] = 0
         self.live_terms -= lengths[number]
+        group = groups[number]
         for term in self.terms_at(number):
             self.held_by[term] -= 1
-        if group := groups[number]:
+            if group and (counted := self._counted.get(term)) is not None:
+                self._uncount(counted, self.of[term], number, group)
+        if group:
             self.group_terms[group] -= lengths[number]
             self.group_sizes[group] -= 1
             if not self.group_sizes[group]:
                 del self.group_sizes[group], self.group_terms[group]
             groups[number] = 0
         return True
+
+    def _uncount(self, counted: _Counted, entries: "array[int]", number: int, group: int) -> None:
+        place = bisect_left(entries, number << TF_BITS)
+        if place < counted.postings:
+            counted.by_group[group] -= entries[place] & TF_MOST
+            if not counted.by_group[group]:
+                del counted.by_group[group]
 
     @property
     def littered(self) -> bool:
@@ -159,6 +185,19 @@ class Postings:
     def terms_at(self, number: int) -> "array[int]":
         """The terms of a text, by number, once each."""
         return self._forward[self._starts[number] : self._starts[number + 1]]
+
+    def by_group(self, term: int) -> Mapping[int, int]:
+        """How often a term stands in each group that holds it."""
+        counted = self._counted.pop(term, None) or _Counted()
+        self._counted[term] = counted
+        if len(self._counted) > _COUNTED:
+            del self._counted[next(iter(self._counted))]
+        held, groups, entries = counted.by_group, self.columns.groups, self.of[term]
+        for entry in entries[counted.postings :]:
+            if group := groups[entry >> TF_BITS]:
+                held[group] = held.get(group, 0) + (entry & TF_MOST)
+        counted.postings = len(entries)
+        return held
 
     def rarity(self, term: int) -> float:
         """The inverse document frequency of a term."""

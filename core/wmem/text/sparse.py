@@ -40,12 +40,6 @@ class Scores(Protocol[C]):
         """The texts that have most, best first, and what they have; of equal ones the earlier first."""
         ...
 
-    def grouped(
-        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
-    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
-        """How often each term stands in the texts of these groups, and how many groups there are that hold it."""
-        ...
-
 
 class _Gains(dict[int, list[float]]):
     """What a term gives, by its frequency and then by the length of the text."""
@@ -107,17 +101,3 @@ class SparseScores:
         found.sort(key=scores.__getitem__, reverse=True)
         del found[limit:]
         return found, self.of(found)
-
-    def grouped(
-        self, terms: "Sequence[array[int]]", groups: Sequence[int], /
-    ) -> tuple[Sequence[Sequence[float]], Sequence[int]]:
-        belongs = self._columns.groups
-        counted = []
-        for entries in terms:
-            held: dict[int, int] = {}
-            for entry in entries:
-                group = belongs[entry >> TF_BITS]
-                held[group] = held.get(group, 0) + (entry & TF_MOST)
-            held.pop(0, None)
-            counted.append(held)
-        return [[held.get(group, 0) for group in groups] for held in counted], list(map(len, counted))
