@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import date
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -65,6 +66,42 @@ def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
             live = [known for id in texts if (known := made.number(id)) is not None]
             scores = made.sums.plain(made.of(made.sums.whole(live)))
             found.append((made.best(10), made.groups([1, 2]), scores))
+    assert found[0] == found[1]
+
+
+@given(texts=texts, query=queries, gone=st.sets(st.integers(0, 40)), again=st.sets(st.integers(0, 40)))
+@settings(max_examples=60, deadline=None)
+def test_sessions_have_the_scores_they_would_have_had_without_what_came_and_went_between_two_questions(
+    texts: dict[str, str], query: str, gone: set[int], again: set[int]
+) -> None:
+    asked, fresh = Index(), Index()
+    for id, text in texts.items():
+        asked.add(id, text, int(id) % 3)
+        asked.matches(query).groups([1, 2])
+    for number in sorted(again & set(map(int, texts))):
+        asked.add(str(number), texts[str(number)], 1)
+    for number in sorted(gone):
+        asked.remove(str(number))
+    for id, text in texts.items():
+        if int(id) not in gone:
+            fresh.add(id, text, 1 if int(id) in again else int(id) % 3)
+    assert asked.matches(query).groups([1, 2]) == fresh.matches(query).groups([1, 2])
+
+
+@given(seed=st.integers(0, 10**6), wanted=st.integers(0, 12))
+@settings(max_examples=20, deadline=None)
+def test_the_best_of_very_many_are_found_by_columns_as_by_single_postings(seed: int, wanted: int) -> None:
+    chance = Random(seed)
+    index = Index()
+    for number in range(700):
+        index.add(str(number), " ".join(chance.choices([*VOCABULARY, *"abcdefgh"], k=chance.randint(1, 9))))
+    for number in chance.sample(range(700), 50):
+        index.remove(str(number))
+    found = []
+    for dense_at in (0, 10**9):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(matches, "_DENSE_AT", dense_at)
+            found.append(index.matches("dog lake 42").best(wanted))
     assert found[0] == found[1]
 
 

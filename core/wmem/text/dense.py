@@ -18,6 +18,8 @@ __all__ = ["Arrays", "DenseScores"]
 _Array: TypeAlias = NDArray[Any]
 _AT_ONCE = 20_000
 """Postings up to which those of several terms are added in one go: the calls cost more than the sums."""
+_BLOCKS = 8
+"""So many times as many blocks of texts as are wanted: the best of the blocks tell how good the wanted ones are."""
 
 
 class Arrays:
@@ -118,14 +120,18 @@ class DenseScores:
         return self._scores[numbers]
 
     def best(self, limit: int, /) -> tuple[_Array, _Array]:
-        scores = self._scores
-        found = np.flatnonzero((scores > 0) & _view(self._columns.live).view(np.bool_))
+        live = _view(self._columns.live)
+        if not live.all():
+            self._scores[live == 0] = 0.0
+        scores, least = self._scores, 0.0
+        # So many blocks as are wanted have one each that is no less than the least of the largest of them.
+        deep = max(1, len(scores) // (_BLOCKS * max(1, limit)))
+        largest = np.fmax.reduce(scores[: len(scores) // deep * deep].reshape(deep, -1), axis=0)
+        if 0 < limit <= len(largest):
+            largest.partition(len(largest) - limit)
+            least = largest[len(largest) - limit]
+        found = np.flatnonzero(scores >= least if least > 0 else scores > 0)
         held = scores[found]
-        if len(found) > limit > 0:
-            apart = held.copy()
-            apart.partition(len(found) - limit)
-            enough = held >= apart[len(found) - limit]
-            found, held = found[enough], held[enough]
         order = (-held).argsort(kind="stable")[:limit]
         return found[order], held[order]
 

@@ -1,6 +1,5 @@
 """Scores of the texts that a query meets, added up posting by posting."""
 
-from collections.abc import Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -8,11 +7,12 @@ from wmem.text.postings import TF_BITS, TF_MOST, Columns
 
 if TYPE_CHECKING:
     from array import array
+    from collections.abc import Sequence
 
 __all__ = ["Saturation", "Scores", "SparseScores"]
 
 C = TypeVar("C")
-_TABLED_AT = 8
+_TABLED_AT = 64
 """So many times as many postings as there are lengths are worth a table of what each gives."""
 _BLOCK = 64
 """Texts among which the best is found first."""
@@ -41,21 +41,6 @@ class Scores(Protocol[C]):
         ...
 
 
-class _Gains(dict[int, list[float]]):
-    """What a term gives, by its frequency and then by the length of the text."""
-
-    def __init__(self, top: float, by: Saturation, longest: int) -> None:
-        super().__init__()
-        self._told = top, by, longest
-
-    def __missing__(self, frequency: int) -> list[float]:
-        top, (flat, slope), longest = self._told
-        made = [top * frequency / (frequency + flat + slope * length) for length in range(1, longest + 1)]
-        # No term stands in a text of none.
-        self[frequency] = [0.0, *made]
-        return self[frequency]
-
-
 class SparseScores:
     """Scores by number, in a list."""
 
@@ -70,7 +55,9 @@ class SparseScores:
         scores, lengths, (flat, slope) = self._scores, self._columns.lengths, by
         for entries, top in given:
             if len(entries) > _TABLED_AT * self._longest:
-                gains = _Gains(top, by, self._longest)
+                tops = [(top * frequency, frequency + flat) for frequency in range(1, TF_MOST + 1)]
+                ways = range(self._longest + 1)
+                gains = [[], *[[most / (least + slope * length) for length in ways] for most, least in tops]]
                 for entry in entries:
                     number = entry >> TF_BITS
                     scores[number] += gains[entry & TF_MOST][lengths[number]]
