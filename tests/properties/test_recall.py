@@ -249,6 +249,56 @@ def test_the_answer_is_found_beside_the_question_that_was_asked_then(session: wm
     assert "answer" not in ranked(session, "How was the puppy named?", scoring="balanced")
 
 
+def test_a_long_answer_lends_little_to_what_is_said_after_it(session: wmem.Scope) -> None:
+    fill(session, thread_id="early")
+    for number in range(4):
+        explained = f"Rent is paid for a flat, and a flat has rent, in case {number}. " * 90
+        session.messages.append({"role": "assistant", "content": explained, "thread_id": "talk"})
+        say(session, "Explain it to me please.", id=f"empty{number}", thread_id="talk")
+    said = "By the way, I found a flat near the canal. " + "I thought about it for a long while. " * 8
+    say(session, said, id="told", thread_id="elsewhere")
+    fill(session, thread_id="late")
+    assert ranked(session, "What rent do I pay for the flat?")[0] == "told"
+
+
+def test_what_no_one_said_does_not_stand_between_a_question_and_its_answer(session: wmem.Scope) -> None:
+    fill(session, thread_id="early")
+    say(session, "What did you name the puppy?", id="question", thread_id="talk")
+    call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
+    session.messages.append(
+        [
+            {"role": "assistant", "tool_calls": [call], "thread_id": "talk"},
+            {"role": "tool", "tool_call_id": "c", "content": "an album", "thread_id": "talk", "id": "result"},
+            {"role": "system", "content": "Be brief.", "thread_id": "talk"},
+            {"role": "assistant", "content": "Biscuit, because of her colour!", "thread_id": "talk", "id": "answer"},
+        ]
+    )
+    fill(session, thread_id="late")
+    assert ranked(session, "How was the puppy named?") == ["question", "answer"]
+    session.messages.remove("result")
+    assert ranked(session, "How was the puppy named?") == ["question", "answer"]
+
+
+def test_an_answer_is_found_behind_what_was_said_in_several_messages(session: wmem.Scope) -> None:
+    fill(session, name="Ada", thread_id="early")
+    say(session, "did you name the puppy yet??", name="Ada", id="question", thread_id="talk")
+    for text in ("been wondering", "all week lol"):
+        say(session, text, name="Ada", thread_id="talk")
+    for text, id in (("hahaha", "first"), ("Biscuit!", "alone"), ("nice", "beyond")):
+        say(session, text, name="Grace", id=id, thread_id="talk")
+    fill(session, name="Ada", thread_id="late")
+    found = ranked(session, "How was the puppy named?")
+    assert {"first", "alone"} <= set(found)
+    assert "beyond" not in found
+
+
+def test_where_people_take_turns_only_two_messages_away_are_near(session: wmem.Scope) -> None:
+    for number in range(9):
+        text = "did you name the puppy yet??" if number == 4 else "haha"
+        say(session, text, name=("Ada", "Grace")[number % 2], id=f"{number}")
+    assert set(ranked(session, "How was the puppy named?")) == {"2", "3", "4", "5", "6"}
+
+
 def test_what_happened_beside_an_item_is_found_and_a_fact_stands_for_itself(session: wmem.Scope) -> None:
     asked = session.items.add("Ada: What did you name the puppy?", ttl_s=None)
     answered = session.items.add("Grace: Biscuit!", ttl_s=None)

@@ -34,11 +34,13 @@ class Recall(BaseModel):
         feedback_texts: So many texts give those words.
         feedback_terms: So many words.
         next_to: Share of its score that a message lends to the one before and the one after.
-        next_but_one: The same to those beside them.
-        full_tokens: A message of more tokens borrows less, in proportion.
+        next_but_one: The same to those beside them; half of it as far as the fourth, where one person says
+            several in a row.
+        full_tokens: A message of more tokens borrows less, in proportion; of more than twice as many it lends less.
         session: Weight of the words of the whole session.
         speaker: Factor for messages of the one person the query names.
-        user: Factor for messages of the user when the query speaks in the first person.
+        user: Factor for messages of the user when the query speaks in the first person, unless it asks what the
+            assistant said.
         date: Weight of how well the day of the message matches dates in the query.
         when: Factor for a message that tells a time when the query asks for one.
         vector: Weight of the squared cosine with the query, of its neighbours' too, relative to the best; where an

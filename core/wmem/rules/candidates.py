@@ -6,7 +6,7 @@ Written once for columns of numbers, whatever reckons with them; see `wmem.text.
 from collections.abc import Callable
 from functools import partial
 from operator import add, mul, ne
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from wmem.model.scoring import Recall
 from wmem.text.cues import Cues
@@ -15,11 +15,20 @@ from wmem.text.matches import Matches
 from wmem.text.turns import Turns
 from wmem.text.vectors import Near
 
+if TYPE_CHECKING:
+    from array import array
+
 __all__ = ["Candidates", "candidates", "factors", "sessions"]
 
 C = TypeVar("C")
 _SPARE = 2
 """So many times as many are weighed in full: a factor may bring one up."""
+_LENDS = 2
+"""So many times the tokens of a message that borrows in full has the longest that lends in full."""
+_NEAR = 2
+"""Messages away to which one lends, and changes of speaker over which one lends farther."""
+_REACH = 4
+"""Messages away to which one lends at most."""
 _DAY_S = 86_400.0
 
 
@@ -127,23 +136,40 @@ def _lent(
 ) -> tuple[Any, Callable[[Any], Any]]:
     """What messages lend to those beside them: a question is matched, its answer is wanted.
 
+    A long one lends less: it holds some words of every question, and was answered by nobody.
+    Where one person says in several messages what others say in one, more of them are near.
+
     Returns:
         The numbers of those they lend to, and what tells how much by number.
     """
     sums, take = matches.sums, matches.sums.take
     slots = take(matches.columns.slots, numbers)
-    before, after = take(turns.before, slots), take(turns.after, slots)
+    most = _LENDS * profile.full_tokens
+    lends = sums.at_most(sums.each(lambda each: most / each, take(turns.tokens, slots)), 1.0)
+    lends = sums.each(mul, lends, scores)
+    shares = (profile.next_to, profile.next_but_one, profile.next_but_one / 2, profile.next_but_one / 2)
+    before, after = (_onward(matches, turns, slots, links) for links in (turns.before, turns.after))
     slots, amounts = [], []
-    for share, beside in (
-        (profile.next_to, (before, after)),
-        (profile.next_but_one, (take(turns.before, before), take(turns.after, after))),
-    ):
+    for share, beside in zip(shares, zip(before, after, strict=True), strict=True):
         if share:
             slots += beside
-            amounts += [sums.each(partial(mul, share), scores)] * 2
+            amounts += [sums.each(partial(mul, share), lends)] * 2
     if not slots:
         none = sums.whole(())
         return none, sums.sums(none, none)
     in_order = sums.rows(slots)
     lent_to = take(matches.placed, sums.present(in_order, in_order))
     return lent_to, sums.sums(lent_to, sums.present(sums.rows(amounts), in_order))
+
+
+def _onward(matches: Matches, turns: Turns, slots: Any, links: "array[int]") -> list[Any]:
+    """The slots of the messages on one side of each, the nearest first; 0 for one that is out of reach."""
+    sums, take = matches.sums, matches.sums.take
+    changes = sums.each(partial(mul, 0), slots)
+    voices, found = take(turns.voices, slots), []
+    for away in range(1, _REACH + 1):
+        slots, told = take(links, slots), voices
+        voices = take(turns.voices, slots)
+        changes = sums.each(lambda many, one, other: many + (one != other), changes, told, voices)
+        found.append(slots if away <= _NEAR else sums.each(lambda slot, many: slot * (many <= _NEAR), slots, changes))
+    return found

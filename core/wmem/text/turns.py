@@ -16,6 +16,8 @@ __all__ = ["Turns"]
 _SILENCE_S = 4 * 3_600.0
 """So much time between two messages of a thread ends its session."""
 _CHARS_A_TOKEN = 4
+_SPEAKERS = ("user", "assistant")
+"""Tools and system text stand beside what people say, not between it."""
 _SPOKEN = 3
 """Who is known from a transcript alone has spoken as often as this."""
 
@@ -26,6 +28,7 @@ class Turns:
     __slots__ = (
         "_free",
         "_last",
+        "_numbers",
         "_sessions",
         "_slots",
         "_speakers",
@@ -37,6 +40,7 @@ class Turns:
         "timed",
         "tokens",
         "user",
+        "voices",
     )
 
     def __init__(self) -> None:
@@ -56,6 +60,9 @@ class Turns:
         self.user = array("B", (0,))
         self.timed = array("B", (0,))
         """Whether it tells a time."""
+        self.voices = array("I", (0,))
+        """A number for who speaks, and in which role."""
+        self._numbers: dict[tuple[str | None, bool], int] = {}
 
     def slot(self, id: str) -> int:
         """Where a message stands; 0 for one that is not there."""
@@ -75,13 +82,15 @@ class Turns:
         """
         slot = self._slots.get(id)
         if slot is None:
-            slot = self._slots[id] = self._linked(thread, at)
+            spoken = role in _SPEAKERS and bool(text.strip())
+            slot = self._slots[id] = self._linked(thread, at) if spoken else self._beside(thread, at)
         else:
             self._unsay(slot)
         speaker = self.speakers[slot] = speaker_in(name, text) if role in ("user", "assistant") else None
         self.tokens[slot] = max(1, len(text) // _CHARS_A_TOKEN if tokens is None else tokens)
         self.user[slot] = role == "user"
         self.timed[slot] = tells_a_time(text)
+        self.voices[slot] = self._numbers.setdefault((speaker, role == "user"), len(self._numbers) + 1)
         if speaker is not None:
             self._speakers[speaker] += 1
         return slot
@@ -119,11 +128,21 @@ class Turns:
         self.sessions[slot], self.at[slot] = session, at
         return slot
 
+    def _beside(self, thread: str | None, at: float) -> int:
+        """The slot of what was not said to anybody, in the session that goes on."""
+        last = self._last.get(thread)
+        slot = self._taken()
+        goes_on = last is not None and abs(at - self.at[last]) <= _SILENCE_S
+        self.sessions[slot] = self.sessions[last] if last is not None and goes_on else self._sessions + 1
+        self.before[slot], self.after[slot], self.at[slot] = 0, 0, at
+        return slot
+
     def _taken(self) -> int:
         """A slot that nothing stands at."""
         if self._free:
             return self._free.pop()
-        for column in (self.before, self.after, self.sessions, self.at, self.tokens, self.user, self.timed):
+        whole = (self.before, self.after, self.sessions, self.user, self.timed, self.voices)
+        for column in (*whole, self.at, self.tokens):
             column.append(0)
         self.speakers.append(None)
         return len(self.speakers) - 1
