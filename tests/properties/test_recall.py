@@ -379,6 +379,36 @@ def test_what_the_user_said_comes_first_when_the_user_asks_about_oneself(session
     assert not cues_of("Which US holiday was it?", NOW, []).first_person
 
 
+def test_what_the_assistant_said_is_found_when_the_user_asks_for_that(session: wmem.Scope) -> None:
+    fill(session)
+    explained = "A lamp is a fine thing. " * 30 + "I suggest the Harbour lamp for your desk."
+    session.messages.append({"role": "assistant", "content": explained, "id": "theirs"})
+    fill(session)
+    for number in range(6):
+        say(session, f"A lamp for me, again, please: number {number}", id=f"mine{number}")
+        fill(session)
+    assert ranked(session, "Which lamp did you suggest to me for my desk?")[0] == "theirs"
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What did you recommend for my cat?", True),
+        ("Can you remind me of the hotel you suggested?", True),
+        ("Which of the tips you've already given me was it?", True),
+        ("What was your third suggestion?", True),
+        ("Can you tell me what I bought?", False),
+        ("I told you about my sister. Where does she live?", False),
+        ("Do you remember which bike I bought?", False),
+        ("Thank you! Where do I live?", False),
+    ],
+)
+def test_a_question_for_what_the_assistant_said_is_told_from_one_that_is_only_put_to_it(
+    question: str, asks: bool
+) -> None:
+    assert cues_of(question, NOW, []).second_person is asks
+
+
 @pytest.mark.parametrize(
     ("question", "day", "match"),
     [

@@ -110,9 +110,10 @@ def factors(chosen: Candidates[Any], matches: Matches, turns: Turns, cues: Cues,
         fitting = _Fitting(cues)
         days = [1.0 + profile.date * fitting[at // _DAY_S] for at in sums.plain(sums.take(turns.at, slots))]
         day = sums.floats(days)
+    of_user = cues.first_person and not cues.second_person
     return [
         speaker,
-        sums.factor(sums.take(turns.user, slots), profile.user) if cues.first_person else ones,
+        sums.factor(sums.take(turns.user, slots), profile.user) if of_user else ones,
         day,
         sums.factor(sums.take(turns.timed, slots), profile.when) if cues.when else ones,
     ]

@@ -31,6 +31,12 @@ _TIME = re.compile(
     r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
 )
 _TRANSCRIPT = re.compile(r"\s*([^\W\d_][\w .'-]{0,38}?): ")
+# What the one who is asked did, said or made: "you" as the subject of what is past, and what came of it.
+_YOU = re.compile(
+    r"\b(?:did|had|have|were) you\b|\byou(?:'d|'ve|'re| had| have| were)?(?: \w+ly| just| once| already)? "
+    r"(?:\w{2,}ed|said|told|gave|given|wrote|written|made|sent|shown|found|chose|chosen|came up|put)\b"
+    r"|\byour (?:\w+ )?(?:suggest|recommend|explan|advice|answer|repl|respon|summar|list|idea|example|translat)\w*\b"
+)
 _NAME_WORDS = 3
 
 
@@ -40,19 +46,21 @@ class Cues(NamedTuple):
     Attributes:
         speaker: The one known speaker whom it names; None for nobody, and for several.
         first_person: Whether it speaks of the one who asks.
+        second_person: Whether it asks for what the one who is asked said.
         dates: The dates it names.
         when: Whether it asks for a time.
     """
 
     speaker: str | None
     first_person: bool
+    second_person: bool
     dates: tuple[Asked, ...]
     when: bool
 
     @property
     def any(self) -> bool:
         """Whether it asks anything beside its words."""
-        return self.speaker is not None or self.first_person or bool(self.dates) or self.when
+        return self.speaker is not None or self.first_person or self.second_person or bool(self.dates) or self.when
 
 
 def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
@@ -63,12 +71,14 @@ def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
         speakers: Who is known to have spoken, folded.
     """
     words = frozenset(words_of(query))
+    folded = query.casefold()
     named = [speaker for speaker in speakers if _names(words, speaker)]
     return Cues(
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # a country
+        second_person=_YOU.search(folded) is not None,
         dates=tuple(dates_in(query, now)),
-        when=_WHEN.search(query.casefold()) is not None,
+        when=_WHEN.search(folded) is not None,
     )
 
 
