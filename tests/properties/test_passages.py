@@ -65,6 +65,16 @@ def test_a_short_memory_is_quoted_whole() -> None:
         assert short in session.pack("key of the boathouse", budget=600).note
 
 
+def test_what_takes_no_more_than_a_quarter_of_a_small_budget_is_quoted_whole() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        told = " ".join([*padding(3, 11), FACT, *padding(4, 11)])
+        assert 170 < COUNT(told) < 250
+        session.messages.append({"role": "user", "content": told, "id": "told"})
+        session.messages.append([{"role": "user", "content": f"Remark {n}. " + "Well, " * 40} for n in range(20)])
+        assert told in session.pack("key of the boathouse", budget=1_024).note
+
+
 def test_a_passage_of_a_huge_text_encodes_little() -> None:
     looked_at: list[int] = []
 

@@ -573,6 +573,19 @@ def test_an_exchange_that_is_over_leaves_the_room_to_what_bears_on_the_question(
         assert sum(unit.tokens for unit in context.truncated if unit.rule in ("newest", "in-flight")) <= 1_024 // 4
 
 
+def test_a_newest_message_that_is_not_what_is_asked_leaves_half_of_the_room(session: wmem.Scope) -> None:
+    long_chat(session)
+    pasted = f"{'They wrote about a violin lesson. ' * 400}What do they say?"
+    say(session, pasted, id="pasted")
+    for number, topic in enumerate(TOPICS):
+        context = session.pack(f"How much did I pay for my first {topic} lesson?", budget=1_024)
+        held = {id for unit in (*context.included, *context.truncated) for id in unit.ids}
+        assert {f"u{number}", "pasted"} <= held
+    for asked in (pasted, "What do they say?", "They wrote about a violin lesson."):
+        (unit,) = [unit for unit in session.pack(asked, budget=1_024).truncated if unit.ids == ("pasted",)]
+        assert unit.tokens > 600
+
+
 def test_what_waits_for_the_model_has_the_room_it_needs_though_another_turn_was_answered(session: wmem.Scope) -> None:
     call = {"id": "c", "function": {"name": "look", "arguments": "{}"}}
     calling = {"role": "assistant", "tool_calls": [call], "turn_id": "one"}

@@ -27,7 +27,7 @@ LOOK_BACK = 2_000
 _CLOSE = 256
 """Messages read beyond it to close a tool exchange that a user broke into."""
 
-_SHORT = 128
+_SHORT = 256
 """Tokens up to which a recalled memory is quoted whole, where a quarter of the budget holds it."""
 
 
@@ -120,7 +120,8 @@ class Choice:
         """
         user, flight, answered = self._in_flight()
         first = flight if user is None else [user, *flight]
-        room = min(self.left, self.request.budget // 4) if answered else self.left
+        part = 4 if answered else 2 if user is not None and not flight and self._beside_the_question(user) else 1
+        room = min(self.left, self.request.budget // part)
         if sum(self.larder.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.keep(unit, "newest" if unit is user else "in-flight", self.larder.whole(unit))
@@ -325,6 +326,12 @@ class Choice:
             flight = [unit for unit in flight if unit.head.calls and unit.head.turn_id != answer.head.turn_id]
         flight = sorted((*flight, *broken_into), key=lambda unit: -unit.place)
         return user, flight, answer is not None and not flight
+
+    def _beside_the_question(self, user: Unit) -> bool:
+        """Whether something is recalled for another question than the newest user message, its beginning or its end."""
+        asked, text = folded(self.request.query), folded(said(self.larder.message(user.head)))
+        same = text.startswith(asked) or text.endswith(asked) or text in asked
+        return bool(self.request.recalled) and not same
 
     def _open_after(self, user: Unit) -> bool:
         return any(place < user.place for results in self.talk.open_results.values() for place, _ in results)
