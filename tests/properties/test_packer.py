@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import wmem
 from wmem.errors import BudgetError
 from wmem.model.context import Context, Profile
 from wmem.model.message import Message, Part, ToolCall
@@ -242,9 +243,27 @@ def test_pack_keeps_pinned_and_system_text_intact(case: tuple[Conversation, Pack
             assert [(r.rule, r.placed, r.tokens_cut) for r in reports if r.ids == (pinned.id,)] == [
                 ("pinned", "note", 0)
             ]
+    commands = {message.text for message in context.messages if message.role == "system"}
     for message in talk.messages:
-        if message.role == "system" or (message.pinned and message.text):
+        if message.role == "system":
+            assert message.text in commands
+        elif message.pinned and message.text:
             assert sent[message.id].text == message.text
+
+
+def test_system_text_that_every_session_begins_with_is_sent_once() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        for number in range(60):
+            session.messages.append({"role": "system", "content": "You are a helpful assistant.", "id": f"s{number}"})
+            session.messages.append({"role": "user", "content": f"Remark {number}.", "id": f"u{number}"})
+        context = session.pack(budget=200)
+        assert [message.id for message in context.messages if message.role == "system"] == ["s0"]
+        assert context.dropped.totals["duplicate"] == 59
+        for number, text in enumerate(("In French.", "In English.", "In French.")):
+            session.messages.append({"role": "system", "content": text, "id": f"t{number}"})
+        sent = [message.id for message in session.pack(budget=200).messages if message.role == "system"]
+        assert sent == ["s0", "t1", "t2"], "what was said last holds"
 
 
 @BOUNDED

@@ -11,8 +11,8 @@ from wmem.pack.account import account
 from wmem.pack.choose import LOOK_BACK, Choice, Kept, choose
 from wmem.pack.front import Front
 from wmem.pack.larder import Larder
-from wmem.pack.profiles import by_turns, leading_system, newest_user, valid_for
-from wmem.pack.render import render_note
+from wmem.pack.profiles import SYSTEM, by_turns, leading_system, newest_user, valid_for
+from wmem.pack.render import render_note, said
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.units import Conversation, Unit, units_of
 from wmem.text.tokens import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
@@ -46,13 +46,14 @@ class _Packer:
         self.larder = Larder(request.count, request.orphans)
         self.warnings: list[str] = []
         source = iter(request.newest_first)
-        units, loose, ahead = _pinned_units([each for each in request.pinned if each.role], source)
-        self.apart = [(result, "orphan") for result in loose]
-        """What belongs to what is pinned and cannot be sent, and why."""
+        once, repeated = self._said_once([each for each in request.pinned if each.role])
+        units, loose, ahead = _pinned_units(once, source)
+        self.apart = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
+        """What belongs to what is pinned and cannot be sent, or need not, and why."""
         self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
         self.talk = Conversation(
             chain(ahead, source),
-            skip={id for unit in units for id in unit.ids},
+            skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
             # What cannot be sent costs nothing, and must not be read for ever.
             most=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
@@ -96,6 +97,23 @@ class _Packer:
         msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
         raise BudgetError(msg)
 
+    def _said_once(self, pinned: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """What is pinned, and system text that says again what holds: every session may begin with the same."""
+        holds: dict[tuple[str, str], Candidate] = {}
+        repeated: dict[str, Candidate] = {}
+        for each in pinned:
+            if each.role not in SYSTEM:
+                continue
+            text = each.role, said(self.larder.message(each))
+            if text == next(reversed(holds), None):
+                repeated[each.id] = each
+            else:
+                # Other text came between: what was said last holds.
+                if (before := holds.pop(text, None)) is not None:
+                    repeated[before.id] = before
+                holds[text] = each
+        return [each for each in pinned if each.id not in repeated], list(repeated.values())
+
     def _asked(self, context: Context) -> int:
         """What the provider says the prompt costs, or what we say where nobody is asked."""
         ask = self.request.prompt_counter
@@ -127,10 +145,10 @@ class _Packer:
         request = self.request
         noted = choice.notes
         ordered = self._ordered(choice)
-        said = [message for kept in ordered for message in kept.served.messages]
+        shown = [message for kept in ordered for message in kept.served.messages]
         first = not request.stable or (request.note_role == "system" and request.profile != "openai")
-        messages = valid_for(request.profile, said, opened=bool(noted) and first and request.note_role == "user")
-        opening = [message for message in messages if len(messages) > len(said) and message.recalled]
+        messages = valid_for(request.profile, shown, opened=bool(noted) and first and request.note_role == "user")
+        opening = [message for message in messages if len(messages) > len(shown) and message.recalled]
         sizes = {
             **self.fixed,
             "note": choice.note.total(noted),

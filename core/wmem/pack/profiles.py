@@ -9,11 +9,11 @@ from typing import TypeVar
 from wmem.model.context import Profile
 from wmem.model.message import Message
 
-__all__ = ["by_turns", "leading_system", "newest_user", "valid_for"]
+__all__ = ["SYSTEM", "by_turns", "leading_system", "newest_user", "valid_for"]
 
 Unit = TypeVar("Unit")
 _OPENING = "[Earlier messages were left out.]"
-_SYSTEM = ("system", "developer")
+SYSTEM = ("system", "developer")
 
 
 def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
@@ -41,8 +41,8 @@ def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) ->
     """
     if profile == "openai":
         return list(messages)
-    front = [_as_system(message) for message in messages if message.role in _SYSTEM]
-    rest = [message for message in messages if message.role not in _SYSTEM]
+    front = [_as_system(message) for message in messages if message.role in SYSTEM]
+    rest = [message for message in messages if message.role not in SYSTEM]
     if rest and rest[0].role != "user" and not opened:
         # Marked as a note: no adapter stores it.
         front.append(Message.recall("user", _OPENING))
@@ -51,7 +51,7 @@ def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) ->
 
 def leading_system(messages: Sequence[Message]) -> int:
     """How many system messages stand in front."""
-    return next((at for at, message in enumerate(messages) if message.role not in _SYSTEM), len(messages))
+    return next((at for at, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
 
 
 def newest_user(messages: Sequence[Message]) -> int:
