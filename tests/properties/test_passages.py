@@ -124,12 +124,12 @@ def test_a_memory_enters_in_part_where_what_is_fixed_leaves_no_room_for_the_whol
 
 
 def test_of_a_long_text_that_a_message_says_no_part_is_quoted_again() -> None:
-    said = padding(3, 60)
+    said = padding(3, 42)
     said[30] = FACT
     with wmem.open("memory://", agent_id="agent") as memory:
         session = memory.scope("session")
         session.messages.append({"role": "user", "content": " ".join(said)})
-        session.messages.append([{"role": "assistant", "content": f"Remark {n}."} for n in range(60)])
+        session.messages.append([{"role": "assistant", "content": f"Remark {n}."} for n in range(90)])
         session.messages.append({"role": "user", "content": " ".join(said)})
         context = session.pack("Where is the key of the boathouse?", budget=900, recent=1)
     assert FACT in context.messages[-1].text

@@ -379,6 +379,18 @@ def test_what_the_user_said_comes_first_when_the_user_asks_about_oneself(session
     assert not cues_of("Which US holiday was it?", NOW, []).first_person
 
 
+def test_a_transcript_says_who_the_user_is_whatever_the_role_of_what_quotes_it(session: wmem.Scope) -> None:
+    fill(session)
+    say(session, "Assistant: A red bicycle is a fine bicycle", id="theirs")
+    fill(session)
+    say(session, "User: bought a bicycle in town", id="mine")
+    session.messages.append({"role": "assistant", "content": "Human: a bicycle is bought by me, too", "id": "also"})
+    fill(session)
+    parts = {unit.ids[0]: unit.parts for unit in session.pack("Which bicycle did I buy?", budget=900).included}
+    assert "x user" not in parts["theirs"]
+    assert parts["mine"]["x user"] == parts["also"]["x user"] == wmem.Recall().user
+
+
 def test_what_the_assistant_said_is_found_when_the_user_asks_for_that(session: wmem.Scope) -> None:
     fill(session)
     explained = "A lamp is a fine thing. " * 30 + "I suggest the Harbour lamp for your desk."

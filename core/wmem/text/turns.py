@@ -18,6 +18,8 @@ _SILENCE_S = 4 * 3_600.0
 _CHARS_A_TOKEN = 4
 _SPEAKERS = ("user", "assistant")
 """Tools and system text stand beside what people say, not between it."""
+_LABELS = {"user": True, "human": True, "me": True, "assistant": False, "ai": False, "bot": False, "model": False}
+"""Who speaks in a transcript that names parts, whatever the role of the message that quotes it."""
 _SPOKEN = 3
 """Who is known from a transcript alone has spoken as often as this."""
 
@@ -88,7 +90,7 @@ class Turns:
             self._unsay(slot)
         speaker = self.speakers[slot] = speaker_in(name, text) if role in ("user", "assistant") else None
         self.tokens[slot] = max(1, len(text) // _CHARS_A_TOKEN if tokens is None else tokens)
-        self.user[slot] = role == "user"
+        self.user[slot] = _LABELS.get(speaker or "", role == "user")
         self.timed[slot] = tells_a_time(text)
         self.voices[slot] = self._numbers.setdefault((speaker, role == "user"), len(self._numbers) + 1)
         if speaker is not None:
