@@ -105,7 +105,7 @@ class LangGraphStore:
         self._store = InMemoryStore(index={"dims": width, "embed": embed, "fields": ["text"]})
         began = time.perf_counter()
         for place, turn in enumerate(talk.turns):
-            self._store.put(("bench",), f"{place}", {"text": turn.text})
+            self._store.put(("bench",), f"{place}", {"text": f"{turn.speaker}: {turn.text}"})
         self.add_s = (time.perf_counter() - began) / len(talk.turns)
         self._count = len(talk.turns)
 
