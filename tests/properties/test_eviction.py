@@ -16,6 +16,7 @@ from wmem.rules.forgetting import forgotten, understood
 from wmem.rules.informative import importances, informativeness
 from wmem.text.estimate import EstimateCounter
 from wmem.text.summarize import Weighted, extract, sentences
+from wmem.text.tokens import MESSAGE_OVERHEAD
 
 NOON = 1_764_288_000.0
 QUEUE = Policy.queue()
@@ -191,10 +192,15 @@ def test_what_says_the_same_matters_the_same_and_one_alone_is_in_the_middle() ->
     assert importances([], 0.7) == {}
 
 
-def test_long_texts_are_judged_like_short_ones() -> None:
+def test_long_texts_are_judged_like_short_ones_but_for_what_stands_around_each() -> None:
     long = "Biscuit the dog " * 2_000
     told = informativeness([row(0, long, tokens=8_000), row(1, "Biscuit the dog", tokens=4)])
-    assert told["i0"] == pytest.approx(told["i1"])
+    assert told["i0"] * (8_000 + MESSAGE_OVERHEAD) / 8_000 == pytest.approx(told["i1"] * (4 + MESSAGE_OVERHEAD) / 4)
+
+
+def test_one_word_alone_is_not_denser_than_what_tells_more() -> None:
+    told = informativeness([row(0, "ok", tokens=1), row(1, "deadline: Friday, 5 pm", tokens=7)])
+    assert told["i0"] < told["i1"]
 
 
 # -- what is forgotten in words

@@ -70,8 +70,7 @@ class RedisJournal:
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        appended = run(_append(path, record_id, record, expected, keep_s), self._ports)
-        return appended if self._certain else appended._replace(certain=False)
+        return run(_append(path, record_id, record, expected, keep_s, certain=self._certain), self._ports)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return run(_compact(path, upto, snapshot, keep_s), self._ports)
@@ -121,8 +120,7 @@ class AsyncRedisJournal:
     async def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        appended = await arun(_append(path, record_id, record, expected, keep_s), self._ports)
-        return appended if self._certain else appended._replace(certain=False)
+        return await arun(_append(path, record_id, record, expected, keep_s, certain=self._certain), self._ports)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return await arun(_compact(path, upto, snapshot, keep_s), self._ports)
@@ -203,7 +201,7 @@ def _read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
 
 
 def _append(
-    path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None
+    path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, *, certain: bool
 ) -> Flow[Appended[bytes]]:
     root, name = _root(path[0]), _name(path)
     keys = (root.births, root.hashes + name, root.streams + name, root.register, root.names)
@@ -218,7 +216,8 @@ def _append(
         reply = yield from _evaluated(APPEND, keys, (*args, "rooted"), writes=True)
     if isinstance(reply, list):
         head, size, birth, missed = reply
-        return Appended(None, _cursor(head), None if missed is None else _tail(missed), int(size), _birth(birth))
+        told = None if missed is None else _tail(missed)
+        return Appended(None, _cursor(head), told, int(size), _birth(birth), certain)
     cursor, head, size, birth = reply.split(b" ")
     return Appended(_cursor(cursor), _cursor(head), None, int(size), _birth(birth))
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.text.index import terms_of
+from wmem.text.tokens import MESSAGE_OVERHEAD
 
 __all__ = ["importances", "informativeness"]
 
@@ -20,9 +21,10 @@ _CACHED_BYTES = 4_096
 
 
 def informativeness(rows: Iterable[Row]) -> dict[str, float]:
-    """By id, how rare the words of each item are among all of them, per token.
+    """By id, how rare the words of each item are among all of them, per token that it takes in a prompt.
 
-    Each word counts with its inverse document frequency, as often as it is said.
+    Each word counts with its inverse document frequency, as often as it is said. What
+    stands around each item in a prompt is taken too, so that one word alone is not dense.
     """
     rows = list(rows)
     terms = {row.id: _terms(row.content) for row in rows}
@@ -32,7 +34,8 @@ def informativeness(rows: Iterable[Row]) -> dict[str, float]:
     rarity = {term: math.log(1 + (len(terms) - count + 0.5) / (count + 0.5)) for term, count in held_by.items()}
     # Added exactly rounded: a sum must not depend on the order of the words.
     return {
-        row.id: math.fsum(map(rarity.__getitem__, terms[row.id])) / (row.tokens or len(terms[row.id]) or 1)
+        row.id: math.fsum(map(rarity.__getitem__, terms[row.id]))
+        / (MESSAGE_OVERHEAD + (row.tokens or len(terms[row.id])))
         for row in rows
     }
 
