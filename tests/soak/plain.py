@@ -32,6 +32,7 @@ Policy: TypeAlias = dict[str, Any]
 Path: TypeAlias = tuple[str, ...]
 
 _HOUR = 3_600.0
+_AROUND = 4  # tokens that stand around what a prompt quotes
 _PRIORITIES = ("low", "medium", "high", "critical")
 
 SESSION: Policy = {
@@ -121,7 +122,7 @@ def scores(rows: list[Row]) -> dict[str, float]:
     held_by = Counter(word for each in words.values() for word in set(each))
     rare = {word: math.log(1 + (len(rows) - count + 0.5) / (count + 0.5)) for word, count in held_by.items()}
     unscored = [row["id"] for row in rows if row["id"] not in told]
-    values = {each: math.fsum(rare[word] for word in words[each]) / len(words[each]) for each in unscored}
+    values = {each: math.fsum(rare[word] for word in words[each]) / (_AROUND + len(words[each])) for each in unscored}
     for each, value in values.items():
         below = sum(other < value for other in values.values())
         same = sum(other == value for other in values.values())
