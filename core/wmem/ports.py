@@ -138,6 +138,8 @@ class Pool:
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._executor: ThreadPoolExecutor | None = None
+        self.left: set[Future[Any]] = set()
+        """Cancelled calls that threads are still at."""
         self.closed = False
 
     def executor(self) -> ThreadPoolExecutor:
@@ -153,8 +155,9 @@ class Pool:
             self._executor.shutdown(wait=True)
 
     def forked(self) -> None:
-        """Forget threads that only the parent process has."""
+        """Forget threads that only the parent process has, and what they are at."""
         self._executor = None
+        self.left = set()
 
 
 class PooledJournal(Generic[P]):
@@ -167,14 +170,12 @@ class PooledJournal(Generic[P]):
     def __init__(self, journal: Journal[P], pool: Pool) -> None:
         self._journal = journal
         self._pool = pool
-        self._left: set[Future[Any]] = set()
-        """Cancelled calls that their threads are still at."""
 
     async def _hop(self, function: Callable[..., R], *args: Any) -> R:
         import asyncio
 
-        if self._left:
-            ends = [asyncio.wrap_future(work) for work in tuple(self._left)]
+        if self._pool.left:
+            ends = [asyncio.wrap_future(work) for work in tuple(self._pool.left)]
             await asyncio.gather(*ends, return_exceptions=True)
         try:
             work = self._pool.executor().submit(function, *args)
@@ -186,8 +187,9 @@ class PooledJournal(Generic[P]):
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            self._left.add(work)
-            work.add_done_callback(self._left.discard)
+            left = self._pool.left
+            left.add(work)
+            work.add_done_callback(left.discard)
             raise
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
