@@ -1,7 +1,10 @@
 """What holds for every test: no network, no keys, and a clock of patience that suits a busy machine."""
 
+import functools
 import os
-import sys
+import socket
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,24 +30,38 @@ settings.register_profile(
 settings.load_profile("wmem")
 
 
-def _only_local(event: str, arguments: tuple[object, ...]) -> None:
-    if event == "socket.getaddrinfo":
-        host = arguments[0]
-    elif event == "socket.connect" and isinstance(arguments[1], tuple):  # a unix socket's address is a string
-        host = arguments[1][0]
-    else:
-        return
-    if isinstance(host, bytes):
-        host = host.decode()
-    if isinstance(host, str) and host and not host.startswith(LOCAL):
-        message = f"a test reached for the network: {event} {host!r}"
-        raise ConnectionRefusedError(message)
+def _local_only(reach: Callable[..., Any], host_of: Callable[..., object]) -> Callable[..., Any]:
+    """The same call, refused for any host that is not this machine."""
+
+    @functools.wraps(reach)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        host = host_of(*args, **kwargs)
+        if isinstance(host, bytes):
+            host = host.decode()
+        if isinstance(host, str) and host and not host.startswith(LOCAL):
+            message = f"a test reached for the network: {reach.__name__} {host!r}"
+            raise ConnectionRefusedError(message)
+        return reach(*args, **kwargs)
+
+    return checked
+
+
+def _address_host(_: socket.socket, address: object) -> object:
+    return address[0] if isinstance(address, tuple) else None  # a unix socket's address is a string
+
+
+def _named_host(host: object, *_: object, **__: object) -> object:
+    return host
 
 
 def pytest_configure() -> None:
     """Cut the network, and hide what would switch a framework over to a paid or remote service."""
-    # An audit hook sees every library's connections, however they are made.
-    sys.addaudithook(_only_local)
+    # An audit hook would see more, and break threads: under coverage every new thread sets its trace function, which
+    # Python announces to the hook, and two threads there at once are one too many for Python 3.11: the second dies as
+    # it starts, and its pool waits for it for ever.
+    for name in ("connect", "connect_ex"):
+        setattr(socket.socket, name, _local_only(getattr(socket.socket, name), _address_host))
+    socket.getaddrinfo = _local_only(socket.getaddrinfo, _named_host)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY"):
         os.environ.pop(name, None)
     for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
