@@ -16,6 +16,7 @@ from wmem.errors import ConflictError, CorruptionError, StoreError, UnknownOutco
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
+from wmem.lines import Lines
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, PolicyChanged
 from wmem.model.checks import checked_listener
 from wmem.model.history import ORIGIN, VECTORS, Birth, Cursor, Path, is_cache
@@ -42,6 +43,8 @@ _log = logging.getLogger("wmem.engine")
 
 RETRY_S = 5.0  # for how long a write meets others before it raises ConflictError
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
+_TURN_S, _TURN_MAX_S = 0.000_5, 0.1  # between looks at a line: for each who is ahead, and at most
+_STUCK_S = 1.0  # who is first for longer goes to the end: a flow can be left where it is for ever
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
 KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which comes every 300 s
@@ -104,6 +107,7 @@ class Engine(Generic[P]):
         self._replicas: dict[Path, Replica[P]] = {}
         self._uses = 0
         self._lock = threading.Lock()
+        self._lines = Lines()
         self._listeners: list[tuple[str, Listener]] = []
         self._outbox: deque[Event] = deque()
         self._draining = threading.Lock()
@@ -120,6 +124,7 @@ class Engine(Generic[P]):
         """Start over in a child process: locks and replicas belong to the parent."""
         self._replicas = {}
         self._lock = threading.Lock()
+        self._lines = Lines()
         self._outbox.clear()
         self._draining = threading.Lock()
         self._claimed = set()  # only the parent has the threads that would give them back
@@ -343,10 +348,28 @@ class Engine(Generic[P]):
             UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
         """
         record_id = new_record_id()
+        try:
+            return (yield from self._committed(path, decide, record_id, opening=opening, birth=birth, now=now))
+        finally:
+            if path in self._lines:
+                self._lines.leave(path, record_id)
+
+    def _committed(
+        self,
+        path: Path,
+        decide: Decide[R],
+        record_id: int,
+        *,
+        opening: Sequence[Change],
+        birth: Birth | None,
+        now: float,
+    ) -> Flow[tuple[R, Birth | None]]:
         deadline = time.monotonic() + RETRY_S
         tries, unknown = 0, False
         step: _Step[R] | None = None
         while True:
+            if tries or path in self._lines:
+                deadline += yield from self._turn(path, record_id)
             replica = yield from self._reached(path, unknown=unknown)
             earlier, step = step, _decided(replica, decide, record_id, birth, step)
             if step is None:
@@ -378,6 +401,19 @@ class Engine(Generic[P]):
             if time.monotonic() > deadline:
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
+
+    def _turn(self, path: Path, ticket: int) -> Flow[float]:
+        """Wait while others of this process are ahead in the line of a scope; the seconds that it took."""
+        came = moved = time.monotonic()
+        ahead = first = None
+        while ahead := self._lines.ahead(path, ticket):
+            now = time.monotonic()
+            if ahead[0] != first:
+                first, moved = ahead[0], now
+            elif now - moved > _STUCK_S:
+                self._lines.leave(path, first)
+            yield from ask(Pause.sleep, min(_TURN_S * len(ahead), _TURN_MAX_S))
+        return time.monotonic() - came
 
     def _reached(self, path: Path, *, unknown: bool) -> Flow[Replica[P]]:
         """Catch up to write; if that fails after a reply was lost, nobody knows what became of the write."""

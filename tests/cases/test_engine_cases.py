@@ -176,6 +176,12 @@ def test_B48_forty_pops_at_once_take_forty_messages(session: Scope, call: Call) 
     assert call(session.messages.pop) is None
 
 
+def test_two_hundred_pops_at_once_take_two_hundred_messages(session: Scope, call: Call) -> None:
+    call(session.messages.append, [said(str(number)) for number in range(200)])
+    popped = call.together([session.messages.pop] * 200)
+    assert sorted(int(message.text) for message in popped if message) == list(range(200))
+
+
 def test_B49_eight_workers_open_a_fresh_store_at_once(tmp_path: Path) -> None:
     script = (
         "import sys, wmem\n"
