@@ -44,6 +44,8 @@ _log = logging.getLogger("wmem.engine")
 RETRY_S = 5.0  # for how long a write meets others before it raises ConflictError
 BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
 _TURN_S, _TURN_MAX_S = 0.000_5, 0.1  # between looks at a line: for each who is ahead, and at most
+_STARVED = 3  # tries of one who is first, after which others let it go first
+_WAY_S = 0.025  # for how long: a little longer than the longest wait between two tries
 _STUCK_S = 1.0  # who is first for longer goes to the end: a flow can be left where it is for ever
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
@@ -296,6 +298,8 @@ class Engine(Generic[P]):
             False when that life of the scope is over; nothing of it was changed then.
         """
         record_id = new_record_id() if record_id is None else record_id
+        if self._lines.starving(path):
+            yield from self._give_way(path)
         replica = self.replica(path)
         since = replica.cursor
         full = tuple(changes)
@@ -369,7 +373,7 @@ class Engine(Generic[P]):
         step: _Step[R] | None = None
         while True:
             if tries or path in self._lines:
-                deadline += yield from self._turn(path, record_id)
+                deadline += yield from self._turn(path, record_id, tries)
             replica = yield from self._reached(path, unknown=unknown)
             earlier, step = step, _decided(replica, decide, record_id, birth, step)
             if step is None:
@@ -402,7 +406,7 @@ class Engine(Generic[P]):
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
 
-    def _turn(self, path: Path, ticket: int) -> Flow[float]:
+    def _turn(self, path: Path, ticket: int, tries: int) -> Flow[float]:
         """Wait while others of this process are ahead in the line of a scope; the seconds that it took."""
         came = moved = time.monotonic()
         ahead = first = None
@@ -413,7 +417,16 @@ class Engine(Generic[P]):
             elif now - moved > _STUCK_S:
                 self._lines.leave(path, first)
             yield from ask(Pause.sleep, min(_TURN_S * len(ahead), _TURN_MAX_S))
+        if tries >= _STARVED:
+            self._lines.starve(path, ticket)
         return time.monotonic() - came
+
+    def _give_way(self, path: Path) -> Flow[None]:
+        """Wait a little for one who could not write for those who never wait."""
+        until = time.monotonic() + _WAY_S
+        while self._lines.starving(path) and time.monotonic() < until:
+            yield from ask(Pause.sleep, BACKOFF_MIN_S)
+        self._lines.fed(path)  # or gone; one who is refused again tells so again
 
     def _reached(self, path: Path, *, unknown: bool) -> Flow[Replica[P]]:
         """Catch up to write; if that fails after a reply was lost, nobody knows what became of the write."""

@@ -15,6 +15,7 @@ class Lines:
 
     def __init__(self) -> None:
         self._lines: dict[Path, list[int]] = {}
+        self._starving: dict[Path, int] = {}
         self._lock = threading.Lock()
 
     def __contains__(self, path: Path) -> bool:
@@ -28,6 +29,18 @@ class Lines:
                 line.append(ticket)
             return line[: line.index(ticket)]
 
+    def starve(self, path: Path, ticket: int) -> None:
+        """Tell that `ticket` is first and is refused all the same: others write without a condition."""
+        self._starving[path] = ticket
+
+    def starving(self, path: Path) -> bool:
+        """Whether those who write without a condition had better let one try go first."""
+        return path in self._starving
+
+    def fed(self, path: Path) -> None:
+        """Tell that enough was done for who is starving."""
+        self._starving.pop(path, None)
+
     def leave(self, path: Path, ticket: int) -> None:
         """Be done, or give up; without effect for one who never joined."""
         with self._lock:
@@ -36,3 +49,5 @@ class Lines:
                 line.remove(ticket)
             if not line:
                 self._lines.pop(path, None)
+            if self._starving.get(path) == ticket:
+                del self._starving[path]

@@ -1,11 +1,13 @@
 """A process's copy of one scope, and the one rule by which it moves.
 
-A reply is applied only if the replica still stands at the cursor the question was
-asked from; otherwise nothing is applied and the flow asks again. The lock covers
-this check and the fold, never IO.
+A reply is applied from where the replica stands: at the cursor the question was asked
+from, or after records that followed it and that the reply tells of, too. Otherwise
+nothing is applied and the flow asks again. The lock covers this check and the fold,
+never IO.
 """
 
 import logging
+import operator
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -27,6 +29,8 @@ __all__ = ["Damage", "Replica", "decoded"]
 P = TypeVar("P")
 
 _log = logging.getLogger("wmem.replica")
+
+_PASSED_MAX = 256  # records that may land here while a reply to a reader is on its way
 
 
 class Damage(NamedTuple):
@@ -63,6 +67,7 @@ class Replica(Generic[P]):
     __slots__ = (
         "_listeners",
         "_outbox",
+        "_passed",
         "behind",
         "beside",
         "birth",
@@ -91,6 +96,8 @@ class Replica(Generic[P]):
         self._outbox = deque() if outbox is None else outbox
         self.lock = threading.Lock()
         self.cursor = ORIGIN
+        self._passed: deque[tuple[Cursor | None, int]] = deque(maxlen=_PASSED_MAX)
+        """The records it last applied without a gap, each with the cursor it came after where that was told."""
         self.birth: Birth | None = None
         self.state = State()
         self.damage: list[Damage] = []
@@ -117,7 +124,10 @@ class Replica(Generic[P]):
         self._listeners = ()  # one step, and no lock: it is called under the engine's
 
     def adopt(self, asked: Cursor, tail: Tail[P]) -> bool:
-        """Apply what a journal answered to a question asked from `asked`; False applies nothing."""
+        """Take what a journal answered to a question asked from `asked`; False when the question must be asked again.
+
+        Other replies may have moved the replica meanwhile: what it has already is not applied twice.
+        """
         if tail.joined and not tail.records:
             # Nothing new: the answer every read of a quiet scope gets.
             with self.lock:
@@ -126,21 +136,20 @@ class Replica(Generic[P]):
                     self.birth = tail.birth
                     self.behind = False
                     return True
-                return False
+                return self._landed(asked, tail) is not None
         read, damage = decoded(self.codec, self.path, tail.records)
-        restored = None
-        if not tail.joined:
-            try:
-                kept = (
-                    None if tail.snapshot is None else self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
-                )
-            except CorruptionError as exc:
-                damage.insert(0, Damage(self.path, None, str(exc)))
-                kept = None
-            restored = State.restored(kept)
+        restored = None if tail.joined else self._restored(tail, damage)
         with self.lock:
-            if self.cursor != asked:
+            landed = self._landed(asked, tail)
+            if landed is None:
                 return False
+            records = tail.records[landed:]
+            if landed:
+                if not records:
+                    return True
+                new = {record.id for record in records}
+                read = [each for each in read if each[0] in new]
+                damage = [each for each in damage if each.record_id in new]
             if restored is not None:
                 restored.unwritten = self.state.unwritten
                 self.state = restored
@@ -148,20 +157,51 @@ class Replica(Generic[P]):
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
                 self.tail_bytes = 0
+                self._passed.clear()
                 if tail.head != ORIGIN or self.known:
                     self._resynced(tail.head)
             self._report(damage)
             silent = restored is not None or not self.known
-            if not self.known and restored is None and tail.records:
+            if not self.known and restored is None and records:
                 self._resynced(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
-            self.tail_bytes += sum(self.codec.size(record.payload) for record in tail.records)
+            before: Cursor | None = tail.base if restored is not None else self.cursor
+            for record in records:
+                self._passed.append((before, record.id))
+                before = None  # a cursor within a tail is not told
+            self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self.cursor = tail.head
             self.birth = tail.birth
             self.known = True
             self.behind = False
             return True
+
+    def _restored(self, tail: Tail[P], damage: list[Damage]) -> State:
+        """What a tail starts again from; empty if it cannot be read, which is added to the damage."""
+        kept = None
+        if tail.snapshot is not None:
+            try:
+                kept = self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
+            except CorruptionError as exc:
+                damage.insert(0, Damage(self.path, None, str(exc)))
+        return State.restored(kept)
+
+    def _landed(self, asked: Cursor, tail: Tail[P]) -> int | None:
+        """How many records of a tail are here already; None when that cannot be told. Under the lock."""
+        if self.cursor == asked:
+            return 0
+        if not tail.joined or asked == ORIGIN:  # every life begins there
+            return None
+        ids: list[int] = []
+        for before, record_id in reversed(self._passed):
+            ids.append(record_id)
+            if before == asked:
+                break
+        else:
+            return None
+        theirs = [record.id for record in tail.records]
+        return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
 
     def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
         """Apply the record this process just appended; False applies nothing."""
@@ -174,6 +214,7 @@ class Replica(Generic[P]):
                 self._fold(record_id, changes, reply.cursor, silent=False)
             else:
                 self.state.fold(record_id, changes)
+            self._passed.append((self.cursor, record_id))
             self.cursor = reply.cursor
             self.birth = reply.birth
             self.known = True

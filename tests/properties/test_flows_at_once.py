@@ -1,0 +1,315 @@
+"""Flows of one process at one scope at once: each is refused once at most, and nobody is held up for ever.
+
+They are stepped by hand, with the clock: a request is served, and its reply told, when the test says so.
+"""
+
+from typing import Any, Self
+
+import pytest
+
+import wmem.engine
+from wmem.engine import Engine
+from wmem.errors import ConflictError
+from wmem.flow import Flow, bind
+from wmem.journal.codec import IdentityCodec
+from wmem.journal.memory import MemoryJournal
+from wmem.model.change import ItemPut, ScopeOpened
+from wmem.model.history import ORIGIN, Birth, Path
+from wmem.model.row import Row
+from wmem.state import State
+
+PATH: Path = ("agent", "session")
+NOW = 1_764_288_000.0
+OPENING = (ScopeOpened("{}", NOW), ItemPut(Row("count", b"0", NOW, NOW)))
+
+
+class Clock:
+    seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(wmem.engine, "time", clock)
+    return clock
+
+
+class Actor:
+    """One flow, and what it waits for."""
+
+    def __init__(self, flow: Flow[Any], journal: MemoryJournal[Any]) -> None:
+        self.ports = bind(Journal=journal)
+        self.refused = self.slept = self.reads = 0
+        self.flow = flow
+        self.reply: object = None
+        self.asked: tuple[str, tuple[Any, ...]] | None = self.flow.send(None)
+
+    def until(self, name: str) -> Self:
+        """Have everything served up to a request of this name."""
+        while self.asked is not None and self.asked[0] != name:
+            self.step()
+        return self
+
+    def step(self) -> None:
+        self.serve()
+        self.tell()
+
+    def serve(self) -> None:
+        """Have the store do what is asked; the flow does not hear of it yet."""
+        assert self.asked is not None
+        name, args = self.asked
+        if name == "Pause.sleep":
+            self.slept += 1
+            self.reply = None
+            return
+        self.reply = reply = self.ports[name](*args)
+        self.reads += name == "Journal.read"
+        self.refused += name == "Journal.append" and reply.cursor is None
+
+    def tell(self) -> None:
+        try:
+            self.asked = self.flow.send(self.reply)
+        except StopIteration:
+            self.asked = None
+
+
+class Writer(Actor):
+    """Adds one to what it finds."""
+
+    def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any]) -> None:
+        super().__init__(engine.commit(PATH, add_one, opening=OPENING, birth=None, now=NOW), journal)
+
+
+class Poster(Actor):
+    """Writes whatever there is."""
+
+    def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any], name: str) -> None:
+        row = Row(name, b"", NOW, NOW)
+        super().__init__(engine.post(PATH, born(journal), (ItemPut(row),), now=NOW), journal)
+
+
+class Reader(Actor):
+    def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any]) -> None:
+        super().__init__(engine.caught_up([PATH]), journal)
+
+
+def born(journal: MemoryJournal[Any]) -> Birth:
+    birth = journal.read({PATH: ORIGIN})[PATH].birth
+    assert birth is not None
+    return birth
+
+
+def add_one(state: State) -> tuple[tuple[ItemPut, ...], None]:
+    count = int(state.rows["count"].content) if "count" in state.rows else 0
+    return (ItemPut(Row("count", b"%d" % (count + 1), NOW, NOW)),), None
+
+
+Store = tuple[Engine[Any], MemoryJournal[Any]]
+
+
+@pytest.fixture
+def store() -> Store:
+    codec = IdentityCodec()
+    return Engine(codec), MemoryJournal(codec.size)
+
+
+def count(store: Store) -> int:
+    engine, journal = store
+    replica = engine.replica(PATH)
+    replica.adopt(replica.cursor, journal.read({PATH: replica.cursor})[PATH])
+    return int(replica.state.rows["count"].content)
+
+
+@pytest.mark.parametrize("many", [2, 40, 300])
+def test_of_many_at_once_each_is_refused_once_at_most(store: Store, clock: Clock, many: int) -> None:
+    writers = [Writer(*store).until("Journal.append") for _ in range(many)]
+    while waiting := [each for each in writers if each.asked is not None]:
+        for each in waiting:
+            each.step()
+        clock.seconds += 0.001
+    assert sorted(each.refused for each in writers) == [0] + [1] * (many - 1)
+    assert count(store) == many
+
+
+def test_who_comes_later_waits_behind_those_who_were_refused(store: Store, clock: Clock) -> None:
+    first, second = (Writer(*store).until("Journal.append") for _ in range(2))
+    first.step()
+    second.until("Pause.sleep").step()
+    late = Writer(*store)
+    assert late.asked is not None
+    assert late.asked[0] == "Pause.sleep"
+    for _ in range(10):
+        late.step()
+    second.until("nothing")
+    late.until("nothing")
+    assert (second.refused, late.refused, count(store)) == (1, 0, 3)
+
+
+def test_time_in_the_line_is_no_time_of_trying(store: Store, clock: Clock) -> None:
+    first, *others = (Writer(*store).until("Journal.append") for _ in range(30))
+    first.step()
+    for each in others:
+        each.until("Pause.sleep").step()
+    for each in others:
+        clock.seconds += 0.9
+        for waiting in others:
+            if waiting.asked is not None and waiting is not each:
+                waiting.step()
+        each.until("nothing")
+    assert clock.seconds > 4 * wmem.engine.RETRY_S
+    assert count(store) == 30
+
+
+def test_one_who_is_left_where_it_is_holds_nobody_up_for_long(store: Store, clock: Clock) -> None:
+    first, left, second = (Writer(*store).until("Journal.append") for _ in range(3))
+    first.step()
+    for each in (left, second):
+        each.until("Pause.sleep").step()
+    left.until("Journal.append")
+    began = clock.seconds
+    while second.asked is not None:
+        second.step()
+        clock.seconds += 0.001
+    assert clock.seconds - began == pytest.approx(1.0, abs=0.01)
+    left.until("nothing")  # it was not gone after all
+    assert count(store) == 3
+    began = clock.seconds
+    Writer(*store).until("nothing")
+    assert (count(store), clock.seconds) == (4, began)
+
+
+def test_one_who_gives_up_lets_the_next_one_go(store: Store, clock: Clock) -> None:
+    first, cancelled, second = (Writer(*store).until("Journal.append") for _ in range(3))
+    first.step()
+    for each in (cancelled, second):
+        each.until("Pause.sleep").step()
+    cancelled.flow.close()
+    second.until("nothing")
+    assert (second.slept, count(store)) == (2, 2)
+
+
+def test_a_child_process_waits_for_nobody_of_its_parent(store: Store, clock: Clock) -> None:
+    first, left = (Writer(*store).until("Journal.append") for _ in range(2))
+    first.step()
+    left.until("Pause.sleep").step()
+    store[0].forked()
+    child = Writer(*store)
+    child.until("nothing")
+    assert (child.slept, count(store)) == (0, 2)
+
+
+def test_others_who_always_write_first_end_it_after_five_seconds(store: Store, clock: Clock) -> None:
+    engine, journal = store
+    writer, rival = Writer(engine, journal), Engine(engine.codec)
+
+    def always_second() -> None:
+        while writer.asked is not None:
+            if writer.asked[0] == "Journal.append":
+                Writer(rival, journal).until("nothing")
+                clock.seconds += 0.1
+            writer.step()
+
+    with pytest.raises(ConflictError, match=r"other writers came first for 5\.0 s"):
+        always_second()
+    assert 5.0 < clock.seconds < 5.3
+    Writer(engine, journal).until("nothing")
+
+
+# --- Those who write without a condition ------------------------------------------------------------------------------
+
+
+def test_who_never_waits_lets_one_who_starves_go_first(store: Store, clock: Clock) -> None:
+    Writer(*store).until("nothing")
+    starving = Writer(*store)
+    for number in range(3):
+        starving.until("Journal.append")
+        Poster(*store, f"post {number}").until("nothing")
+        starving.step()
+    starving.until("Journal.append")
+    poster = Poster(*store, "post 3")
+    for _ in range(5):
+        assert poster.asked is not None
+        assert poster.asked[0] == "Pause.sleep"
+        poster.step()
+        clock.seconds += 0.001
+    starving.until("nothing")
+    poster.until("nothing")
+    assert (starving.refused, count(store)) == (3, 2)
+    assert Poster(*store, "post 4").until("nothing").slept == 0
+
+
+def test_who_starves_and_never_comes_back_costs_one_short_wait(store: Store, clock: Clock) -> None:
+    Writer(*store).until("nothing")
+    left = Writer(*store)
+    for number in range(3):
+        left.until("Journal.append")
+        Poster(*store, f"post {number}").until("nothing")
+        left.step()
+    left.until("Journal.append")
+    poster = Poster(*store, "post 3")
+    began = clock.seconds
+    while poster.asked is not None:
+        poster.step()
+        clock.seconds += 0.001
+    assert clock.seconds - began == pytest.approx(0.025, abs=0.003)
+    assert Poster(*store, "post 4").until("nothing").slept == 0
+
+
+# --- Readers ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", range(4))
+@pytest.mark.parametrize("after", range(4))
+def test_what_lands_while_a_reader_waits_does_not_make_it_ask_again(store: Store, before: int, after: int) -> None:
+    """Some of it the reply tells of, some of it came later."""
+    engine, journal = store
+    Writer(*store).until("nothing")
+    reader = Reader(*store).until("Journal.read")
+    posts = [Poster(*store, f"post {number}") for number in range(before + after)]
+    for each in posts[:before]:
+        each.serve()
+    Poster(Engine(engine.codec), journal, "of another process").until("nothing")
+    reader.serve()
+    for each in posts[before:]:
+        each.serve()
+    for each in posts[:before]:
+        each.tell()
+    reader.tell()
+    for each in posts[before:]:
+        each.tell()
+    assert (reader.asked, reader.reads) == (None, 1)
+    assert engine.replica(PATH).state.rows.keys() == {
+        "count",
+        "of another process",
+        *(f"post {number}" for number in range(before + after)),
+    }
+    assert engine.replica(PATH).cursor == journal.head(PATH)
+
+
+@pytest.mark.parametrize("many", [1, 7, 300])
+def test_a_reader_who_hears_of_less_than_has_landed_is_done(store: Store, many: int) -> None:
+    engine, journal = store
+    Writer(*store).until("nothing")
+    reader = Reader(*store).until("Journal.read")
+    reader.serve()
+    for number in range(many):
+        Poster(*store, f"post {number}").until("nothing")
+    reader.tell()
+    assert (reader.asked is None) == (many < 256)  # beyond, it is not remembered, and the reader asks again
+    reader.until("nothing")
+    assert engine.replica(PATH).cursor == journal.head(PATH)
+
+
+def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None:
+    engine, journal = store
+    Writer(*store).until("nothing")
+    reader = Reader(*store).until("Journal.read")
+    Poster(*store, "lost").until("nothing")
+    del journal._logs[PATH].records[-1], journal._logs[PATH].cursors[-1]  # a server that is rolled back
+    Poster(Engine(engine.codec), journal, "kept").until("nothing")
+    reader.until("nothing")
+    assert engine.replica(PATH).cursor == journal.head(PATH)
+    assert engine.replica(PATH).state.rows.keys() == {"count", "kept"}
