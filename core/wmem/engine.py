@@ -5,7 +5,6 @@ and apply. A refused or lost append is repeated under the same record id.
 """
 
 import logging
-import random
 import threading
 import time
 from collections import deque
@@ -16,12 +15,12 @@ from wmem.errors import ConflictError, CorruptionError, StoreError, UnknownOutco
 from wmem.flow import Flow, ask
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
-from wmem.lines import Lines
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, PolicyChanged
 from wmem.model.checks import checked_listener
 from wmem.model.history import ORIGIN, VECTORS, Birth, Cursor, Path, is_cache
 from wmem.replica import Replica
 from wmem.state import APPLIED_MAX, State
+from wmem.waiting import Lines, Pause, Place, backoff
 
 __all__ = [
     "KEEP_GRACE_S",
@@ -31,9 +30,7 @@ __all__ = [
     "Engine",
     "Listener",
     "OtherLife",
-    "Pause",
     "Timed",
-    "backoff",
 ]
 
 P = TypeVar("P")
@@ -42,11 +39,6 @@ R = TypeVar("R")
 _log = logging.getLogger("wmem.engine")
 
 RETRY_S = 5.0  # for how long a write meets others before it raises ConflictError
-BACKOFF_MIN_S, BACKOFF_MAX_S = 0.001, 0.020
-_TURN_S, _TURN_MAX_S = 0.000_5, 0.1  # between looks at a line: for each who is ahead, and at most
-_STARVED = 3  # tries of one who is first, after which others let it go first
-_WAY_S = 0.025  # for how long: a little longer than the longest wait between two tries
-_STUCK_S = 1.0  # who is first for longer goes to the end: a flow can be left where it is for ever
 COMPACT_MIN_BYTES = 64 * 1024
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
 KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which comes every 300 s
@@ -57,14 +49,6 @@ _BUSY = 16  # uses of an engine within which a replica is surely somebody's
 
 Listener = Callable[[Event], None]
 Decide = Callable[[State], tuple[Sequence[Change], R]]
-
-
-class Pause(Protocol):
-    """The port that waits."""
-
-    def sleep(self, seconds: float, /) -> None:
-        """Wait without holding anything."""
-        ...
 
 
 class Callback(Protocol):
@@ -109,7 +93,7 @@ class Engine(Generic[P]):
         self._replicas: dict[Path, Replica[P]] = {}
         self._uses = 0
         self._lock = threading.Lock()
-        self._lines = Lines()
+        self.lines = Lines()
         self._listeners: list[tuple[str, Listener]] = []
         self._outbox: deque[Event] = deque()
         self._draining = threading.Lock()
@@ -126,7 +110,7 @@ class Engine(Generic[P]):
         """Start over in a child process: locks and replicas belong to the parent."""
         self._replicas = {}
         self._lock = threading.Lock()
-        self._lines = Lines()
+        self.lines = Lines()
         self._outbox.clear()
         self._draining = threading.Lock()
         self._claimed = set()  # only the parent has the threads that would give them back
@@ -298,8 +282,7 @@ class Engine(Generic[P]):
             False when that life of the scope is over; nothing of it was changed then.
         """
         record_id = new_record_id() if record_id is None else record_id
-        if self._lines.starving(path):
-            yield from self._give_way(path)
+        yield from self.lines.give_way(path)
         replica = self.replica(path)
         since = replica.cursor
         full = tuple(changes)
@@ -317,7 +300,7 @@ class Engine(Generic[P]):
             except UnknownOutcomeError:
                 if time.monotonic() > deadline:
                     raise
-                yield from ask(Pause.sleep, BACKOFF_MIN_S)
+                yield from ask(Pause.sleep, backoff(0))
                 replica = yield from self._reached(path, unknown=True)
                 if record_id in replica.state.applied or (
                     replica.cursor.version > since.version + APPLIED_MAX
@@ -334,7 +317,14 @@ class Engine(Generic[P]):
         return not replica.state.disposed
 
     def commit(
-        self, path: Path, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
+        self,
+        path: Path,
+        decide: Decide[R],
+        *,
+        opening: Sequence[Change],
+        birth: Birth | None,
+        now: float,
+        place: Place | None = None,
     ) -> Flow[tuple[R, Birth | None]]:
         """Decide on the state as it is and append what was decided only if it still is.
 
@@ -342,6 +332,7 @@ class Engine(Generic[P]):
             decide: From the state, the changes and the result; pure, may run several times.
             opening: What the first record of a scope begins with.
             birth: The life the caller means; None for whichever there is.
+            place: Where the caller stands in the scope's line; None for nowhere.
 
         Returns:
             The result, and the scope's life (None: there is no such scope).
@@ -351,29 +342,21 @@ class Engine(Generic[P]):
             ConflictError: Others kept writing first for `RETRY_S` seconds; nothing was changed.
             UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
         """
-        record_id = new_record_id()
-        try:
-            return (yield from self._committed(path, decide, record_id, opening=opening, birth=birth, now=now))
-        finally:
-            if path in self._lines:
-                self._lines.leave(path, record_id)
+        if place is not None:
+            return (yield from self._committed(place, decide, opening=opening, birth=birth, now=now))
+        with self.lines.place(path) as own:
+            return (yield from self._committed(own, decide, opening=opening, birth=birth, now=now))
 
     def _committed(
-        self,
-        path: Path,
-        decide: Decide[R],
-        record_id: int,
-        *,
-        opening: Sequence[Change],
-        birth: Birth | None,
-        now: float,
+        self, place: Place, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
     ) -> Flow[tuple[R, Birth | None]]:
+        path = place.path
+        record_id = new_record_id()
         deadline = time.monotonic() + RETRY_S
         tries, unknown = 0, False
         step: _Step[R] | None = None
         while True:
-            if tries or path in self._lines:
-                deadline += yield from self._turn(path, record_id, tries)
+            deadline += yield from self.lines.turn(place, tries)
             replica = yield from self._reached(path, unknown=unknown)
             earlier, step = step, _decided(replica, decide, record_id, birth, step)
             if step is None:
@@ -405,28 +388,6 @@ class Engine(Generic[P]):
             if time.monotonic() > deadline:
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
-
-    def _turn(self, path: Path, ticket: int, tries: int) -> Flow[float]:
-        """Wait while others of this process are ahead in the line of a scope; the seconds that it took."""
-        came = moved = time.monotonic()
-        ahead = first = None
-        while ahead := self._lines.ahead(path, ticket):
-            now = time.monotonic()
-            if ahead[0] != first:
-                first, moved = ahead[0], now
-            elif now - moved > _STUCK_S:
-                self._lines.leave(path, first)
-            yield from ask(Pause.sleep, min(_TURN_S * len(ahead), _TURN_MAX_S))
-        if tries >= _STARVED:
-            self._lines.starve(path, ticket)
-        return time.monotonic() - came
-
-    def _give_way(self, path: Path) -> Flow[None]:
-        """Wait a little for one who could not write for those who never wait."""
-        until = time.monotonic() + _WAY_S
-        while self._lines.starving(path) and time.monotonic() < until:
-            yield from ask(Pause.sleep, BACKOFF_MIN_S)
-        self._lines.fed(path)  # or gone; one who is refused again tells so again
 
     def _reached(self, path: Path, *, unknown: bool) -> Flow[Replica[P]]:
         """Catch up to write; if that fails after a reply was lost, nobody knows what became of the write."""
@@ -600,11 +561,6 @@ def _tell(listener: Listener, event: Event) -> None:
         listener(event)
     except Exception:  # noqa: BLE001  # a user's function: whatever it raises must break nothing
         _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)
-
-
-def backoff(tries: int) -> float:
-    """Seconds to wait before the next try: full jitter below a ceiling that doubles to 20 ms."""
-    return random.uniform(0, min(BACKOFF_MAX_S, BACKOFF_MIN_S * 2 ** min(tries, 10)))  # noqa: S311  # spreads load, hides nothing
 
 
 def keep_of(changes: Iterable[Change], now: float) -> float | None:

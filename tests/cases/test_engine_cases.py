@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -180,6 +181,11 @@ def test_two_hundred_pops_at_once_take_two_hundred_messages(session: Scope, call
     call(session.messages.append, [said(str(number)) for number in range(200)])
     popped = call.together([session.messages.pop] * 200)
     assert sorted(int(message.text) for message in popped if message) == list(range(200))
+
+
+def test_a_hundred_updates_at_once_are_all_counted(session: Scope, call: Call) -> None:
+    add_one = partial(session.entries.update, "count", lambda count: count + 1, 0)
+    assert sorted(call.together([add_one] * 100)) == list(range(1, 101))
 
 
 def test_B49_eight_workers_open_a_fresh_store_at_once(tmp_path: Path) -> None:

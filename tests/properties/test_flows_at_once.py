@@ -8,6 +8,7 @@ from typing import Any, Self
 import pytest
 
 import wmem.engine
+import wmem.waiting
 from wmem.engine import Engine
 from wmem.errors import ConflictError
 from wmem.flow import Flow, bind
@@ -34,6 +35,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(wmem.engine, "time", clock)
+    monkeypatch.setattr(wmem.waiting, "time", clock)
     return clock
 
 

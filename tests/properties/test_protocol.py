@@ -17,6 +17,7 @@ import pytest
 
 import wmem.engine
 import wmem.journal.memory
+import wmem.waiting
 from wmem.engine import Engine, OtherLife
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask, bind, run
@@ -362,6 +363,7 @@ def chance(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) ->
     chance = Chance()
     monkeypatch.setattr(wmem.engine, "new_record_id", chance.record_id)
     monkeypatch.setattr(wmem.engine, "time", chance)
+    monkeypatch.setattr(wmem.waiting, "time", chance)
     monkeypatch.setattr(wmem.journal.memory, "new_salt", chance.salt)
     caplog.set_level(logging.CRITICAL, "wmem")  # lost compactions are reported by the thousand
     return chance

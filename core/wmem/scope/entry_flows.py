@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.engine import RETRY_S, Callback, Decide, Pause, backoff
+from wmem.engine import RETRY_S, Callback, Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemPut, ItemRemoved
@@ -21,6 +21,7 @@ from wmem.scope.entry_reads import local_and_nearest, row_at
 from wmem.scope.entry_room import has_plenty, stored_within
 from wmem.scope.handle import Handle
 from wmem.state import State
+from wmem.waiting import Pause, backoff
 
 __all__ = ["MISSING", "Missing", "get_or_set", "put", "remove", "update"]
 
@@ -170,27 +171,32 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
     fresh_id = new_ulid(now)
     deadline = time.monotonic() + RETRY_S
     tries = 0
-    while True:
-        local, before = yield from handle.read(local_and_nearest(key))
-        if before is None:
-            handle.check_intact()
-            if isinstance(default, Missing):
-                msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
-                raise NotFoundError(msg)
-        # Outside every lock: the function may take its time, and read and write this very scope.
-        value = _applied(function, _revived(before, default, as_type, key))
-        draft = _draft(handle, key, value)
-        decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
-        if (yield from stored_within(handle, key, partial(handle.commit, decide, now), now)):
-            _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
-            return value
-        tries += 1
-        if handle.settings.metrics is not None:
-            handle.settings.metrics.conflicts.add(1)
-        if time.monotonic() > deadline:
-            msg = f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
-            raise ConflictError(msg)
-        yield from ask(Pause.sleep, backoff(tries))
+    with handle.engine.lines.place(handle.path) as place:
+        while True:
+            # Before it reads: whoever is ahead would change what it found.
+            deadline += yield from handle.engine.lines.turn(place, tries)
+            local, before = yield from handle.read(local_and_nearest(key))
+            if before is None:
+                handle.check_intact()
+                if isinstance(default, Missing):
+                    msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
+                    raise NotFoundError(msg)
+            # Outside every lock: the function may take its time, and read and write this very scope.
+            value = _applied(function, _revived(before, default, as_type, key))
+            draft = _draft(handle, key, value)
+            decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
+            if (yield from stored_within(handle, key, partial(handle.commit, decide, now, place=place), now)):
+                _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
+                return value
+            tries += 1
+            if handle.settings.metrics is not None:
+                handle.settings.metrics.conflicts.add(1)
+            if time.monotonic() > deadline:
+                msg = (
+                    f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
+                )
+                raise ConflictError(msg)
+            yield from ask(Pause.sleep, backoff(tries))
 
 
 def _put_unless_changed(

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from wmem.engine import RETRY_S, Pause, backoff
+from wmem.engine import RETRY_S
 from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.scope.census import MANY_SCOPES, NEARLY_FULL
 from wmem.scope.handle import Handle
+from wmem.waiting import Pause, backoff
 
 __all__ = ["has_plenty", "stored_within"]
 

@@ -8,7 +8,6 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wmem.engine import Pause, backoff
 from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
@@ -26,6 +25,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.recall import forgotten
 from wmem.scope.vectors import pruned, store_of
 from wmem.state import State
+from wmem.waiting import Pause, backoff
 
 __all__ = ["cleared", "disposed", "erased", "swept", "tell_remaining"]
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.engine import Pause, Timed, backoff
+from wmem.engine import Timed
 from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.model.row import Row
@@ -22,6 +22,7 @@ from wmem.scope.recall import Dense, shelved, text_of, unshelved
 from wmem.scope.vectors import kept, looked, store_of, stored
 from wmem.text.embedding import Embedding, fingerprint
 from wmem.text.vectors import as_rows
+from wmem.waiting import Pause, backoff
 
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
