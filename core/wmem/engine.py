@@ -317,14 +317,7 @@ class Engine(Generic[P]):
         return not replica.state.disposed
 
     def commit(
-        self,
-        path: Path,
-        decide: Decide[R],
-        *,
-        opening: Sequence[Change],
-        birth: Birth | None,
-        now: float,
-        place: Place | None = None,
+        self, path: Path, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
     ) -> Flow[tuple[R, Birth | None]]:
         """Decide on the state as it is and append what was decided only if it still is.
 
@@ -332,7 +325,6 @@ class Engine(Generic[P]):
             decide: From the state, the changes and the result; pure, may run several times.
             opening: What the first record of a scope begins with.
             birth: The life the caller means; None for whichever there is.
-            place: Where the caller stands in the scope's line; None for nowhere.
 
         Returns:
             The result, and the scope's life (None: there is no such scope).
@@ -342,10 +334,8 @@ class Engine(Generic[P]):
             ConflictError: Others kept writing first for `RETRY_S` seconds; nothing was changed.
             UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
         """
-        if place is not None:
+        with self.lines.place(path) as place:
             return (yield from self._committed(place, decide, opening=opening, birth=birth, now=now))
-        with self.lines.place(path) as own:
-            return (yield from self._committed(own, decide, opening=opening, birth=birth, now=now))
 
     def _committed(
         self, place: Place, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
@@ -379,6 +369,7 @@ class Engine(Generic[P]):
                 if time.monotonic() > deadline:
                     raise
             if reply is not None and reply.cursor is not None:
+                self.lines.leave(place)  # before a listener has a reason to write here
                 yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
                 return step.result, reply.birth
             if reply is not None:

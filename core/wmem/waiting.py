@@ -32,12 +32,13 @@ def backoff(tries: int) -> float:
 
 
 class Place:
-    """One writer's place in the line of a scope; as a context, it is given up at the end."""
+    """One writer's place in the line at a scope or an entry; as a context, it is given up at the end."""
 
-    __slots__ = ("_leave", "path")
+    __slots__ = ("_leave", "at", "path")
 
-    def __init__(self, path: Path, leave: Callable[["Place"], None]) -> None:
+    def __init__(self, path: Path, key: str | None, leave: Callable[["Place"], None]) -> None:
         self.path = path
+        self.at = (path, key)
         self._leave = leave
 
     def __enter__(self) -> Self:
@@ -48,19 +49,23 @@ class Place:
 
 
 class Lines:
-    """A line by scope of those whose write was refused, in the order in which they came.
+    """A line by scope, and by entry, of those whose write was refused, in the order in which they came.
 
     Whoever is first tries; the others need not, for each try but one of many at once is refused.
     """
 
     def __init__(self) -> None:
-        self._lines: dict[Path, list[Place]] = {}
+        self._lines: dict[tuple[Path, str | None], list[Place]] = {}
         self._starving: dict[Path, Place] = {}
         self._lock = threading.Lock()
 
-    def place(self, path: Path) -> Place:
-        """Where a writer stands from its first refusal to its end."""
-        return Place(path, self._left)
+    def place(self, path: Path, key: str | None = None) -> Place:
+        """Where a writer stands from its first refusal to its end.
+
+        Args:
+            key: The entry that it reads and writes in two steps, between which it may write to its scope.
+        """
+        return Place(path, key, self.leave)
 
     def turn(self, place: Place, tries: int) -> Flow[float]:
         """Wait until nobody is ahead.
@@ -71,7 +76,7 @@ class Lines:
         Returns:
             The seconds that it took.
         """
-        if not tries and place.path not in self._lines:
+        if not tries and place.at not in self._lines:
             return 0.0
         came = moved = time.monotonic()
         first: Place | None = None
@@ -80,7 +85,7 @@ class Lines:
             if ahead[0] is not first:
                 first, moved = ahead[0], now
             elif now - moved > _STUCK_S:
-                self._left(first)
+                self.leave(first)
             yield from ask(Pause.sleep, min(_TURN_S * len(ahead), _TURN_MAX_S))
         if tries >= _STARVED:
             self._starving[place.path] = place
@@ -98,20 +103,20 @@ class Lines:
     def _ahead(self, place: Place) -> list[Place]:
         """Those before a place, which joins if it is not there yet."""
         with self._lock:
-            line = self._lines.setdefault(place.path, [])
+            line = self._lines.setdefault(place.at, [])
             if place not in line:
                 line.append(place)
             return line[: line.index(place)]
 
-    def _left(self, place: Place) -> None:
-        path = place.path
-        if path not in self._lines and path not in self._starving:
+    def leave(self, place: Place) -> None:
+        """Give a place up, if there is one: the write is done, or never will be."""
+        if place.at not in self._lines and place.path not in self._starving:
             return
         with self._lock:
-            line = self._lines.get(path, [])
+            line = self._lines.get(place.at, [])
             if place in line:
                 line.remove(place)
             if not line:
-                self._lines.pop(path, None)
-            if self._starving.get(path) is place:
-                del self._starving[path]
+                self._lines.pop(place.at, None)
+            if self._starving.get(place.path) is place:
+                del self._starving[place.path]

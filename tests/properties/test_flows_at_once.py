@@ -11,7 +11,7 @@ import wmem.engine
 import wmem.waiting
 from wmem.engine import Engine
 from wmem.errors import ConflictError
-from wmem.flow import Flow, bind
+from wmem.flow import Flow, bind, run
 from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.change import ItemPut, ScopeOpened
@@ -181,6 +181,16 @@ def test_one_who_is_left_where_it_is_holds_nobody_up_for_long(store: Store, cloc
     began = clock.seconds
     Writer(*store).until("nothing")
     assert (count(store), clock.seconds) == (4, began)
+
+
+def test_who_stands_at_an_entry_may_write_to_its_scope_meanwhile(store: Store, clock: Clock) -> None:
+    lines = store[0].lines
+    with lines.place(PATH, "key") as outer, lines.place(PATH, "key") as next_one:
+        assert run(lines.turn(outer, 1), {}) == 0.0
+        assert next(lines.turn(next_one, 0))[0] == "Pause.sleep"
+        assert Writer(*store).until("nothing").slept == 0
+    with lines.place(PATH, "key") as later:
+        assert run(lines.turn(later, 0), {}) == 0.0
 
 
 def test_one_who_gives_up_lets_the_next_one_go(store: Store, clock: Clock) -> None:

@@ -171,7 +171,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
     fresh_id = new_ulid(now)
     deadline = time.monotonic() + RETRY_S
     tries = 0
-    with handle.engine.lines.place(handle.path) as place:
+    with handle.engine.lines.place(handle.path, key) as place:
         while True:
             # Before it reads: whoever is ahead would change what it found.
             deadline += yield from handle.engine.lines.turn(place, tries)
@@ -185,7 +185,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
             value = _applied(function, _revived(before, default, as_type, key))
             draft = _draft(handle, key, value)
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
-            if (yield from stored_within(handle, key, partial(handle.commit, decide, now, place=place), now)):
+            if (yield from stored_within(handle, key, partial(handle.commit, decide, now), now)):
                 _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
                 return value
             tries += 1

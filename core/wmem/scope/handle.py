@@ -23,7 +23,6 @@ from wmem.scope.census import Census
 from wmem.state import State
 from wmem.text.embedding import Embedding
 from wmem.text.tokens import Counter
-from wmem.waiting import Place
 
 __all__ = ["UNKNOWN", "Handle", "Hold", "Read", "Settings", "Unknown", "nearest"]
 
@@ -269,7 +268,7 @@ class Handle:
             yield from self.replica()
         yield from self.commit(lambda _: (changes, None), now)
 
-    def commit(self, decide: Decide[R], now: float, *, place: Place | None = None) -> Flow[R]:
+    def commit(self, decide: Decide[R], now: float) -> Flow[R]:
         """Append what is decided on the state as it is; see `Engine.commit`."""
         replica, _ = yield from self.replica()
         if self.birth is None:
@@ -289,7 +288,7 @@ class Handle:
 
         try:
             result, birth = yield from self.engine.commit(
-                self.path, checked, opening=(opening,), birth=self.birth, now=now, place=place
+                self.path, checked, opening=(opening,), birth=self.birth, now=now
             )
         except OtherLife:
             self._disposed = True
