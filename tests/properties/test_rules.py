@@ -2,6 +2,7 @@
 
 import math
 from datetime import UTC, datetime, timedelta, timezone
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,7 @@ from wmem.model.instants import epoch, iso
 from wmem.model.row import Row
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance, time_decay
-from wmem.rules.promotion import touches_due
+from wmem.rules.promotion import due, touches_due
 from wmem.rules.ttl import DEFAULT_TTL, expiry
 from wmem.waiting import backoff
 
@@ -48,6 +49,23 @@ ROWS = st.builds(drawn, PRIORITY, COUNT, COUNT, st.none() | LATER)
 def test_importance_is_never_outside_0_and_1(row: Row, now: float, unwritten: int) -> None:
     assert 0 <= importance(row, now, unwritten) <= 1
     assert 0 <= time_decay(row, now) <= 1
+
+
+@given(priority=PRIORITY, accesses=st.integers(0, 12), length=st.integers(1, 1_200))
+def test_importance_is_what_the_formula_gives_on_paper(priority: str, accesses: int, length: int) -> None:
+    paper = (
+        Fraction(4, 10) * min(Fraction(accesses, 10), Fraction(1))
+        + Fraction(3, 10)
+        + Fraction(2, 10) * Fraction(PRIORITIES.index(priority) + 1, 4)
+        + Fraction(1, 10) * min(Fraction(length, 1_000), Fraction(1))
+    )
+    assert importance(drawn(priority, length, accesses, None), NOON) == float(paper)
+
+
+def test_what_the_formula_puts_on_the_threshold_is_promoted() -> None:
+    policy = Policy.session()
+    assert due(drawn("high", 700, 7, None), 0, NOON, policy) == "importance"
+    assert due(drawn("high", 699, 7, None), 0, NOON, policy) is None
 
 
 @given(row=ROWS, now=LATER, more=COUNT)
