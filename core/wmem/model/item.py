@@ -10,7 +10,7 @@ from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import checked_whole
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_json, load_value, type_name_of
+from wmem.model.values import dump_json, load_json, load_value, stored_type_name
 
 __all__ = [
     "ItemKind",
@@ -201,7 +201,7 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
     elif row.key is not None:
         fields["content"] = row.content.decode("utf-8", "surrogatepass")
         if fields.get("type_name") is None:
-            fields["type_name"] = type_name_of(load_json(row.content))
+            fields["type_name"] = stored_type_name(row.content)
     else:
         fields["content"] = load_json(row.content)
     try:

@@ -18,7 +18,13 @@ Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
 
 # An instance of a subclass is checked as what the field says: what it adds would be lost in a store.
-_FROZEN = ConfigDict(frozen=True, extra="forbid", defer_build=True, revalidate_instances="subclass-instances")
+_FROZEN = ConfigDict(
+    frozen=True,
+    extra="forbid",
+    defer_build=True,
+    revalidate_instances="subclass-instances",
+    ser_json_inf_nan="constants",
+)
 _PLAIN = {"role", "content"}
 _RECALLED: Mapping[str, JsonValue] = {"wmem": "note"}
 _ROLES: Mapping[str, Role] = {

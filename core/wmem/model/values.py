@@ -23,7 +23,7 @@ from pydantic_core import from_json, to_json
 
 from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 
-__all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "type_name_of"]
+__all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "stored_type_name", "type_name_of"]
 
 _TAG = "~wmem"
 _DEPTH = 200  # what every reader's stack holds
@@ -73,6 +73,12 @@ def type_name_of(value: object) -> str:
     """The name of a value's class: bare for builtins, with its module otherwise."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def stored_type_name(stored: bytes) -> str:
+    """The class of an entry's value as far as its JSON tells it: what else there is, is stored beside it."""
+    plain = load_json(stored)
+    return "float" if isinstance(plain, dict) and plain.get(_TAG) == "float" else type_name_of(plain)
 
 
 def dump_json(plain: object) -> bytes:

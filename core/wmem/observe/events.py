@@ -15,7 +15,7 @@ from wmem.model import change as changes
 from wmem.model.checks import checked_listener
 from wmem.model.history import Path
 from wmem.model.row import Row
-from wmem.model.values import load_json, type_name_of
+from wmem.model.values import load_json, stored_type_name
 
 __all__ = [
     "EntriesCleared",
@@ -207,4 +207,4 @@ def _id(path: Path) -> str | None:
 def _type_name(row: Row) -> str:
     """The class of an entry's value: stored unless its JSON tells it."""
     stored = None if row.rest is None else load_json(row.rest).get("type_name")
-    return str(stored) if stored is not None else type_name_of(load_json(row.content))
+    return str(stored) if stored is not None else stored_type_name(row.content)

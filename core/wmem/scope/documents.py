@@ -18,7 +18,7 @@ from wmem.model.instants import epoch
 from wmem.model.item import MemoryItem, message_of
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_json, load_value, type_name_of
+from wmem.model.values import dump_json, load_value, stored_type_name
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import checked_content
@@ -184,7 +184,7 @@ def _rest(item: MemoryItem) -> bytes | None:
     rest = item.model_dump(mode="json", exclude={*_COLUMNS, *_NOT_REST}, exclude_defaults=True)
     if item.key is not None and item.type_name is not None:
         stored = item.content.encode("utf-8", "surrogatepass")
-        if item.type_name == type_name_of(load_json(stored)):
+        if item.type_name == stored_type_name(stored):
             del rest["type_name"]  # its JSON says it
     return dump_json(rest) if rest else None
 

@@ -99,6 +99,11 @@ class MessagesSuite(FacetSuite):
         assert call(session.messages.get, "m") == message
         assert call(session.messages.get, "other") is None
 
+    def test_a_number_in_metadata_that_json_has_no_word_for_is_kept(self, session: Scope, call: Call) -> None:
+        call(session.messages.append, {**said("a"), "metadata": {"score": float("inf")}})
+        (read,) = call(session.messages.all)
+        assert read.metadata == {"score": float("inf")}
+
     def test_an_id_that_is_there_is_updated_in_its_place(self, session: Scope, call: Call) -> None:
         call(session.messages.append, [said("a", id="1"), said("b", id="2"), said("c", id="3")])
         call(session.messages.append, said("B", id="2", created_at=5))

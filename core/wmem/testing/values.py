@@ -75,6 +75,7 @@ class ValuesSuite(FacetSuite):
             assert revived == value
             assert type(revived) is type(value)
             assert repr(revived) == repr(value)
+            assert call(elsewhere.entry, str(place)).type_name.endswith(type(value).__qualname__)
 
     def test_values_of_user_classes_revive_as_the_type_that_is_asked_for(self, session: Scope, call: Call) -> None:
         kinds: list[tuple[Any, Any]] = [
