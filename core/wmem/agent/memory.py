@@ -349,7 +349,7 @@ class AgentMemory(_Face):
         """The same memory for coroutines; closing either closes both."""
         return AsyncAgentMemory(self._opened)
 
-    def close(self, *, dispose: bool = False) -> None:
+    def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # the one thing to say of it
         """Give the store back; what is stored stays unless asked otherwise. A second call does nothing.
 
         Args:
@@ -422,7 +422,7 @@ class AsyncAgentMemory(_Face):
         """The same memory for threads; closing either closes both."""
         return AgentMemory(self._opened)
 
-    async def close(self, *, dispose: bool = False) -> None:
+    async def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # see `AgentMemory.close`
         """See `AgentMemory.close`."""
         if not self._opened.release():
             return

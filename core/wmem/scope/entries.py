@@ -188,20 +188,18 @@ class Entries(EntryReads):
             )
         )
 
-    def update(
-        self, key: str, function: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None
-    ) -> Any:
-        """Replace a value by ``function(value)`` and return the new one; concurrent updates all count.
+    def update(self, key: str, fn: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None) -> Any:
+        """Replace a value by ``fn(value)`` and return the new one; concurrent updates all count.
 
         Args:
-            function: Pure: it runs again when another writer came first.
+            fn: Pure: it runs again when another writer came first.
             default: What an absent key begins with; without it an absent key raises.
 
         Raises:
             NotFoundError: The key is absent and there is no default.
             ConflictError: Others kept writing first for 5 s.
         """
-        return self._drive(flows.update(self._handle, key, function, default, as_type))
+        return self._drive(flows.update(self._handle, key, fn, default, as_type))
 
     def get_or_set(self, key: str, factory: Callable[[], T], *, as_type: Any = None) -> T:
         """The value under a key; when absent, the factory's, stored before it is returned.
@@ -331,10 +329,10 @@ class AsyncEntries(AsyncLocalEntries):
         )
 
     async def update(
-        self, key: str, function: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None
+        self, key: str, fn: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None
     ) -> Any:
         """See `Entries.update`."""
-        return await self._drive(flows.update(self._handle, key, function, default, as_type))
+        return await self._drive(flows.update(self._handle, key, fn, default, as_type))
 
     async def get_or_set(self, key: str, factory: Callable[[], T | Awaitable[T]], *, as_type: Any = None) -> T:
         """See `Entries.get_or_set`; the factory may be a coroutine function."""

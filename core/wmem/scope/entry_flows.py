@@ -163,10 +163,10 @@ def put(
         metrics.set_ms.record((time.perf_counter() - began) * 1_000)
 
 
-def update(handle: Handle, key: str, function: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
+def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
     """Replace a value by what a function makes of it; see `Entries.update`."""
     key = checked_key(key)
-    _checked_callable("function", function)
+    _checked_callable("fn", fn)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
     deadline = time.monotonic() + RETRY_S
@@ -182,7 +182,7 @@ def update(handle: Handle, key: str, function: Callable[[Any], Any], default: An
                     msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
                     raise NotFoundError(msg)
             # Outside every lock: the function may take its time, and read and write this very scope.
-            value = _applied(function, _revived(before, default, as_type, key))
+            value = _applied(fn, _revived(before, default, as_type, key))
             draft = _draft(handle, key, value)
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
             if (yield from stored_within(handle, key, partial(handle.commit, decide, now), now)):
@@ -232,8 +232,8 @@ def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
     return default if row is None else load_value(row.content, as_type, key=key)
 
 
-def _applied(function: Callable[[Any], Any], value: Any) -> Any:
-    made = function(value)
+def _applied(fn: Callable[[Any], Any], value: Any) -> Any:
+    made = fn(value)
     if inspect.iscoroutine(made):
         made.close()
         msg = "an update's function must be a plain function: it may run again"

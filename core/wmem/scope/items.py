@@ -46,7 +46,7 @@ class ItemReads:
         """Whether the item is there and its time is not over."""
         return self.get(id) is not None
 
-    def all(self, *, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:
+    def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
         """The items in the order they were added; promoted ones only if asked for."""
         found: list[MemoryItem] = self._run(
             reads.listed(include_expired=include_expired, include_promoted=include_promoted)
@@ -308,7 +308,7 @@ class AsyncItems:
         """See `ItemReads.exists`."""
         return await self.get(id) is not None
 
-    async def all(self, *, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:
+    async def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # see `ItemReads.all`
         """See `ItemReads.all`."""
         return await self._read(reads.listed(include_expired=include_expired, include_promoted=include_promoted))
 

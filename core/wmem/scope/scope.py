@@ -208,7 +208,7 @@ class Scope(_Named):
         """The names of the live scopes directly below, sorted."""
         return self._drive(self._handle.children())
 
-    def merge_to_parent(self, *, overwrite: bool = True, items: bool = False) -> int:
+    def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
         """Copy the local entries into the parent, in one step and once.
 
         Args:
@@ -413,7 +413,7 @@ class AsyncScope(_Named):
         """See `Scope.children`."""
         return await self._drive(self._handle.children())
 
-    async def merge_to_parent(self, *, overwrite: bool = True, items: bool = False) -> int:
+    async def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
         """See `Scope.merge_to_parent`."""
         return await self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
 

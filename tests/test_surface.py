@@ -1,0 +1,40 @@
+"""Every call that the design shows can be made as it is shown, by place and by name, in both colours."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+import wmem
+from wmem.scope.entries import AsyncEntries, Entries
+from wmem.scope.items import AsyncItems, Items
+
+BOTH = {
+    "memory": (wmem.AgentMemory, wmem.AsyncAgentMemory),
+    "scope": (wmem.Scope, wmem.AsyncScope),
+    "entries": (Entries, AsyncEntries),
+    "items": (Items, AsyncItems),
+}
+SHOWN: list[tuple[str, str, dict[str, Any]]] = [
+    ("memory", "close", {"dispose": False}),
+    ("scope", "child", {"name": "c", "policy": None}),
+    ("scope", "temporary", {"name": "c", "merge": False}),
+    ("scope", "merge_to_parent", {"overwrite": True, "items": False}),
+    ("scope", "import_", {"document": {}}),
+    ("entries", "set", {"key": "k", "value": 1}),
+    ("entries", "get", {"key": "k", "default": None}),
+    ("entries", "get_or_set", {"key": "k", "factory": int}),
+    ("entries", "update", {"key": "k", "fn": int, "default": 0}),
+    ("items", "all", {"include_expired": False, "include_promoted": False}),
+    ("items", "recent", {"limit": 10}),
+    ("items", "search", {"query": None}),
+]
+
+
+@pytest.mark.parametrize(("what", "verb", "arguments"), SHOWN, ids=[f"{what}.{verb}" for what, verb, _ in SHOWN])
+def test_a_call_can_be_made_as_the_design_shows_it(what: str, verb: str, arguments: dict[str, Any]) -> None:
+    for face in BOTH[what]:
+        signature = inspect.signature(getattr(face, verb))
+        by_place = signature.bind(None, *arguments.values())
+        assert by_place == signature.bind(None, **arguments)
+        assert list(by_place.arguments)[1:] == list(arguments)
