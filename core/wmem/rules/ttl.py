@@ -56,11 +56,11 @@ def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> 
 def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
     """The instant until which an item lives when so many seconds are added; None for ever.
 
-    What has expired begins again from now, and what never expires stays so.
+    What has expired begins again from now; what never expires stays so, and what is pinned never does.
 
     Source: session tools document, `extend_ttl`; an expired item is revived.
     """
-    if ttl_s is None or row.expires_at is None:
+    if ttl_s is None or row.expires_at is None or row.pinned:
         return None
     until = max(row.expires_at, now) + ttl_s
     return until if math.isfinite(until) else None

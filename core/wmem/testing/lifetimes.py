@@ -109,6 +109,12 @@ class LifetimesSuite(FacetSuite):
             call(session.items.expire, item.id)
             assert call(session.items.exists, item.id) is False
 
+    def test_what_is_pinned_comes_back_for_ever(self, session: Scope, call: Call) -> None:
+        item = call(session.items.add, "x", pinned=True)
+        call(session.items.expire, item.id)
+        assert call(session.items.extend_ttl, item.id).expires_at is None
+        assert call(session.items.exists, item.id) is True
+
     # -- more time
 
     @pytest.mark.parametrize("priority", HOURS)
