@@ -4,6 +4,7 @@ The texts are kept folded beside the state from the first search on, and brought
 to date by what changed since the last.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from operator import itemgetter
@@ -22,7 +23,8 @@ from wmem.rules.relevance import relevance
 from wmem.scope.handle import Read
 from wmem.scope.item_reads import as_item
 from wmem.state import State
-from wmem.text.index import Index, terms_of
+from wmem.text.index import Index
+from wmem.text.terms import terms_of, words_of
 
 __all__ = ["Order", "found"]
 
@@ -161,10 +163,20 @@ def _matches(state: State, wanted: str, ranked_by: Order) -> dict[str, float]:
     needle, texts = wanted.casefold(), haystack.texts
     if ranked_by == "relevance":
         return {each: texts[each].find(needle) for each in state.items if needle in texts[each]}
-    if not terms_of(wanted):  # nothing but common words
-        return {each: 0.0 for each in state.items if needle in texts[each]}
+    if not terms_of(wanted):
+        holds = _common(wanted)
+        return {each: 0.0 for each in state.items if holds(texts[each])}
     scores = dict(haystack.words().search(wanted, len(haystack.texts)))
     return {each: scores[each] for each in state.items if each in scores}
+
+
+def _common(wanted: str) -> Callable[[str], bool]:
+    """What looks in a folded text for any of a query's words, too common for the index; for signs as they stand."""
+    if not (words := words_of(wanted)):
+        needle = wanted.casefold()
+        return lambda text: needle in text
+    alone = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
+    return lambda text: alone.search(text) is not None
 
 
 def _scores(

@@ -171,11 +171,19 @@ class SearchSuite(FacetSuite):
         ]
         assert said(call(session.items.search, "friday deploy", order="relevance")) == []
 
-    def test_a_query_of_common_words_alone_is_looked_for_as_it_stands(self, session: Scope, call: Call) -> None:
+    def test_a_query_of_common_words_alone_finds_them(self, session: Scope, call: Call) -> None:
         call(session.items.add, "to be or not to be")
         call(session.items.add, "the other")
         for order in ("relevance", "recency", "importance", "recall"):
             assert said(call(session.items.search, "TO BE", order=order)) == ["to be or not to be"]
+
+    def test_a_common_word_is_found_as_a_word_and_any_of_several_will_do(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "Alice is here")
+        call(session.items.add, "this thing :-)")
+        for order in ("recency", "importance", "recall"):
+            assert said(call(session.items.search, "is", order=order)) == ["Alice is here"]
+            assert said(call(session.items.search, "What is?", order=order)) == ["Alice is here"]
+            assert said(call(session.items.search, ":-)", order=order)) == ["this thing :-)"]
 
     def test_a_limit_cuts_the_hits_and_not_the_total(self, session: Scope, call: Call) -> None:
         for number in range(12):
