@@ -10,7 +10,7 @@ from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import checked_whole
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_json, load_value, stored_type_name
+from wmem.model.values import check_json, dump_json, load_json, load_value, stored_type_name
 
 __all__ = [
     "ItemKind",
@@ -132,6 +132,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
         given["confidence"] = checked_confidence(confidence)
     try:
         checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
+        check_json(*map(vars(checked).get, given))
         told = checked.model_dump(mode="json", include=set(_OUTSIDE_ROW & given.keys()), exclude_defaults=True)
     except (ValidationError, ValueError, TypeError) as exc:
         first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None

@@ -23,13 +23,25 @@ from pydantic_core import from_json, to_json
 
 from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 
-__all__ = ["dump_json", "dump_model", "dump_value", "load_json", "load_value", "stored_type_name", "type_name_of"]
+__all__ = [
+    "check_json",
+    "dump_json",
+    "dump_model",
+    "dump_value",
+    "load_json",
+    "load_value",
+    "stored_type_name",
+    "type_name_of",
+]
 
 _TAG = "~wmem"
 _DEPTH = 200  # what every reader's stack holds
-_INT_BITS = 14_000  # safely below the 4,300 digits that Python reads from text
+_DIGITS = 4_300  # that Python reads from text
+_INT_BITS = 14_000  # safely below
+_REPLACED = "\ufffd".encode()
 _NO_TYPES = (str, bytes, int, float, Mapping, list, tuple, set)
 _PLAIN = frozenset({str, bool, int, type(None)})
+_ATOMS = (str, float, type(None))
 
 _Writer: TypeAlias = Callable[[Any], Any]
 
@@ -89,12 +101,47 @@ def dump_json(plain: object) -> bytes:
         return json.dumps(plain, separators=(",", ":")).encode("ascii")
 
 
+def check_json(*given: object) -> None:
+    """Make sure that what pydantic takes for JSON reads as it was given.
+
+    Raises:
+        SerializationError: An integer has more digits than can be read, or a name is no Unicode text.
+    """
+    left = list(given)
+    while left:
+        value = left.pop()
+        if isinstance(value, _ATOMS):
+            continue
+        if isinstance(value, int):
+            _plain_number(value)
+        elif isinstance(value, BaseModel):
+            left += vars(value).values()
+        elif isinstance(value, Mapping):
+            if odd := [name for name in value if isinstance(name, str) and not _is_unicode(name)]:
+                msg = f"the name {odd[0]!r:.80} holds a lone surrogate and would be stored as another"
+                raise SerializationError(msg)
+            left += value.values()
+        elif isinstance(value, list | tuple):
+            left += value
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
+
+
 def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
-    """Compact UTF-8 JSON of a model's fields that are not at their defaults."""
+    """Compact UTF-8 JSON of a model's fields that are not at their defaults.
+
+    Raises:
+        SerializationError: It would not be read as it is.
+    """
     try:
-        return model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
+        written: bytes = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
     except ValueError:  # see `dump_json`
-        return dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
+        written = dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
+    if len(written) > _DIGITS or _REPLACED in written:  # nothing else can be so
+        check_json(model)
+    return written
 
 
 def load_json(stored: bytes) -> Any:

@@ -18,7 +18,7 @@ from wmem.model.instants import epoch
 from wmem.model.item import MemoryItem, message_of
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import dump_json, load_value, stored_type_name
+from wmem.model.values import check_json, dump_json, load_value, stored_type_name
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
 from wmem.scope.item_flows import checked_content
@@ -181,6 +181,7 @@ def _read(handle: Handle, facet: str, told: Any, now: float) -> Row:
 
 
 def _rest(item: MemoryItem) -> bytes | None:
+    check_json(item)
     rest = item.model_dump(mode="json", exclude={*_COLUMNS, *_NOT_REST}, exclude_defaults=True)
     if item.key is not None and item.type_name is not None:
         stored = item.content.encode("utf-8", "surrogatepass")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from wmem import ExpiredError, InvalidInputError, NotFoundError, Scope
+from wmem import ExpiredError, InvalidInputError, NotFoundError, Scope, SerializationError
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
 
 __all__ = ["ItemsSuite"]
@@ -277,6 +277,29 @@ class ItemsSuite(FacetSuite):
         for each in bad_ids:
             with pytest.raises(InvalidInputError, match="an id"):
                 call(session.items.get, each)
+
+    @pytest.mark.parametrize("unreadable", [{"n": [10**5_000]}, {"a": {"\ud83d": 1}}], ids=["long", "surrogate"])
+    def test_what_would_not_be_read_as_it_was_given_is_refused(
+        self, session: Scope, call: Call, unreadable: Any
+    ) -> None:
+        item = call(session.items.add, "x")
+        document = call(session.export)
+        for fields in ({"metadata": unreadable}, {"sources": [unreadable]}):
+            with pytest.raises(InvalidInputError):
+                call(session.items.add, "y", **fields)
+            with pytest.raises(InvalidInputError):
+                call(session.items.update, item.id, **fields)
+            with pytest.raises(InvalidInputError):
+                call(session.import_, {**document, "memories": [{**document["memories"][0], **fields}]})
+        with pytest.raises(InvalidInputError):
+            call(session.items.relate, item.id, "references", "z", unreadable)
+        with pytest.raises(InvalidInputError):
+            call(session.entries.set, "k", 1, metadata=unreadable)
+        with pytest.raises(SerializationError):
+            call(session.messages.append, {"role": "user", "content": "x", "metadata": unreadable})
+        assert call(session.items.all) == [item]
+        assert call(session.messages.all) == []
+        assert call(session.entries.all) == {}
 
     def test_tags_that_are_no_list_are_refused_with_a_typed_error(self, session: Scope, call: Call) -> None:
         bad: list[Any] = [5, None]
