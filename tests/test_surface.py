@@ -8,12 +8,14 @@ import pytest
 import wmem
 from wmem.scope.entries import AsyncEntries, Entries
 from wmem.scope.items import AsyncItems, Items
+from wmem.scope.queue import AsyncQueue, Queue
 
 BOTH = {
     "memory": (wmem.AgentMemory, wmem.AsyncAgentMemory),
     "scope": (wmem.Scope, wmem.AsyncScope),
     "entries": (Entries, AsyncEntries),
     "items": (Items, AsyncItems),
+    "queue": (Queue, AsyncQueue),
 }
 SHOWN: list[tuple[str, str, dict[str, Any]]] = [
     ("memory", "close", {"dispose": False}),
@@ -28,6 +30,8 @@ SHOWN: list[tuple[str, str, dict[str, Any]]] = [
     ("items", "all", {"include_expired": False, "include_promoted": False}),
     ("items", "recent", {"limit": 10}),
     ("items", "search", {"query": None}),
+    ("queue", "forget", {"instruction": "low_salience", "mode": "soft"}),
+    ("queue", "summarize", {"span": "all", "token_limit": 50}),
 ]
 
 

@@ -67,7 +67,7 @@ class QueueReads:
         )
         return found
 
-    def summarize(self, span: Span = "all", *, token_limit: int) -> Summary:
+    def summarize(self, span: Span = "all", token_limit: int = 256) -> Summary:
         """The sentences that say most, of the important items first, as they were said.
 
         Args:
@@ -185,7 +185,7 @@ class AsyncQueue:
             )
         )
 
-    async def summarize(self, span: Span = "all", *, token_limit: int) -> Summary:
+    async def summarize(self, span: Span = "all", token_limit: int = 256) -> Summary:
         """See `QueueReads.summarize`."""
         return await self._read(flows.summarized(self._handle, span, token_limit))
 
