@@ -88,6 +88,32 @@ def test_an_option_that_the_driver_does_not_know_is_refused(valkey_url: str) -> 
         wmem.open(f"{valkey_url}?nonsense=1", agent_id="agent")
 
 
+@pytest.mark.parametrize("scheme", ["redis", "rediss"])
+@pytest.mark.parametrize("mark", ["/", "?", "#", "\u2100", "["])
+@pytest.mark.parametrize("place", ["hush{}hush", "{}hush", "12{}hush", "hush{}"])
+def test_a_password_that_is_not_quoted_is_refused_without_repeating_any_of_it(
+    scheme: str, mark: str, place: str
+) -> None:
+    with pytest.raises(InvalidInputError, match="in a password write") as refused:
+        wmem.open(f"{scheme}://user:{place.format(mark)}@host:6379/0", agent_id="agent")
+    assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize("option", ["socket_timeout=soon", "max_connections=few", "cluster=true&socket_timeout=soon"])
+def test_an_option_with_a_value_that_it_cannot_have_is_refused(option: str, colour: str) -> None:
+    kind = RedisJournal if colour == "sync" else AsyncRedisJournal
+    with pytest.raises(InvalidInputError, match=option.rpartition("&")[2].partition("=")[0]):
+        kind(f"redis://localhost?{option}")
+
+
+def test_an_option_of_the_drivers_pool_is_taken_in_both_colours(valkey_url: str, call: Call, colour: str) -> None:
+    opener: Any = wmem.open if colour == "sync" else wmem.aopen
+    memory: Any = call(opener, f"{valkey_url}?max_connections=3", agent_id="agent")
+    call(memory.scope("session").entries.set, "k", 1)
+    assert call(memory.scope("session").entries.get, "k") == 1
+    call(memory.close)
+
+
 # -- passwords
 
 

@@ -14,7 +14,17 @@ import redis.asyncio.retry
 from redis import exceptions
 from redis.backoff import NoBackoff
 
-from wmem.journal.redis_client import FAILED, TIMEOUTS, Word, as_bytes, packed, translated, unknown_option, wrong_client
+from wmem.journal.redis_client import (
+    FAILED,
+    TIMEOUTS,
+    Word,
+    as_bytes,
+    options_of,
+    packed,
+    translated,
+    unknown_option,
+    wrong_client,
+)
 from wmem.journal.redis_url import RedisUrl
 
 __all__ = ["AsyncLines", "AsyncServer", "async_line"]
@@ -54,6 +64,7 @@ class _Shared:
     def __init__(self, url: RedisUrl) -> None:
         kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver)}
         kind = kwargs.pop("connection_class", redis.asyncio.connection.Connection)
+        kwargs.pop("max_connections", None)  # of a pool: here is one connection, which is not more
         self._connection: Any = kind(retry=redis.asyncio.retry.Retry(NoBackoff(), 0), **kwargs)
         self._waiting: deque[tuple[bytes, asyncio.Future[Any]]] = deque()
         self._sent: deque[asyncio.Future[Any]] = deque()
@@ -173,9 +184,10 @@ def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]
     """How coroutines of one loop reach a server: what makes the connection, in that loop.
 
     Raises:
-        InvalidInputError: `client` is none for coroutines.
+        InvalidInputError: `client` is none for coroutines, or an option of the URL has a wrong value.
     """
     if client is None:
+        options_of(url)
         return (lambda: _AsyncClient(_async_cluster(url), owned=True)) if url.cluster else (lambda: _Shared(url))
     if isinstance(client, redis.asyncio.Redis | redis.asyncio.cluster.RedisCluster):
         return lambda: _AsyncClient(client, owned=False)

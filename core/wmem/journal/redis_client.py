@@ -29,6 +29,7 @@ __all__ = [
     "Word",
     "as_bytes",
     "line",
+    "options_of",
     "packed",
     "translated",
     "unknown_option",
@@ -185,6 +186,7 @@ def line(url: RedisUrl, client: object | None) -> Line:
         InvalidInputError: `client` is none for threads, or the URL has an option that the driver refuses.
     """
     if client is None:
+        options_of(url)
         return _Client(url, make=partial(_cluster, url)) if url.cluster else _Pooled(url)
     if isinstance(client, redis.Redis | RedisCluster):
         return _Client(url, made=client)
@@ -208,6 +210,20 @@ def packed(words: Sequence[Word]) -> bytes:
 def as_bytes(words: Sequence[Word]) -> dict[str, bool]:
     """The option by which a client leaves a reply as it is, also one that reads everything else as text."""
     return {NEVER_DECODE: True} if words[0] in _BINARY else {}
+
+
+def options_of(url: RedisUrl) -> dict[str, Any]:
+    """What a URL says, as the driver reads it.
+
+    Raises:
+        InvalidInputError: An option has a value that it cannot have.
+    """
+    parse: Callable[[str], dict[str, Any]] = redis.connection.parse_url
+    try:
+        return dict(parse(url.driver))
+    except ValueError as exc:
+        msg = f"{url}: the driver refuses an option of the URL: {exc}"
+        raise InvalidInputError(msg) from exc
 
 
 def unknown_option(exc: TypeError, url: str) -> InvalidInputError:

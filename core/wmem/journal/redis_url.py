@@ -50,7 +50,7 @@ def redis_name(url: str) -> RedisUrl:
     if isinstance(url, RedisUrl):
         return url
     try:
-        parts = urlsplit(url)
+        parts = _split(url)
         options = _options(parts)
         secrets = {name: options.pop(name) for name in _SECRETS if name in options}
         cluster = _flag(options.pop("cluster", "false"))
@@ -76,11 +76,29 @@ def _url(scheme: str, user: str, place: str, query: str) -> str:
     return f"{scheme}://{user}{place}{query and f'?{query}'}"
 
 
-def _options(parts: SplitResult) -> dict[str, str]:
+def _split(url: str) -> SplitResult:
+    """The parts of a URL; what is wrong with them is told without them, for they may be a password's."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        msg = f"a host is a name or an address, a port a number up to 65,535; {_QUOTED}"
+        raise ValueError(msg) from None
     if parts.fragment:
-        msg = "'#' begins nothing here; in a password write it as %23"
+        msg = f"'#' begins nothing here; {_QUOTED}"
         raise ValueError(msg)
-    options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    return parts
+
+
+_QUOTED = "in a password write '/', '?', '#' and '@' as %2F, %3F, %23 and %40"
+
+
+def _options(parts: SplitResult) -> dict[str, str]:
+    try:
+        options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
+    except ValueError:
+        msg = f"options are name=value, joined by '&'; {_QUOTED}"
+        raise ValueError(msg) from None
     if refused := sorted(set(options) & set(_OURS)):
         msg = f"the option {refused[0]!r} is for wmem to decide"
         raise ValueError(msg)
@@ -98,7 +116,7 @@ def _tcp(parts: SplitResult, options: dict[str, str], *, cluster: bool) -> tuple
     host = (parts.hostname or "localhost").lower()
     db = options.pop("db", parts.path.strip("/") or "0")
     if not db.isascii() or not db.isdecimal():
-        msg = f"a database is a number, not {db!r}"
+        msg = f"a database is a number; {_QUOTED}"
         raise ValueError(msg)
     if cluster and int(db):
         msg = "a cluster has one database, 0"
