@@ -20,6 +20,7 @@ import wmem.journal.database
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
 from wmem.errors import ConflictError, CorruptionError, StoreError
+from wmem.journal.disk import DiskJournal
 from wmem.journal.port import MISSED_MAX, new_record_id
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN, Cursor
@@ -352,6 +353,18 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
             SqliteJournal(str(file))
         assert file.read_bytes() == before
         assert [each.name for each in tmp_path.iterdir() if each.name.startswith(name)] == [name]
+
+
+@pytest.mark.parametrize("kind", [SqliteJournal, DiskJournal])
+def test_damage_that_is_no_text_where_names_should_be_is_told_as_damage(kind: Any, tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    kind(str(place)).close()
+    file = place / "cache.db" if place.is_dir() else place
+    with connected(file) as raw:
+        raw.execute("PRAGMA writable_schema=ON")
+        raw.execute("UPDATE sqlite_master SET name = CAST(x'CBFF' AS TEXT), sql = 'none' WHERE type = 'table'")
+    with pytest.raises(CorruptionError, match="damaged"):
+        kind(str(place))
 
 
 def test_a_store_that_lost_a_table_is_damaged_and_not_begun_anew(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def typed_errors(file: str, wait_s: float) -> Iterator[None]:
     """Raise what SQLite says of `file` as an error of wmem."""
     try:
         yield
-    except (sqlite3.DatabaseError, OSError) as exc:
+    except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as exc:
         _retell(exc, file, wait_s)
         raise
 
@@ -231,6 +231,9 @@ def _retell(exc: BaseException, file: str, wait_s: float) -> None:
         raise _locked(file, wait_s) from exc
     if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _DAMAGED:
         msg = f"the store in {file!r} is damaged: {exc}"
+        raise CorruptionError(msg) from exc
+    if isinstance(exc, UnicodeDecodeError):  # SQLite's message quotes the damage, and the driver takes it for text
+        msg = f"the store in {file!r} is damaged: it holds what is no text where names should be"
         raise CorruptionError(msg) from exc
     if isinstance(exc, (sqlite3.DatabaseError, OSError)):
         msg = f"the store in {file!r} failed, nothing was changed: {exc}"
