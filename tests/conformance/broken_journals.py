@@ -211,6 +211,23 @@ class RoundsRecordIds(Broken):
         return super().append(path, int(float(record_id)), *call)
 
 
+class ReadsOnePage(Broken):
+    def tail(self, path: Path, after: Cursor) -> Tail[bytes]:
+        tail = super().tail(path, after)
+        return tail._replace(records=tail.records[:1_000])
+
+
+class ListsOnePage(Broken):
+    def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return list(super().paths(prefix))[:1_000]
+
+
+class ReadsOnePageOfPaths(Broken):
+    def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
+        told = super().read(after)
+        return {**told, **{path: told[path]._replace(records=()) for path in list(told)[1_000:]}}
+
+
 class CreatesByReading(Broken):
     def tail(self, path: Path, after: Cursor) -> Tail[bytes]:
         self.kept.setdefault(path, Kept(Birth(9)))
@@ -327,6 +344,9 @@ BROKEN: Mapping[type[Broken | Slow], tuple[str, ...]] = {
     TakesPayloadsForText: ("test_payloads_come_back_byte_for_byte[no text]",),
     CutsPayloadsAtNul: ("test_payloads_come_back_byte_for_byte[NULs inside]",),
     RoundsRecordIds: ("test_a_record_id_may_take_63_bits[9223372036854775807]",),
+    ReadsOnePage: ("test_a_journal_is_read_whole_however_long_it_is",),
+    ListsOnePage: ("test_scopes_are_listed_and_read_whole_however_many_they_are",),
+    ReadsOnePageOfPaths: ("test_scopes_are_listed_and_read_whole_however_many_they_are",),
     CreatesByReading: ("test_reading_creates_nothing",),
     KeepsAsLongAsAskedLast: (
         "test_what_is_kept_for_ever_outlives_a_shorter_wish",
@@ -360,9 +380,12 @@ UNSEEN = (
     FoldsCase,
     JoinsSegments,
     KeepsAsLongAsAskedLast,
+    ListsOnePage,
     LooksBeforeItAppends,
+    ReadsOnePage,
+    ReadsOnePageOfPaths,
     ReadsPathByPath,
     RoundsRecordIds,
     TellsRefusalsEverything,
 )
-"""What random calls on four paths do not show: odd names, other connections, time, long absences."""
+"""What random calls on four paths do not show: odd names, other connections, time, long absences, large numbers."""

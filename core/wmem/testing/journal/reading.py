@@ -7,6 +7,7 @@ from wmem.testing.journal.book import PATH, Book, JournalFixtures
 
 __all__ = ["Reading"]
 
+MANY = 1_200  # more than a page, or a statement, of any store holds
 NOTHING: Tail[bytes] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=None)
 
 
@@ -40,6 +41,21 @@ class Reading(JournalFixtures):
         tails = book.reads(asked)
         assert dict(tails) == {path: book.read(path, cursor) for path, cursor in asked.items()}
         assert (tails[PATH].head, tails[other].records, tails[missing]) == (second, (), NOTHING)
+
+    def test_a_journal_is_read_whole_however_long_it_is(self, book: Book) -> None:
+        payloads = [b"%d" % number for number in range(MANY)]
+        cursors = book.grow(PATH, *payloads)
+        assert [record.payload for record in book.read(PATH).records] == payloads
+        assert book.compact(PATH, cursors[0])
+        assert [record.payload for record in book.read(PATH).records] == payloads[1:]
+
+    def test_scopes_are_listed_and_read_whole_however_many_they_are(self, book: Book) -> None:
+        paths = [(*PATH, f"child {number:04}") for number in range(MANY)]
+        for path in paths:
+            book.append(path, path[-1].encode())
+        assert book.paths() == paths
+        told = book.reads(dict.fromkeys(paths, ORIGIN))
+        assert [record.payload for path in paths for record in told[path].records] == [p[-1].encode() for p in paths]
 
     def test_reading_creates_nothing(self, book: Book) -> None:
         book.reads({PATH: ORIGIN, ("agent",): Cursor(1, 1)})
