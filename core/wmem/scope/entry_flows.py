@@ -191,7 +191,10 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
             tries += 1
             if handle.settings.metrics is not None:
                 handle.settings.metrics.conflicts.add(1)
-            if time.monotonic() > deadline:
+            if tries == 1:
+                # The first try may have stood in line for long, only to be refused: it was not met again and again.
+                deadline = max(deadline, time.monotonic() + RETRY_S)
+            elif time.monotonic() > deadline:
                 msg = (
                     f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
                 )

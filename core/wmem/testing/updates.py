@@ -167,6 +167,22 @@ class UpdatesSuite(FacetSuite):
         assert tries == list(range(len(tries)))
         assert call(session.entries.get, "k") == len(tries) > 1
 
+    def test_an_update_that_was_refused_late_is_tried_again(
+        self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, plain: Plain
+    ) -> None:
+        monkeypatch.setattr("wmem.scope.entry_flows.RETRY_S", 0.0)
+        call(session.entries.set, "k", 0)
+        own, seen = plain(session), []
+
+        def met_once(value: int) -> int:
+            seen.append(value)
+            if len(seen) == 1:
+                own.entries.set("k", 5)
+            return value + 1
+
+        assert call(session.entries.update, "k", met_once) == 6
+        assert seen == [0, 5]
+
     def test_an_update_that_another_came_before_begins_again_with_what_is_there(
         self, opening: Opening, call: Call, plain: Plain
     ) -> None:
