@@ -373,6 +373,8 @@ class Engine(Generic[P]):
                 yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
                 return step.result, reply.birth
             if reply is not None:
+                if tries == 1:
+                    deadline = time.monotonic() + RETRY_S  # others came first from here on; the first try took its time
                 _refused(replica, step, reply)
                 if reply.certain and not unknown:
                     step = None  # nothing of it can have arrived

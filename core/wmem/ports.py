@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +18,7 @@ from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Birth, Cursor, Path
+from wmem.waiting import Bell
 
 __all__ = ["InPlaceJournal", "Pool", "PooledJournal", "async_ports", "sync_ports"]
 
@@ -28,12 +30,31 @@ class _Pause:
     def sleep(self, seconds: float, /) -> None:
         time.sleep(seconds)
 
+    def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
+        rung = threading.Event()
+        hang(rung.set)
+        rung.wait(seconds)
+
 
 class _AsyncPause:
     async def sleep(self, seconds: float, /) -> None:
         import asyncio
 
         await asyncio.sleep(seconds)
+
+    async def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
+        import asyncio
+
+        loop, rung = asyncio.get_running_loop(), asyncio.Event()
+
+        def bell() -> None:
+            with suppress(RuntimeError):  # that loop was closed while somebody waited in it
+                loop.call_soon_threadsafe(rung.set)
+
+        hang(bell)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await rung.wait()
 
 
 class _Callback:

@@ -3,6 +3,10 @@
 They are stepped by hand, with the clock: a request is served, and its reply told, when the test says so.
 """
 
+import asyncio
+import threading
+import time
+from functools import partial
 from typing import Any, Self
 
 import pytest
@@ -11,13 +15,15 @@ import wmem.engine
 import wmem.waiting
 from wmem.engine import Engine
 from wmem.errors import ConflictError
-from wmem.flow import Flow, bind, run
+from wmem.flow import Flow, arun, bind, run
 from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.change import ItemPut, ScopeOpened
 from wmem.model.history import ORIGIN, Birth, Path
 from wmem.model.row import Row
+from wmem.ports import async_ports, sync_ports
 from wmem.state import State
+from wmem.waiting import Lines
 
 PATH: Path = ("agent", "session")
 NOW = 1_764_288_000.0
@@ -63,7 +69,7 @@ class Actor:
         """Have the store do what is asked; the flow does not hear of it yet."""
         assert self.asked is not None
         name, args = self.asked
-        if name == "Pause.sleep":
+        if name.startswith("Pause."):
             self.slept += 1
             self.reply = None
             return
@@ -142,7 +148,7 @@ def test_who_comes_later_waits_behind_those_who_were_refused(store: Store, clock
     second.until("Pause.sleep").step()
     late = Writer(*store)
     assert late.asked is not None
-    assert late.asked[0] == "Pause.sleep"
+    assert late.asked[0] == "Pause.until"
     for _ in range(10):
         late.step()
     second.until("nothing")
@@ -187,7 +193,7 @@ def test_who_stands_at_an_entry_may_write_to_its_scope_meanwhile(store: Store, c
     lines = store[0].lines
     with lines.place(PATH, "key") as outer, lines.place(PATH, "key") as next_one:
         assert run(lines.turn(outer, 1), {}) == 0.0
-        assert next(lines.turn(next_one, 0))[0] == "Pause.sleep"
+        assert next(lines.turn(next_one, 0))[0] == "Pause.until"
         assert Writer(*store).until("nothing").slept == 0
     with lines.place(PATH, "key") as later:
         assert run(lines.turn(later, 0), {}) == 0.0
@@ -325,3 +331,82 @@ def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None
     reader.until("nothing")
     assert engine.replica(PATH).cursor == journal.head(PATH)
     assert engine.replica(PATH).state.rows.keys() == {"count", "kept"}
+
+
+# --- Bells ------------------------------------------------------------------------------------------------------------
+
+
+def test_who_comes_first_is_woken_and_only_then() -> None:
+    lines, rung = Lines(), list[str]()
+    places = {name: lines.place(PATH) for name in "abcd"}
+    asked = {name: next(lines.turn(place, 1), None) for name, place in places.items()}
+    for name in "bcd":
+        request = asked[name]
+        assert request is not None
+        request[1][0](partial(rung.append, name))
+    assert (asked["a"], rung) == (None, [])
+    lines.leave(places["c"])
+    assert rung == []
+    lines.leave(places["a"])
+    assert rung == ["b"]
+    lines.leave(places["b"])
+    assert rung == ["b", "d"]
+
+
+def test_a_bell_that_is_hung_up_too_late_rings_at_once() -> None:
+    lines, rung = Lines(), list[str]()
+    first, second = lines.place(PATH), lines.place(PATH)
+    run(lines.turn(first, 1), {})
+    _, (hang, _) = next(lines.turn(second, 1))
+    lines.leave(first)
+    hang(partial(rung.append, "second"))
+    lines.leave(second)
+    hang(partial(rung.append, "gone"))
+    assert rung == ["second", "gone"]
+
+
+def test_threads_and_loops_wait_in_one_line_and_each_is_woken() -> None:
+    """Each holds the first place for a while that no other waits out by looking again."""
+    lines, at, entered = Lines(), list[int](), threading.Lock()
+    no_journal: Any = None
+
+    def hold(number: int) -> None:
+        assert entered.acquire(blocking=False)
+        at.append(number)
+        entered.release()
+
+    def in_a_thread(number: int) -> None:
+        with lines.place(PATH) as place:
+            run(lines.turn(place, 1), sync_ports(no_journal))
+            hold(number)
+
+    async def in_a_loop(number: int) -> None:
+        with lines.place(PATH) as place:
+            await arun(lines.turn(place, 1), async_ports(no_journal))
+            hold(number)
+
+    async def many(numbers: range) -> None:
+        await asyncio.gather(*map(in_a_loop, numbers))
+
+    threads = [threading.Thread(target=in_a_thread, args=(number,)) for number in range(20)]
+    threads += [threading.Thread(target=asyncio.run, args=(many(range(first, first + 20)),)) for first in (20, 40, 60)]
+    with lines.place(PATH) as first:
+        run(lines.turn(first, 1), {})
+        for each in threads:
+            each.start()
+        time.sleep(0.2)
+    began = time.monotonic()
+    for each in threads:
+        each.join()
+    assert sorted(at) == list(range(80))
+    assert time.monotonic() - began < 10
+
+
+def test_a_flow_that_is_collected_in_the_midst_of_another_leaves_its_line() -> None:
+    lines = Lines()
+    left = lines.place(PATH)
+    with lines._lock:  # as when the collector runs while the line is looked at
+        run(lines.turn(left, 1), {})
+        lines.leave(left)
+    with lines.place(PATH) as later:
+        assert run(lines.turn(later, 0), {}) == 0.0

@@ -154,6 +154,9 @@ class Schedule:
         if self.hurried:
             self.chance.clock += self.rng.choice((0.0, 0.0, 10.0))
 
+    def until(self, _hang: object, seconds: float, /) -> None:
+        self.sleep(seconds)
+
     @staticmethod
     def _listener(heard: Counter[str]) -> Callable[[Event], None]:
         def listen(event: Event) -> None:
