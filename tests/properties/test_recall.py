@@ -191,8 +191,14 @@ def test_words_are_found_in_another_form_of_theirs() -> None:
     index = Index()
     index.add("it", "We adopted two puppies and went swimming")
     index.add("other", "The weather was fine")
-    for query in ("adopting a puppy", "swims", "adoption of puppies"):
+    for query in ("adopting a puppy", "swims", "adoption of puppies", "swam"):
         assert [id for id, _ in index.search(query, 5)] == ["it"]
+
+
+def test_forms_of_english_words_meet_that_no_ending_tells_of() -> None:
+    for one, other in (("bought", "buying"), ("taught", "teaches"), ("children", "child"), ("driven", "drove")):
+        assert stem(one, "english") == stem(other, "english")
+    assert stem("bought", "german") == "bought", "each language has words of its own"
 
 
 @pytest.mark.parametrize(
