@@ -375,6 +375,27 @@ def test_a_speaker_is_known_from_a_transcript_too() -> None:
     assert cues_of("Did Ada see Grace?", NOW, ["ada lovelace", "grace"]).speaker is None
 
 
+@pytest.mark.parametrize(
+    ("question", "speaker"),
+    [
+        ("What does Speaker 1 do?", "speaker 1"),
+        ("Did Speaker 2's brother buy 1 boat?", "speaker 2"),
+        ("Did Speaker 1 meet Speaker 2?", None),
+        ("What does the speaker do?", None),
+        ("Where does Ann live?", "ann"),
+        ("Where does Ann Lee live?", "ann lee"),
+        ("Did Ann Lee meet Grace?", None),
+        ("What will Will do?", None),
+        ("Where does Will Smith live?", "will smith"),
+    ],
+)
+def test_of_speakers_whose_names_begin_alike_the_one_is_meant_who_is_named_whole(
+    question: str, speaker: str | None
+) -> None:
+    known = ["speaker 1", "speaker 2", "ann", "ann lee", "grace hopper", "will", "will smith", ""]
+    assert cues_of(question, NOW, known).speaker == speaker
+
+
 def test_what_the_user_said_comes_first_when_the_user_asks_about_oneself(session: wmem.Scope) -> None:
     fill(session)
     session.messages.append({"role": "assistant", "content": "A red bicycle is a fine bicycle", "id": "theirs"})

@@ -1,7 +1,7 @@
 """What a question asks beside its words: of whom, by whom, and when."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from wmem.text.dates import Asked, dates_in
@@ -70,9 +70,8 @@ def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
         now: UTC epoch seconds, from which "yesterday" is counted.
         speakers: Who is known to have spoken, folded.
     """
-    words = frozenset(words_of(query))
     folded = query.casefold()
-    named = [speaker for speaker in speakers if _names(words, speaker)]
+    named = _named(words_of(query), speakers)
     return Cues(
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # a country
@@ -94,9 +93,18 @@ def tells_a_time(text: str) -> bool:
     return _TIME.search(text.casefold()) is not None
 
 
-def _names(words: frozenset[str], speaker: str) -> bool:
-    """Whether a question names a speaker: by the whole name, or by its first word."""
-    parts = speaker.split()
-    first = parts[0] if parts else ""
-    common = first in STOP_WORDS["english"] or not first
-    return words.issuperset(parts) if common and len(parts) > 1 else not common and first in words
+def _named(words: Sequence[str], speakers: Collection[str]) -> list[str]:
+    """Whom of the speakers a question names: by the whole name, or by its first word where no whole one has it."""
+    told = f" {' '.join(words)} "
+    whole = [each for each in speakers if f" {each} " in told and (" " in each or _says_who(each))]
+    # Of "Ann" and "Ann Lee" the longer one is meant.
+    whole = [each for each in whole if not any(each != other and f" {each} " in f" {other} " for other in whole)]
+    taken = {each.split()[0] for each in whole}
+    firsts = {each: each.split()[0] for each in speakers if each}
+    return whole + [
+        each for each, first in firsts.items() if first in words and first not in taken and _says_who(first)
+    ]
+
+
+def _says_who(word: str) -> bool:
+    return bool(word) and word not in STOP_WORDS["english"]
