@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import wmem
 from wmem.pack.passage import passage
 from wmem.text.summarize import sentences
+from wmem.text.terms import terms_of
 from wmem.text.tokens import default_counter
 
 COUNT = default_counter()
@@ -54,6 +55,16 @@ def test_a_fact_deep_in_a_long_answer_is_quoted_and_what_leads_to_it() -> None:
     assert "tokens left out …]" in context.note
     assert report.tokens <= 512 // 6 + 20
     assert report.tokens_cut > 2_000
+
+
+def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
+    listed = "\n".join(f"{place}. **{line}** It goes on." for place, line in enumerate(padding(2, 90), 1))
+    assert sentences(listed)[0].startswith("1. **"), "a number is no sentence"
+    for asked in ("7th", "seventh", "number 7"):
+        found = passage(f"Here is the list.\n{listed}", terms_of(f"What was the {asked} one in the list?"), 120, COUNT)
+        assert found is not None
+        assert "7. **" in found.text
+    assert passage(listed, ["95th"], 120, COUNT) is None
 
 
 def test_a_short_memory_is_quoted_whole() -> None:

@@ -1,9 +1,11 @@
 """What of a long memory enters the note: its sentences that bear on the question, as they were said."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from wmem.text.stem import stem
 from wmem.text.summarize import sentences
 from wmem.text.tokens import Counter
 
@@ -20,6 +22,13 @@ _MISSES = 8
 _CHARACTERS = 8
 """For a token wanted: a longer sentence does not fit."""
 _GAP = " … "
+_ITEM = re.compile(r"\W*(\d{1,3})[.):]\W")
+_PLACE = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
+_ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth",
+    "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
+)  # fmt: skip
+_PLACES = {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}
 
 
 class Passage(NamedTuple):
@@ -65,9 +74,19 @@ def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
         hits = [at for at, sentence in enumerate(folded) if term in sentence]
         for at in hits:
             own[at] += math.log(1 + len(told) / len(hits))
+    asked = {place for term in terms if (place := _place(term)) is not None}
+    for at, sentence in enumerate(told) if asked else ():
+        if (item := _ITEM.match(sentence)) is not None and int(item[1]) in asked:
+            own[at] += math.log(1 + len(told))
     worths = list(own)
     for at, worth in enumerate(own):
         for away, part in _NEAR:
             if worth and 0 <= at + away < len(worths):
                 worths[at + away] += part * worth
     return worths
+
+
+def _place(term: str) -> int | None:
+    """The place in a list that a term of the question names."""
+    numbered = _PLACE.fullmatch(term)
+    return _PLACES.get(term) if numbered is None else int(numbered[1])

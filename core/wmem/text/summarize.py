@@ -11,8 +11,8 @@ from wmem.text.tokens import Counter
 
 __all__ = ["Extract", "Weighted", "extract", "sentences"]
 
-# A mark of the scripts that write no spaces ends a sentence by itself.
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\s*\n\s*")
+# A mark of the scripts that write no spaces ends a sentence by itself; the number of an item in a list ends none.
+_END = re.compile(r"(?m)(?<=[.!?…])(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|\s*\n\s*")
 
 
 class Weighted(NamedTuple):
