@@ -429,6 +429,18 @@ def test_what_the_assistant_said_is_found_when_the_user_asks_for_that(session: w
     assert ranked(session, "Which lamp did you suggest to me for my desk?")[0] == "theirs"
 
 
+def test_a_long_answer_is_found_by_what_it_answers_when_the_answer_is_asked_for(session: wmem.Scope) -> None:
+    fill(session)
+    say(session, "Can you list jobs for people who like lamps?", created_at=NOW - DAY)
+    answer = "\n".join(f"{place}. Something else entirely, told at some length." for place in range(1, 60))
+    session.messages.append({"role": "assistant", "content": answer, "id": "long", "created_at": NOW - DAY})
+    fill(session, 20, created_at=NOW)
+    for number in range(20):
+        say(session, f"One more lamp, please, number {number}", created_at=NOW + (number + 1) * DAY)
+    assert ranked(session, "What was the 7th job in the list for people who like lamps that you gave me?")[1] == "long"
+    assert "long" not in ranked(session, "Which jobs for people who like lamps did I list?")[:8]
+
+
 @pytest.mark.parametrize(
     ("question", "asks"),
     [
@@ -436,6 +448,10 @@ def test_what_the_assistant_said_is_found_when_the_user_asks_for_that(session: w
         ("Can you remind me of the hotel you suggested?", True),
         ("Which of the tips you've already given me was it?", True),
         ("What was your third suggestion?", True),
+        ("In our previous conversation about lamps, which was the brightest one for me?", True),
+        ("I'd like to go back to the list of lamps we discussed. Which was the third?", True),
+        ("When I told you of my lamp in our last chat, what did you recommend?", True),
+        ("In our last chat I mentioned a lamp. Where did I buy it?", False),
         ("Can you tell me what I bought?", False),
         ("I told you about my sister. Where does she live?", False),
         ("Do you remember which bike I bought?", False),

@@ -40,7 +40,8 @@ class Candidates(NamedTuple, Generic[C]):
         words: The BM25 scores of their own.
         near: What their neighbours lend them.
         vector: The squared cosines relative to the best, and what neighbours lend them of theirs.
-        borrows: How much each takes of what is lent: a long one speaks for itself, a fact stands for itself.
+        borrows: How much each takes of what is lent: a long one speaks for itself, unless
+            what was answered is asked for, and a fact stands for itself.
     """
 
     numbers: C
@@ -51,11 +52,12 @@ class Candidates(NamedTuple, Generic[C]):
 
 
 def candidates(
-    matches: Matches, turns: Turns, profile: Recall, limit: int, *, asked: str | None, meant: Near | None
+    matches: Matches, turns: Turns, cues: Cues, profile: Recall, limit: int, *, asked: str | None, meant: Near | None
 ) -> Candidates[Any]:
     """What is worth weighing, by what it shares with the query and what it borrows, best first.
 
     Args:
+        cues: What the query asks beside its words.
         limit: How many will be wanted.
         asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
         meant: How near in meaning each is, without the question.
@@ -74,8 +76,11 @@ def candidates(
         gathered += [alike, felt_by]
     numbers = sums.distinct(gathered)
     words = matches.of(numbers)
-    tokens, full = take(turns.tokens, take(matches.columns.slots, numbers)), profile.full_tokens
-    borrows = sums.at_most(sums.each(lambda each: full / each, tokens), 1.0)
+    slots, full = take(matches.columns.slots, numbers), profile.full_tokens
+    borrows = sums.at_most(sums.each(lambda each: full / each, take(turns.tokens, slots)), 1.0)
+    if cues.second_person:
+        # The answer itself is asked for: however long, it is told by what was asked before it.
+        borrows = sums.each(lambda each, user: user * each + (1 - user), borrows, take(turns.user, slots))
     near = sums.each(mul, borrows, lent(numbers))
     known = sums.each(add, words, near)
     vector = sums.each(partial(mul, 0.0), words)

@@ -301,7 +301,8 @@ def _searched(
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
-        chosen = candidates(matches, memory.turns, profile, limit, asked=asked, meant=meant)
+        cues = cues_of(query, now, memory.turns.known())
+        chosen = candidates(matches, memory.turns, cues, profile, limit, asked=asked, meant=meant)
         with replica.lock:
             known = replica.state.rows
             found = list(map(known.get, matches.ids(chosen.numbers)))
@@ -330,7 +331,7 @@ def _searched(
             sums.floats([0.0 if row.id in newest else _overlap(memory.index.terms(row.id), told) for row in rows])
             if told
             else none,
-            *factors(chosen, matches, memory.turns, cues_of(query, now, memory.turns.known()), profile),
+            *factors(chosen, matches, memory.turns, cues, profile),
         )
     return _Weighed(rows, signals, sums)
 

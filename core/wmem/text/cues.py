@@ -37,6 +37,12 @@ _YOU = re.compile(
     r"(?:\w{2,}ed|said|told|gave|given|wrote|written|made|sent|shown|found|chose|chosen|came up|put)\b"
     r"|\byour (?:\w+ )?(?:suggest|recommend|explan|advice|answer|repl|respon|summar|list|idea|example|translat)\w*\b"
 )
+# A look back at what was talked of, which is for the answers, unless it is at what "I" said.
+_BACK = re.compile(
+    r"\b(?:our|the) (?:last|previous|earlier|past|prior|recent) (?:\w+ )?(?:chat|conversation|discussion|exchange)s?\b"
+    r"|\bwe(?:'d|'ve| had| have)? (?:\w+ly )?(?:talked|discussed|spoke|spoken|chatted|went over)\b"
+)
+_I_SAID = re.compile(r"\bi(?:'d|'ve| had| have)? (?:\w+ly )?(?:say|said|tell|told|mention(?:ed)?)\b")
 _NAME_WORDS = 3
 
 
@@ -71,11 +77,12 @@ def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
         speakers: Who is known to have spoken, folded.
     """
     folded = query.casefold()
+    back = _BACK.search(folded) is not None and _I_SAID.search(folded) is None
     named = _named(words_of(query), speakers)
     return Cues(
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # a country
-        second_person=_YOU.search(folded) is not None,
+        second_person=back or _YOU.search(folded) is not None,
         dates=tuple(dates_in(query, now)),
         when=_WHEN.search(folded) is not None,
     )
