@@ -478,6 +478,8 @@ def test_a_question_for_what_the_assistant_said_is_told_from_one_that_is_only_pu
         ("2023年5月8日に何があった?", date(2023, 5, 8), 1.0),
         ("What did she say yesterday?", date(2023, 11, 13), 1.0),
         ("What did she say two weeks ago?", date(2023, 10, 31), 1.0),
+        ("What did she say ten days ago?", date(2023, 11, 4), 1.0),
+        ("What did she say a couple of weeks ago?", date(2023, 10, 31), 1.0),
         ("What did she say last Friday?", date(2023, 11, 10), 1.0),
         ("What did she say last month?", date(2023, 10, 2), 1.0),
         ("May I ask what they march for?", date(2023, 5, 2), 0.0),
@@ -509,6 +511,14 @@ def test_the_day_asked_for_comes_first(session: wmem.Scope) -> None:
     for month in range(1, 10):
         say(session, "We had dinner at the lake", id=f"m{month}", created_at=f"2023-0{month}-08T12:00:00Z")
     assert ranked(session, "Where was dinner in May?")[0] == "m5"
+
+
+def test_the_day_is_counted_from_that_of_the_question_where_it_is_a_message(session: wmem.Scope) -> None:
+    for day in range(1, 40):
+        say(session, "we met at the lake", created_at=NOW - (1_000 + day) * DAY, id=f"{day}")
+    question = "Whom did I meet at the lake two weeks ago?"
+    say(session, question, created_at=NOW - 1_000 * DAY, id="question")
+    assert set(ranked(session, question)[:3]) == {"13", "14", "15"}
 
 
 def test_B117_what_was_replaced_removed_or_expired_is_not_recalled(session: wmem.Scope) -> None:

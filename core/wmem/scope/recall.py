@@ -292,7 +292,9 @@ def _searched(
         if not memory.index.count:
             none = Lists().floats(())
             return _Weighed([], Signals(*[none] * len(Signals._fields)), Lists())
-        asked = None if last is None or memory.said(last).strip() != query.strip() else last.id
+        asked, asked_at = None, now
+        if last is not None and memory.said(last).strip() == query.strip():
+            asked, asked_at = last.id, last.created_at
         shelf = None if dense is None else memory.shelves.get(dense.name)
         meant = None if dense is None or shelf is None else shelf.vectors.near(dense.vector, asked)
         matches = memory.index.matches(
@@ -301,7 +303,7 @@ def _searched(
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
-        cues = cues_of(query, now, memory.turns.known())
+        cues = cues_of(query, asked_at, memory.turns.known())
         chosen = candidates(matches, memory.turns, cues, profile, limit, asked=asked, meant=meant)
         with replica.lock:
             known = replica.state.rows

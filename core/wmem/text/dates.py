@@ -26,9 +26,15 @@ _SAYS_SO = re.compile(r"\b(?:in|since|during|until|till|by|of|from|last|this|nex
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?\b")
 _CJK = re.compile(r"(?:(?P<year>(?:19|20)\d\d)[年년]\s*)?(?P<month>\d{1,2})[月월]\s*(?:(?P<day>\d{1,2})[日일号])?")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
-_AGO = re.compile(r"\b(?P<count>\d{1,3}|an?|one|two|three|four|five|six)\s+(?P<unit>day|week|month|year)s?\s+ago\b")
+_COUNTS = {
+    "a": 1, "an": 1, "one": 1, "two": 2, "a couple of": 2, "three": 3, "a few": 3, "four": 4, "five": 5, "six": 6,
+    "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
+}  # fmt: skip
+_AGO = re.compile(
+    rf"\b(?P<count>\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))})\s+"
+    r"(?P<unit>day|week|month|year)s?\s+ago\b"
+)
 _LAST = re.compile(rf"\blast\s+(?P<what>night|week|weekend|month|year|{'|'.join(_DAYS)})\b")
-_COUNTS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _LENGTHS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 _CLOSE = ((1, 1.0), (7, 0.7), (21, 0.3))
