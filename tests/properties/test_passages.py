@@ -57,6 +57,16 @@ def test_a_fact_deep_in_a_long_answer_is_quoted_and_what_leads_to_it() -> None:
     assert report.tokens_cut > 2_000
 
 
+def test_a_fact_deep_in_a_long_text_is_quoted_in_whatever_form_it_is_told() -> None:
+    for asked, fact in (("What did I buy?", "I bought a grand lamp."), ("Where is my mother?", "Mom sits by the sea.")):
+        told = padding(3, 200)
+        told[120:121] = [fact]
+        found = passage(" ".join(told), terms_of(asked), 60, COUNT)
+        assert found is not None
+        assert fact in found.text
+    assert passage("A grand thing. A brand.", terms_of("Who runs?"), 60, COUNT) is None
+
+
 def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
     listed = "\n".join(f"{place}. **{line}** It goes on." for place, line in enumerate(padding(2, 90), 1))
     assert sentences(listed)[0].startswith("1. **"), "a number is no sentence"

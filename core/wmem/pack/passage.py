@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wmem.text.stem import stem
+from wmem.text.stem import forms_of, stem
 from wmem.text.summarize import sentences
 from wmem.text.tokens import Counter
 
@@ -70,8 +70,13 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
 def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
     folded = [sentence.casefold() for sentence in told]
     own = [0.0] * len(told)
-    for term in dict.fromkeys(term[:_STEM] for term in terms):
-        hits = [at for at, sentence in enumerate(folded) if term in sentence]
+    others: dict[str, list[str]] = {}
+    for term in terms:
+        others.setdefault(term[:_STEM], []).extend(forms_of(term))
+    for term, forms in others.items():
+        # As whole words: "ran" is in "grand".
+        other = re.compile(rf"\b(?:{'|'.join(forms)})\b").search if forms else _never
+        hits = [at for at, sentence in enumerate(folded) if term in sentence or other(sentence)]
         for at in hits:
             own[at] += math.log(1 + len(told) / len(hits))
     asked = {place for term in terms if (place := _place(term)) is not None}
@@ -84,6 +89,10 @@ def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
             if worth and 0 <= at + away < len(worths):
                 worths[at + away] += part * worth
     return worths
+
+
+def _never(_: str) -> None:
+    """There are no other forms."""
 
 
 def _place(term: str) -> int | None:

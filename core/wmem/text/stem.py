@@ -5,10 +5,13 @@ They are pure functions of the word, but a stemmer object is not safe for thread
 
 import importlib.util
 import threading
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
-__all__ = ["has_stemmers", "stem"]
+from wmem.text.forms import BASES
+
+__all__ = ["forms_of", "has_stemmers", "stem"]
 
 _stemming = threading.Lock()
 
@@ -23,25 +26,6 @@ def has_stemmers() -> bool:
     return importlib.util.find_spec("snowballstemmer") is not None
 
 
-# No ending tells that these belong together: base, and the forms that differ from it.
-_IRREGULAR = """
-become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;
-build built; buy bought; catch caught; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;
-dream dreamt; drink drank drunk; drive drove driven; eat ate eaten; fall fell fallen; feed fed; feel felt;
-fight fought; find found; fly flew flown; forget forgot forgotten; forgive forgave forgiven; freeze froze frozen;
-get got gotten; give gave given; go went gone; grow grew grown; hang hung; hear heard; hide hid hidden; hold held;
-keep kept; know knew known; lead led; learn learnt; leave left; lend lent; light lit; lose lost; make made;
-mean meant; meet met; pay paid; ride rode ridden; ring rang rung; rise rose risen; run ran; say said; see saw seen;
-seek sought; sell sold; send sent; shake shook shaken; shine shone; shoot shot; show shown; sing sang sung;
-sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; stand stood; steal stole stolen;
-stick stuck; strike struck; swear swore sworn; swim swam swum; take took taken; teach taught; tear tore torn;
-tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn; win won;
-write wrote written; child children; foot feet; tooth teeth; mouse mice; goose geese; man men; woman women;
-wife wives; knife knives; life lives; leaf leaves; loaf loaves; shelf shelves; half halves; wolf wolves
-"""
-_BASES = {form: base for base, *forms in map(str.split, _IRREGULAR.split(";")) for form in forms}
-
-
 @lru_cache(65_536)
 def stem(word: str, language: str) -> str:
     """What the forms of a word have in common; a word with a digit in it stays as it is.
@@ -51,11 +35,24 @@ def stem(word: str, language: str) -> str:
     if not word.isalpha():
         return word
     if language == "english":
-        word = _BASES.get(word, word)
+        word = BASES.get(word, word)
     if has_stemmers():
         with _stemming:
             return _stemmer(language).stemWord(word)
     return _plain(word) if language == "english" else word
+
+
+def forms_of(stemmed: str) -> Sequence[str]:
+    """The English words of this stem that no ending tells of."""
+    return _forms().get(stemmed, ())
+
+
+@cache
+def _forms() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for form in BASES:
+        found.setdefault(stem(form, "english"), []).append(form)
+    return found
 
 
 @cache
