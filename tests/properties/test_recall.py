@@ -372,7 +372,13 @@ def test_the_speaker_that_is_named_comes_first(session: wmem.Scope) -> None:
 
 def test_a_speaker_is_known_from_a_transcript_too() -> None:
     assert speaker_in(None, "Ada Lovelace: I was there") == speaker_in("Ada_Lovelace", "I was there") != "ada"
+    assert (
+        speaker_in(None, "[8 May 2023, 1:56 pm] Ada: I was there")
+        == speaker_in(None, "(Monday) Ada: so was I")
+        == "ada"
+    )
     assert speaker_in(None, "no colon here") is None
+    assert speaker_in(None, "[8 May 2023] no colon here") is None
     cues = cues_of("Did Ada go?", NOW, ["ada lovelace", "grace"])
     assert cues.speaker == "ada lovelace"
     assert cues_of("Did Ada see Grace?", NOW, ["ada lovelace", "grace"]).speaker is None

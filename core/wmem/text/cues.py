@@ -30,7 +30,8 @@ _TIME = re.compile(
     r"|aujourd|demain|semaine|mois|ayer|hoy|mañana|semana|mes|año|вчера|сегодня|завтра|неделю?|месяц|год)\b"
     r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
 )
-_TRANSCRIPT = re.compile(r"\s*([^\W\d_][\w .'-]{0,38}?): ")
+# Its time may stand before who speaks.
+_TRANSCRIPT = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
 # What the one who is asked did, said or made: "you" as the subject of what is past, and what came of it.
 _YOU = re.compile(
     r"\b(?:did|had|have|were) you\b|\byou(?:'d|'ve|'re| had| have| were)?(?: \w+ly| just| once| already)? "
