@@ -2,8 +2,10 @@
 
 import functools
 import os
+import shutil
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,8 @@ __all__ = [
 ]
 
 LOCAL = ("127.", "::1", "localhost")
+_IN_MEMORY = Path("/dev/shm")
+_ROOM = 4 * 2**30  # many times what a whole run writes
 
 # Examples share their cores with whatever else runs: time says nothing about correctness here.
 settings.register_profile(
@@ -55,7 +59,7 @@ def _named_host(host: object, *_: object, **__: object) -> object:
 
 
 def pytest_configure() -> None:
-    """Cut the network, and hide what would switch a framework over to a paid or remote service."""
+    """Cut the network, hide what would switch a framework over to a paid or remote service, and give stores a place."""
     # An audit hook would see more, and break threads: under coverage every new thread sets its trace function, which
     # Python announces to the hook, and two threads there at once are one too many for Python 3.11: the second dies as
     # it starts, and its pool waits for it for ever.
@@ -66,6 +70,9 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
     for name in ("LANGSMITH_TRACING", "LANGCHAIN_TRACING_V2"):
         os.environ[name] = "false"
+    # Thousands of stores are made, and few tests are about the disk below them.
+    if os.access(_IN_MEMORY, os.W_OK) and shutil.disk_usage(_IN_MEMORY).free >= _ROOM:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
 
 
 @pytest.fixture(scope="session")

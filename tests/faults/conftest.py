@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
@@ -279,8 +280,10 @@ def kind(backend: str) -> Kind:
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
-    return tmp_path / "store"
+def directory() -> Iterator[Path]:
+    """Where a store in a file goes: on a disk, which is what such a test is about, and `tmp_path` may lie in memory."""
+    with tempfile.TemporaryDirectory() as place:
+        yield Path(place) / "store"
 
 
 @pytest.fixture
