@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import date
 from random import Random
+from typing import TypeAlias
 
 import pytest
 from hypothesis import given, settings
@@ -24,6 +25,9 @@ DAY = 86_400.0
 VOCABULARY = ["dog", "Biscuit", "train", "trains", "東京タワー", "café", "ran", "running", "lake", "42"]
 texts = st.dictionaries(st.integers(0, 40).map(str), st.lists(st.sampled_from(VOCABULARY), max_size=9).map(" ".join))
 queries = st.lists(st.sampled_from(VOCABULARY), max_size=4).map(" ".join)
+
+Near: TypeAlias = dict[tuple[str, ...], dict[str, float]]
+"""What a score is made of, by the ids of what it is of."""
 
 
 @pytest.fixture
@@ -154,14 +158,10 @@ def test_lists_and_arrays_recall_the_same_to_the_last_bit(
     assert found[0] == found[1]
 
 
-@given(talk=talks(), gone=st.sets(st.integers(0, 30)), again=st.sets(st.integers(0, 30)), dense=st.booleans())
-@settings(max_examples=40, deadline=None)
-def test_neighbours_are_the_same_after_any_history(
-    talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool
-) -> None:
+def with_neighbours(talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool) -> Iterator[Near]:
+    """What neighbours give to each other in a session with a history, and in one of what is left alone."""
     left = [message for message in talk if int(str(message["id"])) not in gone]
     noise = [{"role": "user", "content": "a dog", "id": f"gone{number}", "thread_id": "noise"} for number in range(80)]
-    found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matches, "_DENSE_AT", 0 if dense else 10**9)
         for moved in (True, False):
@@ -181,10 +181,37 @@ def test_neighbours_are_the_same_after_any_history(
                 scope.messages.append(left)
                 scope.pack("dog", budget=500)
                 scope.messages.append([{**each, "content": f"{each['content']} 1"} for each in left])
-                found.append(recalled(scope, "dog at the lake", "evidence"))
-    near = [{ids: parts for ids, _, parts in each} for each in found]
-    assert near[0].keys() == near[1].keys()
-    assert all(near[0][ids].get("near", 0) == pytest.approx(near[1][ids].get("near", 0)) for ids in near[0])
+                yield {ids: parts for ids, _, parts in recalled(scope, "dog at the lake", "evidence")}
+
+
+def assert_alike(one: Near, other: Near) -> None:
+    assert one.keys() == other.keys()
+    assert all(one[ids].get("near", 0) == pytest.approx(other[ids].get("near", 0)) for ids in one)
+
+
+@pytest.mark.no_cover  # four times as fast; what it runs is covered by the test below
+@given(talk=talks(), gone=st.sets(st.integers(0, 30)), again=st.sets(st.integers(0, 30)), dense=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_neighbours_are_the_same_after_any_history(
+    talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool
+) -> None:
+    assert_alike(*with_neighbours(talk, gone, again, dense=dense))
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_neighbours_are_the_same_after_one_history(*, dense: bool) -> None:
+    talk: list[dict[str, object]] = [
+        {
+            "id": str(number),
+            "role": ("user", "assistant")[number % 2],
+            "name": "Grace" if number == 6 else (None, "Ada")[number % 2],
+            "thread_id": (None, "other")[number % 3 == 2],
+            "content": f"{VOCABULARY[number % 7]} {VOCABULARY[number % 5]} yesterday",
+            "created_at": NOW - 90 * DAY + number * 60 + number // 6 * DAY / 2,
+        }
+        for number in range(24)
+    ]
+    assert_alike(*with_neighbours(talk, {0, 5, 6, 7, 20, 22, 23}, {3, 5, 11}, dense=dense))
 
 
 def test_words_are_found_in_another_form_of_theirs() -> None:
