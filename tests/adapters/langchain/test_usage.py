@@ -25,12 +25,20 @@ from wmem.text.tokens import PROMPT_OVERHEAD, default_counter, message_tokens, t
 
 COUNT = default_counter()
 LIMIT, RESERVE = 3_000, 200
+_COSTS: dict[str, int] = {}
 
 
 def ours(prompt: Sequence[BaseMessage], schemas: Sequence[dict[str, Any]] = ()) -> int:
     """What wmem counts of a prompt as it was sent."""
-    messages = sum(message_tokens(message, COUNT) for message in from_langchain(prompt))
-    return PROMPT_OVERHEAD + messages + tools_tokens(schemas, COUNT)
+    return PROMPT_OVERHEAD + sum(map(_cost, prompt)) + tools_tokens(schemas, COUNT)
+
+
+def _cost(message: BaseMessage) -> int:
+    told = message.model_dump_json()
+    if told not in _COSTS:  # prompts say the same again and again
+        [ours] = from_langchain([message])
+        _COSTS[told] = message_tokens(ours, COUNT)
+    return _COSTS[told]
 
 
 class Metered(Scripted):
