@@ -265,6 +265,7 @@ def test_a_timeout_on_one_task_disturbs_no_other(url: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # what it runs is covered by every test of a server
 @pytest.mark.parametrize("whose", ["wmem's", "the caller's"])
 def test_a_thousand_sessions_at_once_on_one_server(whose: str, valkey_url: str) -> None:
     async def main() -> None:

@@ -80,6 +80,7 @@ for _family, (_weight, _) in FAMILIES.items():
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # twice as fast; every operation has tests of its own
 def test_every_backend_says_in_both_colours_what_the_model_says(valkey_server: RedisServer) -> None:
     class Started(Machine):
         server = valkey_server
