@@ -39,7 +39,7 @@ demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget;
 	@$(BIN)/python cookbook/demo.py
 
 test: $(VENV)/dev.stamp  ## all tests, with branch coverage
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadgroup --cov --cov-report= --cov-fail-under=0 \
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report= --cov-fail-under=0 \
 		--durations=5 --durations-min=5
 
 soak: $(VENV)/dev.stamp  ## 100,000 random operations, equal on every backend; SOAK="--seed 7 --operations 5000"

@@ -12,9 +12,6 @@ import pytest
 
 import wmem
 
-# One after the other: each is a race by itself, and two at a time are slow on two cores.
-pytestmark = pytest.mark.xdist_group("races")
-
 Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
 
 THREADS, PROCESSES, MESSAGES = 16, 8, 40
