@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import date
+from operator import ne
 from random import Random
 from typing import TypeAlias
 
@@ -18,7 +19,7 @@ from wmem.text.index import Feedback, Index
 from wmem.text.languages import STOP_WORDS, language_of
 from wmem.text.stem import stem
 from wmem.text.terms import terms_of, words_of
-from wmem.text.turns import Turns
+from wmem.text.turns import NEAR, Turns
 
 NOW = 1_700_000_000.0  # Tuesday, 14 November 2023
 DAY = 86_400.0
@@ -363,6 +364,32 @@ def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
     assert put("f", DAY + 9) == turns.sessions[turns.slot("c")]
     assert beside("f") == (turns.slot("c"), 0)
     assert turns.slot("f") == freed
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from("abcdefghij"), st.sampled_from([None, "Ann", "Bob", "Cid", "gone"])), max_size=60
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_who_is_near_whom_is_kept_up_to_date_write_by_write(steps: list[tuple[str, str | None]]) -> None:
+    turns = Turns()
+    for id, name in steps:
+        if name == "gone":
+            turns.remove(id)
+        else:
+            turns.put(id, "said", role="user", name=name, thread=None, at=0.0, tokens=3)
+    assert turns.near[:NEAR].tolist() == [0] * NEAR
+    for slot in filter(None, map(turns.slot, "abcdefghij")):
+        near = turns.near[slot * NEAR : (slot + 1) * NEAR]
+        for links, found in ((turns.before, near[::2]), (turns.after, near[1::2])):
+            way = [slot]
+            for _ in found:
+                way.append(links[way[-1]])
+            voices = [turns.voices[each] for each in way]
+            changes = [sum(map(ne, voices[:away], voices[1:])) for away in range(1, len(way))]
+            wanted = [each if away < 2 or changes[away] <= 2 else 0 for away, each in enumerate(way[1:])]
+            assert found.tolist() == wanted
 
 
 def test_what_is_found_beyond_several_budgets_is_not_looked_at(session: wmem.Scope) -> None:

@@ -6,17 +6,14 @@ Written once for columns of numbers, whatever reckons with them; see `wmem.text.
 from collections.abc import Callable
 from functools import partial
 from operator import add, mul, ne
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from wmem.model.scoring import Recall
 from wmem.text.cues import Cues
 from wmem.text.dates import day_at, fits
 from wmem.text.matches import Matches
-from wmem.text.turns import Turns
+from wmem.text.turns import NEAR, Turns
 from wmem.text.vectors import Near
-
-if TYPE_CHECKING:
-    from array import array
 
 __all__ = ["Candidates", "candidates", "factors", "sessions"]
 
@@ -25,10 +22,6 @@ _SPARE = 2
 """So many times as many are weighed in full: a factor may bring one up."""
 _LENDS = 2
 """So many times the tokens of a message that borrows in full has the longest that lends in full."""
-_NEAR = 2
-"""Messages away to which one lends, and changes of speaker over which one lends farther."""
-_REACH = 4
-"""Messages away to which one lends at most."""
 _DAY_S = 86_400.0
 
 
@@ -97,9 +90,10 @@ def candidates(
 def sessions(chosen: Candidates[Any], matches: Matches) -> Any:
     """The BM25 score of the session of each, damped."""
     sums = matches.sums
-    groups = sums.plain(sums.take(matches.columns.groups, chosen.numbers))
-    scores = {0: 0.0, **matches.groups({*groups} - {0})}
-    return sums.each(mul, chosen.borrows, sums.floats([scores[group] for group in groups]))
+    groups = sums.take(matches.columns.groups, chosen.numbers)
+    scores = matches.groups({*sums.plain(groups)} - {0})
+    of_group = sums.sums(sums.whole(list(scores)), sums.floats(list(scores.values())))
+    return sums.each(mul, chosen.borrows, of_group(groups))
 
 
 def factors(chosen: Candidates[Any], matches: Matches, turns: Turns, cues: Cues, profile: Recall) -> list[Any]:
@@ -153,29 +147,10 @@ def _lent(
     most = _LENDS * profile.full_tokens
     lends = sums.at_most(sums.each(lambda each: most / each, take(turns.tokens, slots)), 1.0)
     lends = sums.each(mul, lends, scores)
-    shares = (profile.next_to, profile.next_but_one, profile.next_but_one / 2, profile.next_but_one / 2)
-    before, after = (_onward(matches, turns, slots, links) for links in (turns.before, turns.after))
-    slots, amounts = [], []
-    for share, beside in zip(shares, zip(before, after, strict=True), strict=True):
-        if share:
-            slots += beside
-            amounts += [sums.each(partial(mul, share), lends)] * 2
-    if not slots:
-        none = sums.whole(())
-        return none, sums.sums(none, none)
-    in_order = sums.rows(slots)
-    lent_to = take(matches.placed, sums.present(in_order, in_order))
-    return lent_to, sums.sums(lent_to, sums.present(sums.rows(amounts), in_order))
-
-
-def _onward(matches: Matches, turns: Turns, slots: Any, links: "array[int]") -> list[Any]:
-    """The slots of the messages on one side of each, the nearest first; 0 for one that is out of reach."""
-    sums, take = matches.sums, matches.sums.take
-    changes = sums.each(partial(mul, 0), slots)
-    voices, found = take(turns.voices, slots), []
-    for away in range(1, _REACH + 1):
-        slots, told = take(links, slots), voices
-        voices = take(turns.voices, slots)
-        changes = sums.each(lambda many, one, other: many + (one != other), changes, told, voices)
-        found.append(slots if away <= _NEAR else sums.each(lambda slot, many: slot * (many <= _NEAR), slots, changes))
-    return found
+    far = profile.next_but_one / 2
+    shares = [share for share in (profile.next_to, profile.next_but_one, far, far) for _ in range(2)]
+    columns = [column for column, share in enumerate(shares) if share]
+    near = sums.rows(turns.near, NEAR, slots, columns)
+    lent_to = take(matches.placed, sums.present(near, near))
+    lent = sums.present(sums.products(lends, [shares[column] for column in columns]), near)
+    return lent_to, sums.sums(lent_to, lent)

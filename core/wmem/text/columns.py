@@ -55,8 +55,12 @@ class Arithmetic(Protocol[C]):
         """The value where the flag is not 0, else 1."""
         ...
 
-    def rows(self, columns: Sequence[C], /) -> C:
-        """Columns of one length, row by row in one."""
+    def rows(self, table: "array[int]", width: int, places: C, columns: Sequence[int], /) -> C:
+        """What stands in these rows of a table that is stored row after row, of these columns."""
+        ...
+
+    def products(self, column: C, factors: Sequence[float], /) -> C:
+        """Each number of the column times each factor, all products of the first number first."""
         ...
 
     def distinct(self, columns: Sequence[C], /) -> C:
@@ -105,8 +109,11 @@ class Lists:
     def factor(self, flags: list[Any], value: float, /) -> list[Any]:
         return [value if flag else 1.0 for flag in flags]
 
-    def rows(self, columns: Sequence[list[Any]], /) -> list[Any]:
-        return list(chain.from_iterable(zip(*columns, strict=True)))
+    def rows(self, table: "array[int]", width: int, places: list[Any], columns: Sequence[int], /) -> list[Any]:
+        return [table[width * place + column] for place in places for column in columns]
+
+    def products(self, column: list[Any], factors: Sequence[float], /) -> list[Any]:
+        return [value * factor for value in column for factor in factors]
 
     def distinct(self, columns: Sequence[list[Any]], /) -> list[Any]:
         return list(dict.fromkeys(chain.from_iterable(columns)))

@@ -59,8 +59,12 @@ class Arrays:
     def factor(self, flags: _Array, value: float, /) -> _Array:
         return np.where(flags, value, 1.0)
 
-    def rows(self, columns: Sequence[_Array], /) -> _Array:
-        return np.concatenate(columns).reshape(len(columns), -1).T.ravel()
+    def rows(self, table: "array[int]", width: int, places: _Array, columns: Sequence[int], /) -> _Array:
+        found = _view(table).reshape(-1, width)[places]
+        return (found if len(columns) == width else found[:, columns]).ravel()
+
+    def products(self, column: _Array, factors: Sequence[float], /) -> _Array:
+        return np.outer(column, factors).ravel()
 
     def distinct(self, columns: Sequence[_Array], /) -> _Array:
         joined = np.concatenate(columns)

@@ -8,11 +8,18 @@ slot; slot 0 is that of no message.
 import math
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 
 from wmem.text.cues import speaker_in, tells_a_time
 
-__all__ = ["Turns"]
+__all__ = ["NEAR", "Turns"]
 
+NEAR = 8
+"""Messages that are near one at most: the one before, the one after, the one before that, and so on."""
+_CLOSE = 2
+"""Messages away that are always near, and changes of speaker over which those farther away are."""
+
+_ROW = NEAR * array("I").itemsize
 _SILENCE_S = 4 * 3_600.0
 """So much time between two messages of a thread ends its session."""
 _CHARS_A_TOKEN = 4
@@ -37,6 +44,7 @@ class Turns:
         "after",
         "at",
         "before",
+        "near",
         "sessions",
         "speakers",
         "timed",
@@ -64,6 +72,8 @@ class Turns:
         """Whether it tells a time."""
         self.voices = array("I", (0,))
         """A number for who speaks, and in which role."""
+        self.near = array("I", bytes(_ROW))
+        """By slot, so many as `NEAR` says: the slots of the messages near it, the nearest first; 0 for none."""
         self._numbers: dict[tuple[str | None, bool], int] = {}
 
     def slot(self, id: str) -> int:
@@ -92,9 +102,16 @@ class Turns:
         self.tokens[slot] = max(1, len(text) // _CHARS_A_TOKEN if tokens is None else tokens)
         self.user[slot] = _LABELS.get(speaker or "", role == "user")
         self.timed[slot] = tells_a_time(text)
-        self.voices[slot] = self._numbers.setdefault((speaker, role == "user"), len(self._numbers) + 1)
+        voice = self._numbers.setdefault((speaker, role == "user"), len(self._numbers) + 1)
         if speaker is not None:
             self._speakers[speaker] += 1
+        if not self.voices[slot]:
+            self.voices[slot] = voice
+            self._meet(slot)
+        elif self.voices[slot] != voice:
+            self.voices[slot] = voice
+            before, after = self._around(slot)
+            self._meet_again((*before, slot), after)
         return slot
 
     def remove(self, id: str) -> None:
@@ -104,11 +121,14 @@ class Turns:
             return
         self._unsay(slot)
         self.speakers[slot] = None
+        all_before, all_after = self._around(slot)
         before, after = self.before[slot], self.after[slot]
         if before:
             self.after[before] = after
         if after:
             self.before[after] = before
+        self.before[slot], self.after[slot], self.voices[slot] = 0, 0, 0
+        self._meet_again((*all_before, slot), all_after)
         for thread, last in list(self._last.items()):
             if last == slot:
                 if before:
@@ -139,6 +159,36 @@ class Turns:
         self.before[slot], self.after[slot], self.at[slot] = 0, 0, at
         return slot
 
+    def _around(self, slot: int) -> tuple[list[int], list[int]]:
+        """Those before it and those after it in its session, as far as any is near."""
+        found: tuple[list[int], list[int]] = [], []
+        for each, links in zip(found, (self.before, self.after), strict=True):
+            at = links[slot]
+            while at and len(each) < NEAR // 2:
+                each.append(at)
+                at = links[at]
+        return found
+
+    def _meet_again(self, before: Sequence[int], after: Sequence[int]) -> None:
+        """Find anew who is near whom, where something changed between these."""
+        for slot in before:
+            # What is near after those behind did not change, and is not looked for.
+            self.near[slot * NEAR + 1 : (slot + 1) * NEAR : 2] = array("I", bytes(_ROW // 2))
+        for slot in (*before, *after):
+            self._meet(slot)
+
+    def _meet(self, slot: int) -> None:
+        """Find who is near before it; it is near those, too."""
+        near, voices, at, changes = self.near, self.voices, slot, 0
+        for place in range(0, NEAR, 2):
+            before = self.before[at]
+            changes += voices[before] != voices[at]
+            at = before
+            close = at if place < 2 * _CLOSE or changes <= _CLOSE else 0
+            near[slot * NEAR + place] = close
+            if close:
+                near[close * NEAR + place + 1] = slot
+
     def _taken(self) -> int:
         """A slot that nothing stands at."""
         if self._free:
@@ -146,6 +196,7 @@ class Turns:
         whole = (self.before, self.after, self.sessions, self.user, self.timed, self.voices)
         for column in (*whole, self.at, self.tokens):
             column.append(0)
+        self.near.frombytes(bytes(_ROW))
         self.speakers.append(None)
         return len(self.speakers) - 1
 
