@@ -110,7 +110,7 @@ class Engine(Generic[P]):
         """Start over in a child process: locks and replicas belong to the parent."""
         self._replicas = {}
         self._lock = threading.Lock()
-        self.lines = Lines()
+        self.lines.forked()
         self._outbox.clear()
         self._draining = threading.Lock()
         self._claimed = set()  # only the parent has the threads that would give them back

@@ -69,6 +69,12 @@ class Lines:
         # A flow that is thrown away leaves its line when it is collected, in the midst of whatever this thread is at.
         self._lock = threading.RLock()
 
+    def forked(self) -> None:
+        """Start over in a child process, where one flow at most goes on: whoever holds the lock is not there."""
+        self._lines = {}
+        self._starving = {}
+        self._lock = threading.RLock()
+
     def place(self, path: Path, key: str | None = None) -> Place:
         """Where a writer stands from its first refusal to its end.
 

@@ -6,6 +6,7 @@ They are stepped by hand, with the clock: a request is served, and its reply tol
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Self
 
@@ -213,9 +214,14 @@ def test_a_child_process_waits_for_nobody_of_its_parent(store: Store, clock: Clo
     first, left = (Writer(*store).until("Journal.append") for _ in range(2))
     first.step()
     left.until("Pause.sleep").step()
-    store[0].forked()
-    child = Writer(*store)
-    child.until("nothing")
+    lines = store[0].lines
+    with lines.place(PATH) as forking, ThreadPoolExecutor(1) as other_thread:
+        held = other_thread.submit(lines._lock.acquire)
+        assert held.result()
+        store[0].forked()
+        child = Writer(*store)
+        child.until("nothing")
+        lines.leave(forking)  # by the one thread that goes on
     assert (child.slept, count(store)) == (0, 2)
 
 
