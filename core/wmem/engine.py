@@ -242,10 +242,16 @@ class Engine(Generic[P]):
             replicas = [self.replica(path) for path in paths]
             # To look into a cache is part of another's use, who must not be let go for it.
             self._uses += not all(map(is_cache, paths))
+            reader = object()
             for replica in replicas:
                 replica.used = self._uses
+                replica.readers.add(reader)  # before its cursor is read: from there on what lands is remembered
             asked = {replica.path: replica.cursor for replica in replicas}
-            tails = yield from ask(Journal.read, asked)
+            try:
+                tails = yield from ask(Journal.read, asked)
+            finally:
+                for replica in replicas:
+                    replica.readers.discard(reader)
             adopted = True
             for replica in replicas:
                 # Every tail is offered: what one replica refuses, the others can use.

@@ -79,6 +79,7 @@ class Replica(Generic[P]):
         "lock",
         "path",
         "read",
+        "readers",
         "recall",
         "snapshot_bytes",
         "state",
@@ -97,7 +98,9 @@ class Replica(Generic[P]):
         self.lock = threading.Lock()
         self.cursor = ORIGIN
         self._passed: deque[tuple[Cursor | None, int]] = deque(maxlen=_PASSED_MAX)
-        """The records it last applied without a gap, each with the cursor it came after where that was told."""
+        """What was applied while somebody read, without a gap: the cursor before it where that was told, and its id."""
+        self.readers: set[object] = set()
+        """Who waits for a reply: adding and discarding takes no lock, for a flow that is thrown away does it, too."""
         self.birth: Birth | None = None
         self.state = State()
         self.damage: list[Damage] = []
@@ -168,7 +171,7 @@ class Replica(Generic[P]):
                 self._fold(record_id, changes, tail.head, silent=silent)
             before: Cursor | None = tail.base if restored is not None else self.cursor
             for record in records:
-                self._passed.append((before, record.id))
+                self._pass(before, record.id)
                 before = None  # a cursor within a tail is not told
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self.cursor = tail.head
@@ -203,6 +206,13 @@ class Replica(Generic[P]):
         theirs = [record.id for record in tail.records]
         return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
 
+    def _pass(self, before: Cursor | None, record_id: int) -> None:
+        """Remember what a reader may hear of once more. Under the lock."""
+        if self.readers:
+            self._passed.append((before, record_id))
+        elif self._passed:
+            self._passed.clear()
+
     def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
         """Apply the record this process just appended; False applies nothing."""
         assert reply.cursor is not None  # only what was appended is applied
@@ -214,7 +224,7 @@ class Replica(Generic[P]):
                 self._fold(record_id, changes, reply.cursor, silent=False)
             else:
                 self.state.fold(record_id, changes)
-            self._passed.append((self.cursor, record_id))
+            self._pass(self.cursor, record_id)
             self.cursor = reply.cursor
             self.birth = reply.birth
             self.known = True

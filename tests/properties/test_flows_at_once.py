@@ -327,6 +327,21 @@ def test_a_reader_who_hears_of_less_than_has_landed_is_done(store: Store, many: 
     assert engine.replica(PATH).cursor == journal.head(PATH)
 
 
+def test_what_lands_is_remembered_while_somebody_reads_and_no_longer(store: Store) -> None:
+    replica = store[0].replica(PATH)
+    Writer(*store).until("nothing")
+    Poster(*store, "alone").until("nothing")
+    assert len(replica._passed) == 0
+    reader, thrown_away = (Reader(*store).until("Journal.read") for _ in range(2))
+    Poster(*store, "while two read").until("nothing")
+    assert len(replica._passed) == 1
+    reader.until("nothing")
+    thrown_away.flow.close()
+    assert replica.readers == set()
+    Poster(*store, "alone again").until("nothing")
+    assert len(replica._passed) == 0
+
+
 def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None:
     engine, journal = store
     Writer(*store).until("nothing")

@@ -19,7 +19,7 @@ from wmem.journal.redis_client import (
     TIMEOUTS,
     Word,
     as_bytes,
-    options_of,
+    check_options,
     packed,
     translated,
     unknown_option,
@@ -187,7 +187,7 @@ def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]
         InvalidInputError: `client` is none for coroutines, or an option of the URL has a wrong value.
     """
     if client is None:
-        options_of(url)
+        check_options(url)
         return (lambda: _AsyncClient(_async_cluster(url), owned=True)) if url.cluster else (lambda: _Shared(url))
     if isinstance(client, redis.asyncio.Redis | redis.asyncio.cluster.RedisCluster):
         return lambda: _AsyncClient(client, owned=False)

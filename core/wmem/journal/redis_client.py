@@ -28,8 +28,8 @@ __all__ = [
     "Server",
     "Word",
     "as_bytes",
+    "check_options",
     "line",
-    "options_of",
     "packed",
     "translated",
     "unknown_option",
@@ -186,7 +186,7 @@ def line(url: RedisUrl, client: object | None) -> Line:
         InvalidInputError: `client` is none for threads, or the URL has an option that the driver refuses.
     """
     if client is None:
-        options_of(url)
+        check_options(url)
         return _Client(url, make=partial(_cluster, url)) if url.cluster else _Pooled(url)
     if isinstance(client, redis.Redis | RedisCluster):
         return _Client(url, made=client)
@@ -212,15 +212,15 @@ def as_bytes(words: Sequence[Word]) -> dict[str, bool]:
     return {NEVER_DECODE: True} if words[0] in _BINARY else {}
 
 
-def options_of(url: RedisUrl) -> dict[str, Any]:
-    """What a URL says, as the driver reads it.
+def check_options(url: RedisUrl) -> None:
+    """Have the driver read a URL now, and not when the first call makes a connection.
 
     Raises:
         InvalidInputError: An option has a value that it cannot have.
     """
-    parse: Callable[[str], dict[str, Any]] = redis.connection.parse_url
+    parse: Callable[[str], object] = redis.connection.parse_url
     try:
-        return dict(parse(url.driver))
+        parse(url.driver)
     except ValueError as exc:
         msg = f"{url}: the driver refuses an option of the URL: {exc}"
         raise InvalidInputError(msg) from exc

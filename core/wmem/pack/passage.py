@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from wmem.text.stem import forms_of, stem
@@ -28,7 +29,6 @@ _ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth",
     "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
 )  # fmt: skip
-_PLACES = {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}
 
 
 class Passage(NamedTuple):
@@ -75,8 +75,8 @@ def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
         others.setdefault(term[:_STEM], []).extend(forms_of(term))
     for term, forms in others.items():
         # As whole words: "ran" is in "grand".
-        other = re.compile(rf"\b(?:{'|'.join(forms)})\b").search if forms else _never
-        hits = [at for at, sentence in enumerate(folded) if term in sentence or other(sentence)]
+        other = re.compile(rf"\b(?:{'|'.join(forms)})\b") if forms else None
+        hits = [at for at, said in enumerate(folded) if term in said or (other is not None and other.search(said))]
         for at in hits:
             own[at] += math.log(1 + len(told) / len(hits))
     asked = {place for term in terms if (place := _place(term)) is not None}
@@ -91,11 +91,13 @@ def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
     return worths
 
 
-def _never(_: str) -> None:
-    """There are no other forms."""
-
-
 def _place(term: str) -> int | None:
     """The place in a list that a term of the question names."""
     numbered = _PLACE.fullmatch(term)
-    return _PLACES.get(term) if numbered is None else int(numbered[1])
+    return _places().get(term) if numbered is None else int(numbered[1])
+
+
+@cache
+def _places() -> dict[str, int]:
+    # When first asked for, not on import: the stemmer is loaded for it.
+    return {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}
