@@ -1,1 +1,1 @@
-"""The values that cross wmem's boundary, and the rows and changes inside it."""
+"""Values of the public API, and the rows and changes inside the engine."""

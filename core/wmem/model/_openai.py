@@ -1,4 +1,4 @@
-"""OpenAI's chat dictionaries, read into and written from the neutral form."""
+"""Conversion between `Message` and dictionaries in OpenAI's chat form."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ _KNOWN = frozenset(
 
 def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a `Message` from a dictionary in OpenAI's chat form."""
-    # What is empty says nothing: SDKs dump all the fields they know.
+    # Empty values are ignored: SDKs dump all the fields they know.
     if unknown := sorted(str(key) for key in given.keys() - _KNOWN if given[key] not in (None, "", [], {})):
         msg = f"unknown key {unknown[0]!r} in a message; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
@@ -144,7 +144,7 @@ def _read_call(call: object) -> dict[str, Any]:
 def write_message(message: "Message") -> dict[str, Any]:
     """A `Message` as a dictionary in OpenAI's chat form."""
     written: dict[str, Any] = {"role": message.role}
-    # What an assistant said aloud goes back by its id alone.
+    # An assistant's audio is sent back by its id alone.
     spoken = [part for part in message.parts if part.kind == "audio" and part.file_id and message.role == "assistant"]
     shown = [part for part in message.parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
     if spoken:

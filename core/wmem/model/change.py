@@ -1,8 +1,8 @@
-"""What can happen to a scope: changes state outcomes, never rules.
+"""Change types, which the records of a journal are made of: outcomes, never rules.
 
-Changes are what a journal keeps, what subscribers receive and what another process
-catches up on. The fold only upserts by id, removes and adds counts, so that
-processes of different versions agree.
+Journals store changes, subscribers receive them and other processes catch up on
+them. The fold only upserts by id, removes and adds counts, so that processes of
+different versions agree.
 """
 
 from collections.abc import Mapping
@@ -33,20 +33,20 @@ __all__ = [
 
 
 class ItemPut(NamedTuple):
-    """An item is there from now on, new or in place of the one with its id."""
+    """An item was added, or replaced the one with its id."""
 
     row: Row
 
 
 class ItemRemoved(NamedTuple):
-    """An item is gone, since `at`; None in a record that does not tell when."""
+    """An item was removed at `at`; None in a record without the time."""
 
     id: str
     at: float | None = None
 
 
 class ItemTouched(NamedTuple):
-    """An item was fetched so many times more, last at `at` (UTC epoch seconds)."""
+    """An item was fetched `times` more times, last at `at` (UTC epoch seconds)."""
 
     id: str
     times: int
@@ -54,7 +54,7 @@ class ItemTouched(NamedTuple):
 
 
 class ItemExpired(NamedTuple):
-    """Cleanup took an item whose time was over."""
+    """Cleanup removed an expired item."""
 
     id: str
 
@@ -68,7 +68,7 @@ class ItemPromoted(NamedTuple):
 
 
 class ItemEvicted(NamedTuple):
-    """An item made room, by `rule`; the numbers that decided are in `parts`."""
+    """An item was evicted by `rule`; the numbers that decided are in `parts`."""
 
     id: str
     rule: str
@@ -78,7 +78,7 @@ class ItemEvicted(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """Items are gone and their ids remain as tombstones without content."""
+    """Items were erased; their ids remain as tombstones without content."""
 
     ids: tuple[str, ...]
 
@@ -91,14 +91,14 @@ class ScopeOpened(NamedTuple):
 
 
 class ScopeDisposed(NamedTuple):
-    """The last record of a scope; `entries` were cleared with it."""
+    """The last record of a scope; so many `entries` were cleared with it."""
 
     entries: int
     at: float
 
 
 class Cleared(NamedTuple):
-    """A facet (entries, items, messages) or all of them was emptied of so many visible items."""
+    """A facet (entries, items, messages), or all, was emptied; `items` counts what was visible."""
 
     facet: str
     items: int
@@ -106,17 +106,17 @@ class Cleared(NamedTuple):
 
 
 class PolicyChanged(NamedTuple):
-    """The scope follows another policy (its JSON) from now on."""
+    """The scope's policy was replaced; `policy` is the new one's JSON."""
 
     policy: str
     at: float
 
 
 class ScopeMerged(NamedTuple):
-    """What `source` held at `cursor` has been merged into this scope: so many entries and items.
+    """`source` as of `cursor` was merged into this scope; `items` counts merged entries and items.
 
-    With `overwrite` in place of what was there, without it only what was not; with
-    `with_items` the plain items too.
+    With `overwrite` existing ones were replaced, without it only missing ones were
+    added; with `with_items` plain items were merged too.
     """
 
     source: Path
@@ -128,7 +128,7 @@ class ScopeMerged(NamedTuple):
 
 
 class StepAdvanced(NamedTuple):
-    """The scope stands at `step` from now on: steps are turns of its agent."""
+    """The scope's step is now `step`: steps are turns of its agent."""
 
     step: int
     at: float
@@ -168,7 +168,7 @@ CHANGES: tuple[type[Change], ...] = (
 
 
 class Resynced(NamedTuple):
-    """The reader jumped over a snapshot: what changed in between was not seen one by one."""
+    """The reader jumped over a snapshot; the changes before it were not delivered one by one."""
 
 
 class Event(NamedTuple):
@@ -176,9 +176,9 @@ class Event(NamedTuple):
 
     Attributes:
         path: The scope.
-        cursor: A cursor from which the change is no longer news.
+        cursor: A reader that continues from this cursor does not get the change again.
         change: What happened; `Resynced` when a part of the history was jumped over.
-        before: What was under the item's id until then; None for news of something new,
+        before: The row under the item's id before the change; None for a new item,
             and for a change that concerns no single item.
     """
 
@@ -189,5 +189,5 @@ class Event(NamedTuple):
 
     @property
     def updated(self) -> bool:
-        """Whether a put took the place of an item that was there."""
+        """Whether a put replaced an existing item."""
         return self.before is not None and isinstance(self.change, ItemPut)

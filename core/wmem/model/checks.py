@@ -1,4 +1,4 @@
-"""What a caller may give: names, keys, paths, tags, whole numbers, pairs of metadata and listeners."""
+"""Validation of arguments: names, keys, paths, tags, whole numbers, metadata and listeners."""
 
 import inspect
 import sys
@@ -26,7 +26,7 @@ _MOST = 2**53 - 1
 
 def _text(given: object, what: str) -> str:
     if type(given) is str and given.isascii() and given.isprintable() and given.strip():
-        return given  # what nearly every name is
+        return given  # fast path: nearly every name
     if not isinstance(given, str) or not given.strip():
         msg = f"{what} must be text that is not blank, got {given!r:.80}"
         raise InvalidInputError(msg)
@@ -37,19 +37,19 @@ def _text(given: object, what: str) -> str:
 
 
 def checked_key(given: object) -> str:
-    """A key of an entry."""
+    """Check the key of an entry."""
     if type(given) is str and given.isalnum():
-        return given  # neither blank nor with control characters
+        return given  # so neither blank nor with control characters
     return _text(given, "a key")
 
 
 def checked_id(given: object) -> str:
-    """An id that the caller chose."""
+    """Check an id that the caller chose."""
     return _text(given, "an id")
 
 
 def checked_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
-    """Segments of a scope's path; those that begin with ``~`` belong to wmem."""
+    """Check the segments of a scope's path; those that begin with ``~`` are reserved."""
     path = tuple(_text(segment, "a scope's name") for segment in segments)
     if not reserved and (taken := [segment for segment in path if segment.startswith(RESERVED)]):
         msg = f"scope names that begin with {RESERVED!r} are reserved, got {taken[0]!r}"
@@ -58,7 +58,7 @@ def checked_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
 
 
 def as_tags(given: Any) -> tuple[str, ...]:
-    """Tags in the order given, each once."""
+    """Check tags; keep their order and remove duplicates."""
     listed = isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
     tags: list[Any] = list(given) if listed else [None]
     if not all(isinstance(tag, str) and tag.strip() for tag in tags):
@@ -68,7 +68,7 @@ def as_tags(given: Any) -> tuple[str, ...]:
 
 
 def checked_pairs(given: object) -> Mapping[str, Any]:
-    """Pairs of metadata that an item must have; None is no pair."""
+    """Check metadata that an item must match; None becomes an empty mapping."""
     if given is not None and not isinstance(given, Mapping):
         msg = f"metadata must be pairs of names and values, got {given!r:.80}"
         raise InvalidInputError(msg)
@@ -76,15 +76,15 @@ def checked_pairs(given: object) -> Mapping[str, Any]:
 
 
 def checked_limit(limit: object) -> int:
-    """How many at most."""
+    """Check a maximum number of results."""
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         msg = f"limit must be a whole number from 0, got {limit!r:.80}"
         raise InvalidInputError(msg)
-    return min(limit, sys.maxsize)  # more than that is no number of things
+    return min(limit, sys.maxsize)  # nothing can hold more
 
 
 def checked_whole(given: object, what: str, least: int = 0) -> int:
-    """A number of steps, a place: one that is told exactly in any JSON."""
+    """Check an integer (a step, a position) that every JSON reader represents exactly."""
     if isinstance(given, bool) or not isinstance(given, int) or not least <= given <= _MOST:
         msg = f"{what} must be a whole number from {least} to {_MOST}, got {given!r:.80}"
         raise InvalidInputError(msg)
@@ -92,7 +92,7 @@ def checked_whole(given: object, what: str, least: int = 0) -> int:
 
 
 def checked_listener(listener: object) -> None:
-    """Refuse what cannot be told news from any thread."""
+    """Refuse a listener that is async or not callable."""
     if not callable(listener):
         msg = f"a listener must be callable, not {type(listener).__name__!r}"
         raise InvalidInputError(msg)

@@ -1,4 +1,4 @@
-"""What a pack returns: the prompt, what it cost, and why everything is where it is."""
+"""`Context`, the result of a pack: the prompt, its tokens, and why each unit is in or out."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,20 +19,20 @@ Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What stayed out: units by reason, and the best hundred of them one by one."""
+    """Units left out of a prompt: counts by reason, and reports on the best hundred."""
 
     totals: Mapping[str, int]
     best: Sequence[UnitReport]
 
     @property
     def count(self) -> int:
-        """How many units stayed out."""
+        """How many units were left out."""
         return sum(self.totals.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """Why a prompt is what it is; `str()` of it is a table for people."""
+    """Report on a pack, unit by unit; `str()` of it is a table for people."""
 
     budget: int
     tokens: int
@@ -58,7 +58,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """A prompt that fits its budget, and the account of how it came about.
+    """A prompt that fits its budget, and reports on what was chosen and why.
 
     Attributes:
         system: The system text that was passed in, unchanged; "" for none.
@@ -66,8 +66,8 @@ class Context:
             data, marked as such, and never to be stored again.
         messages: The conversation to send, chronological, valid for the profile.
             The note is not among them; `prompt()` puts it where it belongs.
-        tokens: What everything costs: system, tools, note, messages and reserve.
-        budget: The ceiling that was asked for.
+        tokens: Total tokens: system, tools, note, messages and reserve.
+        budget: The most tokens that were allowed.
     """
 
     messages: tuple[Message, ...]
@@ -80,13 +80,13 @@ class Context:
     dropped: Dropped
     sizes: Mapping[str, int]
     note_before: int = 0
-    """Where the note stands among the messages: before `messages[note_before]`."""
+    """Position of the note among the messages: before `messages[note_before]`."""
     note_role: Literal["user", "system"] = "user"
     warnings: tuple[str, ...] = ()
     all_dropped: Sequence[UnitReport] | None = None
 
     def prompt(self) -> Iterator[Message]:
-        """Everything in the order it is sent: system text, note, messages."""
+        """All messages in the order they are sent, with system text and note."""
         if self.system:
             yield Message.of("system", self.system)
         for place, message in enumerate(self.messages):
@@ -114,8 +114,8 @@ class Context:
         rendered: list[Any] = _adapter("llamaindex").to_llamaindex(list(self.prompt()))
         return rendered
 
-    def explain(self, *, all: bool = False) -> Explanation:  # the word users look for
-        """Why each unit is in, cut or out.
+    def explain(self, *, all: bool = False) -> Explanation:  # `all` is the word users look for
+        """Report why each unit is included, truncated or dropped.
 
         Args:
             all: Enumerate every dropped unit, not only the best hundred.
@@ -133,14 +133,14 @@ class Context:
         )
 
     def uses(self, ids: Iterable[str]) -> list[Use]:
-        """What recall alone brought into the prompt, and whether the answer made use of it: for `propose_profile`.
+        """Recalled units of the prompt, and whether the answer used each; input of `propose_profile`.
 
         Args:
-            ids: What the answer made use of, as `included` and `truncated` name it. What is there for
-                another reason, because it is new or pinned, says nothing about recall and is left out.
+            ids: Ids that the answer used, as in `included` and `truncated`. Units that are there for
+                another reason (new, pinned) tell nothing about recall and are left out.
 
         Raises:
-            InvalidInputError: The ids are one text.
+            InvalidInputError: `ids` is one string.
         """
         if isinstance(ids, str):
             msg = f"ids must be several, got the one text {ids!r:.80}"
@@ -155,13 +155,13 @@ class Context:
         return f"<Context {title(self)}>"
 
     def _repr_html_(self) -> str:
-        """The budget as a bar, each unit with its score, and what was left out and why, for notebooks."""
+        """HTML for notebooks: the budget as a bar, each unit with its score, what was left out and why."""
         from wmem.model.shown import html_of
 
         return html_of(self)
 
     def __rich__(self) -> "Group":
-        """The same for a terminal: ``rich.print(context)``; needs the extra ``inspect``."""
+        """Display in a terminal: ``rich.print(context)``; needs the extra ``inspect``."""
         from wmem.model.shown_rich import rich_of
 
         return rich_of(self)

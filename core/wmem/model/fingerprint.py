@@ -1,4 +1,4 @@
-"""Who an agent is, without telling its id."""
+"""Fingerprint of an agent's id."""
 
 import hashlib
 
@@ -8,7 +8,7 @@ _LETTERS = 16
 
 
 def agent_fingerprint(agent_id: str | None) -> str | None:
-    """The first 16 hex letters of an agent id's SHA-256; None for no id.
+    """The first 16 hex digits of an agent id's SHA-256; None for no id.
 
     Equal ids have equal fingerprints. It hides a long id from a reader; a short one can be guessed.
 

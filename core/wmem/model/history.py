@@ -1,4 +1,4 @@
-"""Where a scope lives and what names a point of its history."""
+"""Paths of scopes, and cursors and incarnations of their journals."""
 
 from typing import NamedTuple, TypeAlias
 
@@ -9,14 +9,14 @@ Path: TypeAlias = tuple[str, ...]
 
 
 class Cursor(NamedTuple):
-    """A point in one history: how many records came before it, and what they were."""
+    """A position in a journal: the number of records before it, and the hash chain over their ids."""
 
     version: int
     chain: int
 
 
 class Birth(NamedTuple):
-    """The chain of a journal's first record: it tells one life of a path from the next."""
+    """The incarnation of a journal: the chain of its first record, new whenever its path is created again."""
 
     chain: int
 
@@ -25,9 +25,9 @@ ORIGIN = Cursor(0, 0)
 """The cursor of a journal that does not exist."""
 
 VECTORS = "~vectors"
-"""The scope below an agent's own that holds the vectors of its texts."""
+"""Name of the scope below an agent's own that holds the vectors of its texts."""
 
 
 def is_cache(path: Path) -> bool:
-    """Whether what a scope holds was made from others and can be made again: no listener hears of it."""
+    """Whether a scope holds only derived data, which can be rebuilt; listeners get no events of it."""
     return path[-1] == VECTORS

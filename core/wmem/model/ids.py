@@ -25,12 +25,12 @@ def _letters(milliseconds: int) -> str:
 
 
 def promoted_id(source: str, now: float) -> str:
-    """The id that the item `source` has in long-term memory: what it was made from, and when (UTC)."""
+    """The id of the item `source` in long-term memory: its own id and the time of promotion (UTC)."""
     return f"{_PROMOTED}{source}_{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
 
 
 def origin_of(promoted: str) -> str | None:
-    """The id that an id of long-term memory was made from; None for any other id."""
+    """The source item's id in a promoted id; None for any other id."""
     if not promoted.startswith(_PROMOTED):
         return None
     source, _, _ = promoted.removeprefix(_PROMOTED).rpartition("_")
@@ -38,6 +38,6 @@ def origin_of(promoted: str) -> str | None:
 
 
 def _eight(number: int) -> str:
-    """The letters of 40 bits; a number of machine size is cheap to take apart."""
+    """Encode 40 bits as 8 characters; a number of machine size is cheap to split."""
     pairs = _PAIRS
     return pairs[number >> 30] + pairs[number >> 20 & 1_023] + pairs[number >> 10 & 1_023] + pairs[number & 1_023]

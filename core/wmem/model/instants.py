@@ -7,11 +7,11 @@ from wmem.errors import InvalidInputError
 __all__ = ["epoch", "iso"]
 
 
-_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # of the years 1 to 9999, which every form can tell
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # years 1 to 9999, which every form can represent
 
 
 def epoch(given: object) -> float:
-    """UTC epoch seconds of a number, an ISO 8601 text or a datetime; without an offset it is UTC.
+    """UTC epoch seconds of a number, an ISO 8601 text or a datetime; without an offset, UTC is assumed.
 
     Raises:
         InvalidInputError: Not an instant.
@@ -31,5 +31,5 @@ def epoch(given: object) -> float:
 
 
 def iso(at: float) -> str:
-    """ISO 8601 in UTC of epoch seconds."""
+    """Epoch seconds as ISO 8601 in UTC."""
     return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

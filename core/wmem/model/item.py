@@ -1,4 +1,4 @@
-"""The one thing that is remembered, as it crosses the boundary."""
+"""`MemoryItem`, the public form of everything that is remembered, and its conversion from rows."""
 
 import math
 from collections.abc import Mapping
@@ -45,7 +45,7 @@ class MemoryItem(BaseModel):
     """An entry (it has a `key`), a message (it has a `message`) or a plain item.
 
     Instants are UTC epoch seconds. `importance` is what the user gave, or computed
-    at the instant of reading. `content` is text; for an entry the JSON of its value,
+    when it was read. `content` is text; for an entry the JSON of its value,
     which `value` revives.
     """
 
@@ -116,7 +116,7 @@ _OUTSIDE_ROW = frozenset(MemoryItem.model_fields) - _IN_ROW - {"content", "messa
 
 
 def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dict[str, Any]]:
-    """Fields a caller gave, checked: the JSON of those without a column, and the columns.
+    """Check a caller's fields; return the JSON of those without a column, and the columns.
 
     Raises:
         InvalidInputError: An unknown field, or a value the field does not accept.
@@ -145,7 +145,7 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
 
 
 def _check_numbers(given: Mapping[str, Any]) -> None:
-    """Refuse what is no number, or none that everything can reckon with, where pydantic would take it for one."""
+    """Refuse what pydantic would accept: booleans, non-finite times, steps that are not exact whole numbers."""
     for name in ("importance", "confidence", "novelty"):
         if isinstance(given.get(name), bool):
             msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
@@ -161,7 +161,7 @@ def _check_numbers(given: Mapping[str, Any]) -> None:
 
 
 def checked_confidence(given: object) -> float:
-    """A confidence in [0, 1] of a number, a numeric text, or low, medium or high.
+    """Parse a confidence in [0, 1] from a number, a numeric text, or low, medium or high.
 
     Raises:
         InvalidInputError: None of these.
@@ -179,14 +179,14 @@ def checked_confidence(given: object) -> float:
 
 
 def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None = None) -> MemoryItem:
-    """The item a row stands for.
+    """Convert a row to an item.
 
     Args:
         importance: Given by the user or computed for this instant, in [0, 1].
-        unwritten: Fetches not yet in the row, the last of them `at`.
+        unwritten: Number of fetches not yet written to the row, the last of them `at`.
 
     Raises:
-        CorruptionError: The row's bytes do not make an item.
+        CorruptionError: The row's bytes cannot be read as an item.
     """
     fields = {name: getattr(row, name) for name in _IN_ROW}
     if row.rest is not None:
@@ -194,7 +194,7 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
     fields["importance"] = importance
     fields["access_count"] += unwritten
     if at is not None:
-        # The later one, as when it is written: a clock may have gone back.
+        # Take the later one, as a write does: a clock may have gone back.
         fields["last_accessed_at"] = max(at, row.last_accessed_at or at)
     if row.role is not None:
         fields["message"] = message_of(row)
@@ -213,7 +213,7 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
 
 
 def message_of(row: Row) -> Message:
-    """The message a row stands for."""
+    """Convert a row to a message."""
     fields = load_json(row.content)
     fields["id"], fields["turn_id"], fields["created_at"], fields["pinned"] = (
         row.id,

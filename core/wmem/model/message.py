@@ -1,7 +1,7 @@
-"""What was said, in a form that belongs to no framework.
+"""Messages, in a form independent of any framework.
 
 A message keeps the framework's own JSON beside the neutral form only where the
-neutral form does not reproduce it; what was said is never lost in translation.
+neutral form does not reproduce it, so that conversion loses nothing.
 """
 
 import json
@@ -17,7 +17,7 @@ __all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "as_mess
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
 
-# An instance of a subclass is checked as what the field says: what it adds would be lost in a store.
+# Instances of a subclass are validated as the declared class: extra fields would be lost in a store.
 _FROZEN = ConfigDict(
     frozen=True,
     extra="forbid",
@@ -42,9 +42,9 @@ _ROLES: Mapping[str, Role] = {
 class Part(BaseModel):
     """One block of a message's content.
 
-    Media is given by exactly one of `url`, `base64` or `file_id`. `data` carries
-    what a block of kind ``other`` is made of, and the fields of a known kind that
-    have no place here.
+    Media is given by exactly one of `url`, `base64` or `file_id`. `data` holds
+    the whole block of kind ``other``, and the fields of a known kind that have no
+    place here.
     """
 
     model_config = _FROZEN
@@ -61,10 +61,10 @@ class Part(BaseModel):
 
 
 class ToolCall(BaseModel):
-    """One call an assistant asks for.
+    """One tool call of an assistant.
 
     `arguments` is the JSON text as the model wrote it, so that it can be sent
-    back unchanged; `args` is what it says.
+    back unchanged; `args` is the same, parsed.
     """
 
     model_config = _FROZEN
@@ -73,11 +73,11 @@ class ToolCall(BaseModel):
     name: str
     arguments: str = "{}"
     type: Literal["function", "custom"] = "function"
-    """A custom tool takes free text: its `arguments` are no JSON."""
+    """A custom tool takes free text: its `arguments` are not JSON."""
 
     @property
     def args(self) -> dict[str, Any] | None:
-        """The arguments as a mapping, or None when the text is no JSON object."""
+        """The arguments as a mapping, or None when the text is not a JSON object."""
         try:
             read = json.loads(self.arguments)
         except ValueError:
@@ -98,9 +98,9 @@ class Message(BaseModel):
     """One message of a conversation.
 
     Args:
-        role: Who speaks.
+        role: The speaker's role.
         parts: The content, in order; empty for an assistant that only calls tools.
-        tool_calls: What an assistant asks for; each is answered by a ``tool`` message.
+        tool_calls: An assistant's tool calls; each is answered by a ``tool`` message.
         tool_call_id: On a ``tool`` message, the call it answers.
         name: The speaker's name, or the tool's.
         id: Made by the store when absent; storing the same id again updates in place.
@@ -140,12 +140,12 @@ class Message(BaseModel):
 
     @classmethod
     def recall(cls, role: Role, text: str, **fields: Any) -> Self:
-        """A message that a pack makes from what is stored, marked so that nothing stores it again."""
+        """A message that a pack makes itself, marked so that nothing stores it."""
         return cls.of(role, text, metadata=_RECALLED, **fields)
 
     @property
     def recalled(self) -> bool:
-        """Whether a pack made it from what is stored already."""
+        """Whether a pack made this message, so that it must not be stored."""
         return self.metadata.get("wmem") == "note"
 
     @property
@@ -160,7 +160,7 @@ class Message(BaseModel):
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """The ids that tie this message to others: the calls it makes, or the one it answers."""
+        """Tool call ids of this message: of the calls it makes, or of the one it answers."""
         if self.tool_calls:
             return tuple(call.id for call in self.tool_calls)
         return (self.tool_call_id,) if self.role == "tool" and self.tool_call_id else ()
@@ -178,7 +178,7 @@ class Message(BaseModel):
         from wmem.model._openai import read_message  # the reader needs this class
 
         if given.keys() == _PLAIN and type(given["content"]) is str and isinstance(given["role"], str):
-            # What nearly every message is needs no reader.
+            # Fast path: nearly every message has only a role and a text.
             role = _ROLES.get(given["role"])
             if role is not None:
                 return cls(role=role, parts=(Part(text=given["content"]),) if given["content"] else ())

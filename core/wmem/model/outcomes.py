@@ -1,4 +1,4 @@
-"""What became of acts on several items, as named values."""
+"""Results of promotion, erasure and search."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -9,13 +9,13 @@ __all__ = ["Bulk", "Erased", "Hits", "Promoted"]
 
 
 class Promoted(NamedTuple):
-    """What became of promoting one item of several.
+    """Result of promoting one item of several.
 
     Attributes:
-        id: As it was asked for.
-        success: Whether long-term memory has it now.
+        id: The requested id.
+        success: Whether it is in long-term memory now.
         long_term_id: Its id there.
-        error: Why not, for a person.
+        error: Why it failed, for a person.
     """
 
     id: str
@@ -25,7 +25,7 @@ class Promoted(NamedTuple):
 
 
 class Bulk(NamedTuple):
-    """What became of promoting several items: counts, and each in the order asked for."""
+    """Result of promoting several items: counts, and one result each in the requested order."""
 
     success: int
     failed: int
@@ -33,11 +33,11 @@ class Bulk(NamedTuple):
 
 
 class Erased(NamedTuple):
-    """What became of content that was to leave nothing behind.
+    """Result of an erasure.
 
     Attributes:
-        complete: Whether nothing that this store controls keeps any of it.
-        remaining: One sentence for each thing that may keep some, and what its operator must do.
+        complete: Whether nothing that this store controls keeps any of the content.
+        remaining: One sentence for each place that may keep some, and what its operator must do.
         ids: What was erased, copies included, by id.
     """
 
@@ -47,19 +47,19 @@ class Erased(NamedTuple):
 
 
 class Hits(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
-    """What a search found, best first: the items themselves, as a tuple.
+    """Items that a search found, best first, as a tuple.
 
     Attributes:
-        total: How many matched, also beyond the limit.
-        scores: What each was ranked by, in the same order: relevance in [0, 1], importance,
-            BM25, or for recency the instant it was added.
+        total: How many matched, those beyond the limit included.
+        scores: The ranking score of each, in the same order: relevance in [0, 1], importance,
+            BM25, or for recency the time it was added.
     """
 
     total: int
     scores: tuple[float, ...]
 
     def __new__(cls, found: Sequence[tuple[MemoryItem, float]] = (), total: int = 0) -> Self:
-        """The best of the matches with their scores, and how many there are."""
+        """Make the result of the best matches with their scores, and the number of all matches."""
         made = super().__new__(cls, (item for item, _ in found))
         made.total = total
         made.scores = tuple(score for _, score in found)

@@ -1,4 +1,4 @@
-"""What the queue answers, as named values."""
+"""Results of the queue's methods."""
 
 from typing import NamedTuple
 
@@ -8,14 +8,14 @@ __all__ = ["Forgotten", "Memorized", "Summary"]
 
 
 class Memorized(NamedTuple):
-    """What became of remembering one item.
+    """Result of memorizing one item.
 
     Attributes:
         item: As it is stored.
-        position: Its place among the items that can be seen, 0 for the oldest.
-        evicted: What had to leave for it, first to last; softly deleted items included.
-        items: How many can be seen now.
-        tokens: What they take together.
+        position: Its position among the visible items, 0 for the oldest.
+        evicted: Items evicted for it, first to last; softly deleted ones included.
+        items: Number of visible items now.
+        tokens: Total tokens of these.
     """
 
     item: MemoryItem
@@ -26,12 +26,12 @@ class Memorized(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """What an instruction made the queue forget, and what is left.
+    """Result of an instruction to forget.
 
     Attributes:
-        ids: What was forgotten, oldest first; empty when nothing was there to forget.
-        items: How many items can be seen now.
-        tokens: What they take together.
+        ids: Ids of the forgotten items, oldest first; empty when none matched.
+        items: Number of visible items now.
+        tokens: Total tokens of these.
     """
 
     ids: tuple[str, ...]
@@ -40,11 +40,11 @@ class Forgotten(NamedTuple):
 
 
 class Summary(NamedTuple):
-    """The sentences that say most, in the order they were said.
+    """Extractive summary: the most informative sentences, in their original order.
 
     Attributes:
-        text: At most as many tokens as were asked for; empty when no sentence fits.
-        tokens: What it takes.
+        text: At most the requested number of tokens; empty when no sentence fits.
+        tokens: Tokens of the text.
         sources: The ids of the items it quotes.
     """
 

@@ -1,4 +1,4 @@
-"""What became of each unit of a pack, told when somebody looks."""
+"""Reports on the units of a pack, built on first access."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -11,18 +11,18 @@ Placed: TypeAlias = Literal["messages", "note", "nowhere"]
 
 
 class UnitReport(NamedTuple):
-    """What became of one unit: messages that stand or fall together, or one item.
+    """Report on one unit: messages that are kept or dropped together, or one item.
 
     Attributes:
         ids: The messages or the item, in order.
         rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled,
             summary; for what was dropped: budget, orphan, superseded, older, …
-        tokens: What it costs in the prompt; for a dropped one what it would have cost.
+        tokens: Tokens in the prompt; of a dropped unit, what it would have taken.
         tokens_cut: How many tokens a truncation took out; 0 otherwise.
-        score: What recall gave it, None when it was not asked.
+        score: Its score in recall; None when recall did not rank it.
         parts: The score by component.
-        says: How it begins, of what the note quotes; what stands among the messages says it there.
-        sources: Of a summary, which has no id: the messages that its sentences are from.
+        says: Beginning of the text that the note quotes; "" outside the note.
+        sources: Of a summary, which has no id: ids of the messages it quotes.
     """
 
     ids: tuple[str, ...]
@@ -38,14 +38,14 @@ class UnitReport(NamedTuple):
 
 
 class Use(NamedTuple):
-    """One unit that a pack recalled, the parts of its score, and whether the answer made use of it."""
+    """A recalled unit of a prompt: the parts of its score, and whether the answer used it."""
 
     parts: Mapping[str, float]
     used: bool
 
 
 class Reports(Sequence[UnitReport]):
-    """Reports that are written at the first look: most packs are sent, and few are asked why."""
+    """Reports that are built on first access: most packs are sent without being explained."""
 
     __slots__ = ("_made", "_write")
 
@@ -54,10 +54,10 @@ class Reports(Sequence[UnitReport]):
         self._made: tuple[UnitReport, ...] = ()
 
     def _told(self) -> tuple[UnitReport, ...]:
-        # Two threads may both write them, and write the same.
+        # Two threads may both build them; the results are equal.
         if (write := self._write) is not None:
             self._made = tuple(write())
-            self._write = None  # it holds all that the pack looked at
+            self._write = None  # it references all that the pack considered
         return self._made
 
     @overload
@@ -82,5 +82,5 @@ class Reports(Sequence[UnitReport]):
         return repr(self._told())
 
     def __reduce__(self) -> tuple[type[tuple[UnitReport, ...]], tuple[tuple[UnitReport, ...]]]:
-        # What is stored or sent is what they say.
+        # Pickle and copy as a plain tuple.
         return tuple, (self._told(),)

@@ -1,6 +1,6 @@
-"""What a scope's state holds of one item: the columns that rules, lists and packing read, and its bytes.
+"""`Row`, one item in a scope's state: the columns that rules, lists and packing read, and its bytes.
 
-A row never changes; a new one takes its place.
+Rows are immutable: an update replaces the row.
 """
 
 from typing import NamedTuple
@@ -42,7 +42,7 @@ class Row(NamedTuple):
     rest: bytes | None = None
 
     def expired(self, now: float) -> bool:
-        """Whether its time is over; an expired item is invisible from this instant."""
+        """Whether it has expired; an expired item is invisible at once."""
         return self.expires_at is not None and now >= self.expires_at
 
     def visible(self, now: float) -> bool:
@@ -51,5 +51,5 @@ class Row(NamedTuple):
 
     @property
     def size(self) -> int:
-        """Roughly what it takes in memory, in bytes."""
+        """Approximate size in memory, in bytes."""
         return 420 + len(self.content) + (len(self.rest) if self.rest else 0)

@@ -1,4 +1,4 @@
-"""How recall weighs what it finds, as one frozen value; a profile is a set of these numbers."""
+"""Recall profiles: the coefficients of the ranking formula."""
 
 from functools import cache
 from typing import Literal, Self, TypeAlias, Union
@@ -10,32 +10,32 @@ from wmem.errors import InvalidInputError
 __all__ = ["Recall", "Scoring"]
 
 Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "Recall"]
-"""A profile of wmem by its name, or coefficients of one's own."""
+"""A built-in profile by its name, or coefficients of one's own."""
 
 _DAY = 86_400.0
 
 
 class Recall(BaseModel):
-    """The coefficients of one formula.
+    """The coefficients of the ranking formula.
 
     ``score = (similarity x words + session x its session's words + vector x cosine² + recency x age
     + importance x importance - duplication x overlap) x speaker x user x (1 + date x match) x when``,
     each sum in brackets from 0 to 1 of the best candidate. 0 as a weight, or 1 as a factor, switches a part off.
 
     Attributes:
-        name: What the profile is called in accounts.
-        similarity: Weight of the words shared with the query (BM25), of its neighbours' too.
-        recency: Weight of age, halved every `half_life_s` seconds.
+        name: Name of the profile in reports.
+        similarity: Weight of BM25 with the query, its neighbours' included.
+        recency: Weight of recency, which halves every `half_life_s` seconds.
         importance: Weight of the item's importance, given or computed.
-        duplication: What is taken off for words that the newest messages have already.
-        k1: Saturation of a repeated word in BM25.
-        b: How much BM25 holds the length of a text against it.
-        feedback: Weight of words that the best texts have in common and the query lacks.
-        feedback_texts: So many texts give those words.
-        feedback_terms: So many words.
+        duplication: Penalty for words that the newest messages already have.
+        k1: BM25's saturation of repeated terms.
+        b: BM25's length normalisation.
+        feedback: Weight of relevance feedback: terms that the best texts share and the query lacks.
+        feedback_texts: Number of texts that give those terms.
+        feedback_terms: Number of those terms.
         next_to: Share of its score that a message lends to the one before and the one after.
-        next_but_one: The same to those beside them; half of it as far as the fourth, where one person says
-            several in a row.
+        next_but_one: The same for the second neighbours; half of it up to the fourth, where one person
+            says several in a row.
         full_tokens: A message of more tokens borrows less, in proportion; of more than twice as many it lends less.
         session: Weight of the words of the whole session.
         speaker: Factor for messages of the one person the query names.
@@ -43,8 +43,8 @@ class Recall(BaseModel):
             assistant said.
         date: Weight of how well the day of the message matches dates in the query.
         when: Factor for a message that tells a time when the query asks for one.
-        vector: Weight of the squared cosine with the query, of its neighbours' too, relative to the best; where an
-            embedder is given.
+        vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
+            only with an embedder.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
@@ -95,14 +95,14 @@ class Recall(BaseModel):
 
     @classmethod
     def evidence(cls, **numbers: object) -> Self:
-        """What finds most of the evidence for a question in a conversation; the default."""
+        """The default: finds most of the evidence for a question in a conversation."""
         return cls(**numbers)
 
     @classmethod
     def balanced(cls, **numbers: object) -> Self:
-        """Similarity, recency, importance and duplication alone, as the memory system document weighs them.
+        """Only similarity, recency, importance and duplication, weighted as in the memory system document.
 
-        With an embedder similarity is of words and, as much again, of meaning.
+        With an embedder, vectors count as much as words.
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}

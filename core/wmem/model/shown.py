@@ -1,4 +1,4 @@
-"""What a person sees of a context: a bar of its budget, its units with their scores, and what was left out and why."""
+"""A context as HTML: a bar of its budget, its units with their scores, and what was left out and why."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,40 +22,40 @@ COLOURS = {
 """The colour of each section of a prompt."""
 _EXCERPT = 90
 _UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
-"""Control characters, halves of characters, and what turns the direction of what follows."""
+"""Control characters, lone surrogates, and marks that change the direction of text."""
 _ROWS = 200
 _CELL = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
 _NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
 
 
 class Line(NamedTuple):
-    """One unit, and the beginning of what it says where the prompt holds it as a message."""
+    """One unit, and an excerpt of its text; "" where the prompt does not hold it."""
 
     report: "UnitReport"
     says: str
 
     @property
     def named(self) -> str:
-        """What stands for the unit where its text is not at hand."""
+        """Label of a unit whose text is not at hand: its ids."""
         ids = self.report.ids or self.report.sources
         return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else "".join(ids)
 
 
 def title(context: "Context") -> str:
-    """What it cost and what it holds, in one line."""
+    """Tokens, messages and dropped units in one line."""
     sent = f"{context.tokens:,} of {context.budget:,} tokens, {len(context.messages):,} messages"
     return f"{sent}, {context.dropped.count:,} left out" if context.dropped.count else sent
 
 
 def sections(context: "Context") -> list[tuple[str, int]]:
-    """The sections of the budget that take room, and what is free."""
+    """Tokens of each section that has any, and what is free."""
     used = [(name, size) for name, size in context.sizes.items() if size > 0]
     free = max(0, context.budget - sum(size for _, size in used))
     return [*used, ("free", free)] if free else used
 
 
 def sent(context: "Context") -> list[Line]:
-    """What is in the prompt: the note's units, then the messages in their order."""
+    """Units in the prompt: those of the note, then the messages in their order."""
     place = {message.id: at for at, message in enumerate(context.messages) if message.id}
     texts = {message.id: excerpt(message.text or _calls(message.tool_calls)) for message in context.messages}
 
@@ -70,25 +70,25 @@ def sent(context: "Context") -> list[Line]:
 
 
 def left_out(context: "Context") -> list[Line]:
-    """The best of what is not in the prompt."""
+    """The best of the dropped units."""
     return [Line(each, "") for each in context.dropped.best]
 
 
 def excerpt(text: str) -> str:
-    """The beginning of a text, on one line, without marks of quotation and without what commands a terminal."""
+    """The beginning of a text on one line, without quote marks and control characters."""
     read = text[: 4 * _EXCERPT].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
     line = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", " ".join(read.split()))
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
 
 def parts_told(report: "UnitReport") -> str:
-    """What a score is made of; "" where there is none."""
+    """The parts of a score as text; "" where there is none."""
     return " ".join(f"{name} {part:.2f}" for name, part in report.parts.items())
 
 
 def html_of(context: "Context") -> str:
-    """The context as one piece of HTML without scripts, styles or anything to load; every text is escaped."""
-    # Half a character that a text holds cannot be sent to a browser.
+    """The context as HTML without scripts, style sheets or anything to load; every text is escaped."""
+    # A lone surrogate cannot be sent to a browser.
     return "".join(_html(context)).encode("utf-8", "replace").decode("utf-8")
 
 

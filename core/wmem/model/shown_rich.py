@@ -1,4 +1,4 @@
-"""A context in a terminal; the one place that imports rich, and only when it is asked for."""
+"""A context in a terminal; the only module that imports rich, and only when it is used."""
 
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ _LEFT_OUT = 20
 
 
 def rich_of(context: "Context") -> "Group":
-    """What the context is made of, as rich renders it.
+    """The context as a renderable of rich.
 
     Raises:
         MissingExtraError: rich is not installed.
@@ -53,7 +53,7 @@ def rich_of(context: "Context") -> "Group":
 
 
 class _Bar:
-    """The budget as one line as wide as the terminal allows, and under it what each piece stands for."""
+    """The budget as one line as wide as the terminal allows, and a legend under it."""
 
     def __init__(self, known: "Sequence[tuple[str, int]]") -> None:
         self._known = known
@@ -62,7 +62,7 @@ class _Bar:
         from rich.text import Text
 
         width, whole = min(_WIDTH, options.max_width), sum(size for _, size in self._known) or 1
-        # Where there are no colours, shades tell the pieces apart.
+        # Without colours, shades tell the sections apart.
         plain = console.no_color or console.color_system is None
         bar, legend = Text(no_wrap=True), Text()
         ends = done = 0
@@ -79,7 +79,7 @@ class _Bar:
 
 
 class _Units:
-    """Units as a table; a narrow terminal has no room for where they stand and what they score."""
+    """Units as a table; in a narrow terminal without their place and score."""
 
     def __init__(self, lines: "Sequence[Line]") -> None:
         self._lines = lines
@@ -96,7 +96,7 @@ class _Units:
         table.add_column("tokens", justify="right", no_wrap=True, min_width=6 if narrow else 12)
         if not narrow:
             table.add_column("score", justify="right", no_wrap=True, min_width=6)
-        # What is left of the line: a wide text would take the room of the figures otherwise.
+        # Takes the rest of the line; otherwise a wide text would squeeze the figures.
         table.add_column("unit", overflow="ellipsis", no_wrap=True, ratio=1)
         for line in self._lines:
             table.add_row(*(_short(line) if narrow else _whole(line)))

@@ -1,4 +1,4 @@
-"""Values of entries as JSON and back, losing nothing.
+"""Values of entries as JSON and back, without loss.
 
 JSON's own types stand for themselves. A few standard types are tagged and revive
 as themselves; objects of the user's classes are tagged and need `as_type`;
@@ -35,9 +35,9 @@ __all__ = [
 ]
 
 _TAG = "~wmem"
-_DEPTH = 200  # what every reader's stack holds
-_DIGITS = 4_300  # that Python reads from text
-_INT_BITS = 14_000  # safely below
+_DEPTH = 200  # safe for every reader's stack
+_DIGITS = 4_300  # Python's limit for reading an integer from text
+_INT_BITS = 14_000  # safely below that limit
 _REPLACED = "\ufffd".encode()
 _NO_TYPES = (str, bytes, int, float, Mapping, list, tuple, set)
 _PLAIN = frozenset({str, bool, int, type(None)})
@@ -88,7 +88,7 @@ def type_name_of(value: object) -> str:
 
 
 def stored_type_name(stored: bytes) -> str:
-    """The class of an entry's value as far as its JSON tells it: what else there is, is stored beside it."""
+    """The class of an entry's value as its JSON shows it; any other class is stored beside it."""
     plain = load_json(stored)
     return "float" if isinstance(plain, dict) and plain.get(_TAG) == "float" else type_name_of(plain)
 
@@ -97,15 +97,15 @@ def dump_json(plain: object) -> bytes:
     """Compact UTF-8 JSON of plain data; lone surrogates survive."""
     try:
         return to_json(plain)
-    except ValueError:  # a lone surrogate is no UTF-8 to pydantic's writer
+    except ValueError:  # pydantic's writer refuses a lone surrogate
         return json.dumps(plain, separators=(",", ":")).encode("ascii")
 
 
 def check_json(*given: object) -> None:
-    """Make sure that what pydantic takes for JSON reads as it was given.
+    """Check that what pydantic accepts as JSON reads back unchanged.
 
     Raises:
-        SerializationError: An integer has more digits than can be read, or a name is no Unicode text.
+        SerializationError: An integer has more digits than can be read, or a name is not valid Unicode.
     """
     left = list(given)
     while left:
@@ -133,13 +133,13 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
     """Compact UTF-8 JSON of a model's fields that are not at their defaults.
 
     Raises:
-        SerializationError: It would not be read as it is.
+        SerializationError: It would not read back unchanged.
     """
     try:
         written: bytes = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
     except ValueError:  # see `dump_json`
         written = dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
-    if len(written) > _DIGITS or _REPLACED in written:  # nothing else can be so
+    if len(written) > _DIGITS or _REPLACED in written:  # nothing else can fail the check
         check_json(model)
     return written
 
@@ -222,7 +222,7 @@ def _tagged(value: Any, kind: type) -> dict[str, Any]:
     if type(zone) is timezone:
         offset = value.utcoffset()
         if zone.tzname(None) != timezone(offset).tzname(None) or offset.microseconds:
-            # Its text tells neither the name nor a fraction of a second.
+            # Its text has neither the name nor a fraction of a second.
             told = [offset.days, offset.seconds, offset.microseconds, zone.tzname(None)]
             return {_TAG: f"{name}@offset", "value": write(value.replace(tzinfo=None)), "zone": told}
     elif zone is not None:
@@ -251,7 +251,7 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
     Raises:
         SerializationError: It holds an object of a user's class and `as_type` is
             missing, or it does not validate as `as_type`.
-        InvalidInputError: `as_type` is no type, or none that pydantic knows how to make.
+        InvalidInputError: `as_type` is not a type, or not one that pydantic can make.
         CorruptionError: The stored text is damaged.
     """
     plain = load_json(stored)
@@ -269,7 +269,7 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
 
 
 def _adapter(as_type: Any) -> TypeAdapter[Any]:
-    """What makes values of a type. A text is no type here: pydantic would evaluate it."""
+    """Pydantic's adapter of a type. A string is refused: pydantic would evaluate it."""
     try:
         if not isinstance(as_type, _NO_TYPES):
             return TypeAdapter(as_type)
@@ -307,6 +307,6 @@ def _zone(kind: str, told: Any) -> Any:
     if kind == "offset":
         days, seconds, microseconds, name = told
         return timezone(timedelta(days, seconds, microseconds), name)
-    from zoneinfo import ZoneInfo  # only who stores zones pays for reading them
+    from zoneinfo import ZoneInfo  # imported only where zones are stored
 
     return ZoneInfo(told)

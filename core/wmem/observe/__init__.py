@@ -1,8 +1,8 @@
-"""What wmem tells of itself: typed events of entries and scopes, and metrics.
+"""Typed events of entries and scopes, and OpenTelemetry metrics.
 
-Events reach whoever subscribes: ``memory.subscribe(wmem.observe.entry_events(listener))``.
-Metrics go, by OpenTelemetry, to the meter provider that the process had set when the
-memory was opened; where there is none, nothing is measured.
+Subscribe to events with ``memory.subscribe(wmem.observe.entry_events(listener))``.
+Metrics go to the meter provider that the process had set when the memory was opened;
+without one, nothing is measured.
 """
 
 from wmem.observe.events import (

@@ -1,6 +1,6 @@
-"""What happens to entries and scopes, as events of their own with everything a listener needs.
+"""Typed events of entries and scopes, made from the engine's events.
 
-The engine tells of changes; `told` makes the one event of a change that concerns entries::
+`told` converts one event; `entry_events` wraps a listener::
 
     memory.subscribe(wmem.observe.entry_events(listener))
 
@@ -54,14 +54,14 @@ class EntrySet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntryRemoved:
-    """A key is gone.
+    """An entry was removed, expired or was evicted.
 
     Attributes:
-        at: When it was removed, UTC epoch seconds; for what had expired, when it did. None when
-            the record does not tell.
+        at: When it was removed, UTC epoch seconds; for an expired entry, when it expired. None
+            when the record does not have it.
         scope_name: None in the agent's own scope.
         scope_id: The path as one text; None in the agent's own scope.
-        reason: Whether somebody removed it, its time was over, or it made room.
+        reason: Whether it was removed by a call, by expiry or by eviction.
     """
 
     agent_id: str
@@ -74,7 +74,7 @@ class EntryRemoved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeCreated:
-    """A scope below the agent's own has begun, with its first write.
+    """A scope below the agent's own was created, by its first write.
 
     Attributes:
         parent_scope_id: The parent's path as one text; None when it is the agent's own scope.
@@ -90,12 +90,12 @@ class ScopeCreated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeDisposed:
-    """A scope is gone with all below it, of which there is no event of their own.
+    """A scope was disposed with all its descendants, which have no events of their own.
 
     Attributes:
         scope_name: None for the agent's own scope.
         scope_id: The path as one text; None for the agent's own scope.
-        entries_cleared: How many of its own entries could be seen.
+        entries_cleared: How many of its own entries were visible.
         at: UTC epoch seconds.
     """
 
@@ -108,10 +108,10 @@ class ScopeDisposed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntriesCleared:
-    """A scope was emptied of its entries; none of them has an event of its own.
+    """A scope's entries were cleared; none of them has an event of its own.
 
     Attributes:
-        entries_cleared: How many could be seen; when the whole scope was emptied, its items
+        entries_cleared: How many were visible; when the whole scope was cleared, its items
             and messages count too.
         at: UTC epoch seconds.
         scope_name: None in the agent's own scope.
@@ -129,11 +129,10 @@ EntryEvent: TypeAlias = EntrySet | EntryRemoved | ScopeCreated | ScopeDisposed |
 
 
 def told(event: changes.Event) -> EntryEvent | None:
-    """The event of entries and scopes in an event of the engine; None when it concerns neither.
+    """Convert an event of the engine to one of entries and scopes; None when it concerns neither.
 
-    Nothing is told of items and messages, of the scopes that wmem keeps for itself, of
-    fetches and promotions, and of what a reader jumped over (`Resynced`): who must know of
-    those subscribes to the engine's events.
+    There are none for items and messages, reserved scopes, fetches and promotions, and for
+    what a reader jumped over (`Resynced`): subscribe to the engine's events for those.
     """
     path, change, before = event.path, event.change, event.before
     if any(segment.startswith(_RESERVED) for segment in path):
@@ -174,7 +173,7 @@ def _removed(
     if isinstance(change, changes.ItemEvicted):
         reason = "evicted"
     elif isinstance(change, changes.ItemExpired) or (at is not None and before.expired(at)):
-        # Whoever removed it could not see it any more.
+        # It had expired, and was invisible, before it was removed.
         at, reason = before.expires_at, "expired"
     return EntryRemoved(
         agent_id=path[0], key=before.key, at=at, scope_name=_name(path), scope_id=_id(path), reason=reason
@@ -182,10 +181,10 @@ def _removed(
 
 
 def entry_events(listener: Callable[[EntryEvent], None]) -> Callable[[changes.Event], None]:
-    """A listener for `memory.subscribe` that hands on what `told` makes, and nothing else.
+    """A listener for `memory.subscribe` that passes on what `told` returns, unless None.
 
     Raises:
-        InvalidInputError: The listener is no plain function.
+        InvalidInputError: The listener is not a plain function.
     """
     checked_listener(listener)
 
@@ -205,6 +204,6 @@ def _id(path: Path) -> str | None:
 
 
 def _type_name(row: Row) -> str:
-    """The class of an entry's value: stored unless its JSON tells it."""
+    """The class of an entry's value: stored, unless its JSON shows it."""
     stored = None if row.rest is None else load_json(row.rest).get("type_name")
     return str(stored) if stored is not None else stored_type_name(row.content)

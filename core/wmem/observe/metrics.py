@@ -1,8 +1,8 @@
-"""What wmem measures, by OpenTelemetry, in processes that have set up where metrics go.
+"""OpenTelemetry metrics, in processes that have set a meter provider.
 
-`found` decides when a memory is opened. Without opentelemetry's metrics in the process, or
-with only what its API brings along, there is nothing to export to: None, and nothing is
-ever measured. Set the meter provider first, then open.
+`found` is called when a memory is opened. Without opentelemetry's metrics in the process, or
+with only the API's own provider, it returns None and nothing is ever measured. Set the meter
+provider first, then open.
 
 Source: scoped key-value document, "Metrics".
 """
@@ -28,14 +28,14 @@ class Metrics:
     """The instruments of one meter provider.
 
     Attributes:
-        get_ms: Milliseconds a look-up of one key took, decoding left out.
+        get_ms: Milliseconds a look-up of one key took, without decoding.
         set_ms: Milliseconds a `set` took, until it was stored.
         fallbacks: Look-ups that went on to the parents.
         pack_tokens: Tokens of a pack.
-        dropped: Units that packs left out, by `reason`.
+        dropped: Units that packs dropped, by `reason`.
         promoted: Items copied to long-term memory, by `rule`, which may be ``manual``.
-        evicted: Items that made room, by `rule`.
-        conflicts: Tries of a write beyond its first, because another writer came first.
+        evicted: Evicted items, by `rule`.
+        conflicts: Retries of a write, because another writer came first.
     """
 
     def __init__(self, provider: "MeterProvider") -> None:
@@ -55,7 +55,7 @@ class Metrics:
         meter.create_observable_gauge(f"{working}.scopes", [self._scopes], "1", "Active scope count")
 
     def packed(self, tokens: int, dropped: Mapping[str, int]) -> None:
-        """Count a pack of so many tokens that left out so many units for each reason."""
+        """Record a pack: its tokens, and how many units it dropped by reason."""
         self.pack_tokens.record(tokens)
         for reason, units in dropped.items():
             self.dropped.add(units, {"reason": reason})
@@ -66,14 +66,14 @@ class Metrics:
             self._watched[hold] = (agent_id, counts)
 
     def forget(self, hold: object) -> None:
-        """Report no more for it."""
+        """Stop reporting for `hold`."""
         with self._lock:
             self._watched.pop(hold, None)
 
     def _observed(self, which: int) -> "Iterable[Observation]":
         api = sys.modules[_API]
         with self._lock:
-            # Several memories of one agent on one engine know the same.
+            # Several memories of one agent on one engine have the same counts.
             watched = set(self._watched.values())
         by_agent: dict[str, int] = {}
         for agent_id, counts in watched:
@@ -88,7 +88,7 @@ class Metrics:
 
 
 class _Made:
-    """The instruments by provider: a second set under the same names would report nothing."""
+    """Instruments by provider: a second set under the same names would report nothing."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -101,7 +101,7 @@ _made = _Made()
 def found() -> Metrics | None:
     """The instruments of the process's meter provider; None when it has set up none.
 
-    Nothing is imported here: whoever sets a provider has imported opentelemetry.
+    Nothing is imported here: setting a provider has imported opentelemetry.
     """
     api = sys.modules.get(_API)
     if api is None:
