@@ -1,1 +1,1 @@
-"""Text as numbers: what it costs, and how to find it again."""
+"""Token counting, text analysis, and the word and vector indexes behind recall."""

@@ -1,4 +1,4 @@
-"""Exact counts with tiktoken, from encoding files that lie on this machine; never a download."""
+"""Exact token counts with tiktoken, from encoding files on this machine; nothing is downloaded."""
 
 import hashlib
 import importlib.util
@@ -25,9 +25,9 @@ _SHA256 = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
 _PIECE = 32_768
-"""Characters encoded at once: beyond about half a million equal spaces tiktoken's regex overflows its stack."""
+"""Characters encoded at once: on about half a million equal spaces tiktoken's regex overflows its stack."""
 _EXACT = 4_000_000
-"""Characters up to which a text is encoded, in about half a second; a longer one is estimated."""
+"""The longest text that is encoded, in characters (about half a second); a longer one is estimated."""
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
 _loading = threading.Lock()
 
@@ -37,13 +37,13 @@ class TiktokenCounter:
     """Counts with one of OpenAI's encodings; control-token literals are plain text.
 
     The encoding file is looked for in ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``,
-    tiktoken's temporary cache and the files that llama-index-core ships, its hash is
-    checked, and it is loaded at the first count; if it has gone by then, that is warned of
-    once, and tokens are estimated. A text above 4,000,000 characters is estimated, too.
+    tiktoken's temporary cache and the files that llama-index-core ships; its hash is
+    checked. It is loaded at the first count; if it is gone by then, one warning is given
+    and tokens are estimated. A text above 4,000,000 characters is estimated, too.
 
     Raises:
         InvalidInputError: An encoding other than o200k_base and cl100k_base.
-        MissingExtraError: tiktoken is not installed, or no intact file is at hand.
+        MissingExtraError: tiktoken is not installed, or no intact encoding file was found.
     """
 
     encoding: str = "o200k_base"
@@ -56,7 +56,7 @@ class TiktokenCounter:
 
     @property
     def name(self) -> str:
-        """Names the encoding, so that cached counts are told apart."""
+        """Includes the encoding, so that cached counts of two encodings are not mixed."""
         return f"tiktoken/{self.encoding}"
 
     def __call__(self, text: str, /) -> int:
@@ -65,14 +65,14 @@ class TiktokenCounter:
             return _encoded(self.encoding, text)
         if size > _EXACT:
             return EstimateCounter()(text)
-        # Each joint may hide a token of the whole, so it pays for one.
+        # Each cut may split one token into two, so one is added for each.
         return sum(_encoded(self.encoding, text[at : at + _PIECE]) + 1 for at in range(0, size, _PIECE))
 
     def by_line(self, text: str) -> bool:
-        """Whether a text costs what its lines cost, each with its line break and none blank or indented.
+        """Whether a text costs the sum of its lines, each with its line break and none blank or indented.
 
-        The encodings take no word across the end of a line. A text above 32,768 characters
-        is encoded in pieces, which have joints.
+        In these encodings no token spans the end of a line. A text above 32,768 characters
+        is encoded in pieces, each of which adds a token.
         """
         return len(text) <= _PIECE
 
@@ -83,7 +83,7 @@ def _encoded(encoding: str, text: str) -> int:
     try:
         return len(loaded.encode_ordinary(text))
     except BaseException as exc:
-        # A panic of the Rust side is a BaseException that nothing else can name.
+        # A panic in Rust is a BaseException whose class cannot be imported.
         if type(exc).__name__ != "PanicException":
             raise
         return EstimateCounter()(text)
@@ -91,7 +91,7 @@ def _encoded(encoding: str, text: str) -> int:
 
 @cache
 def _load(encoding: str) -> "tiktoken.Encoding | None":
-    """The encoding, or none where its file has gone since a counter was made: tiktoken would download it."""
+    """The encoding; None if its file is gone since the counter was made, for tiktoken would download it."""
     import tiktoken
 
     with _loading:
@@ -103,7 +103,7 @@ def _load(encoding: str) -> "tiktoken.Encoding | None":
         before = os.environ.get(_CACHE_VARIABLE)
         os.environ[_CACHE_VARIABLE] = str(directory)
         try:
-            # tiktoken's own registry, so that frameworks in this process share the tables.
+            # Through tiktoken's own registry, so that frameworks in this process share the tables.
             return tiktoken.get_encoding(encoding)
         finally:
             if before is None:
@@ -118,7 +118,7 @@ def _directory(encoding: str) -> Path:
 
 
 def _found(encoding: str) -> Path:
-    """Where an intact encoding file lies; tiktoken would replace a damaged one over the network."""
+    """The directory of an intact encoding file; tiktoken would replace a damaged one over the network."""
     if importlib.util.find_spec("tiktoken") is None:
         msg = "tiktoken is not installed: pip install 'wmem[tokens]'"
         raise MissingExtraError(msg)
@@ -139,7 +139,7 @@ def _found(encoding: str) -> Path:
 
 
 def _places() -> Iterator[Path]:
-    import tempfile  # it brings half of the archive formats with it
+    import tempfile  # slow: it imports half of the archive formats
 
     for variable in (_CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
         if named := os.environ.get(variable):

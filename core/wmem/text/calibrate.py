@@ -1,4 +1,4 @@
-"""What a provider's tokens are in ours, learned from the usage it reports back."""
+"""Ratio of a provider's token counts to ours, learned from the usage it reports."""
 
 import math
 import threading
@@ -11,25 +11,25 @@ __all__ = ["Calibration", "Calibrations"]
 
 _LEAST, _MOST = 0.5, 3.0
 _DOWN = 0.2
-"""The part of the way that one cheaper prompt takes it down."""
+"""How far one cheaper report lowers the factor, as a part of the difference."""
 _SMALL = 64
-"""Tokens below which a prompt is mostly delimiters, and tells little."""
+"""Fewest tokens of a prompt to learn from: a shorter one is mostly delimiters."""
 _OVER = 1.1
-"""What a refused prompt has at least, as a multiple of what was let in."""
+"""Least size assumed of a refused prompt, as a multiple of the limit."""
 _STEPS = 16
-"""Steps of a budget's factor between one and two: the range in which a count varies from prompt to prompt."""
+"""Steps of a budget's factor between 1 and 2; one is about how much counts vary from prompt to prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """How many tokens a provider counts for one of ours; a value, kept by whoever learns.
+    """How many tokens a provider counts for one of ours; an immutable value that the caller keeps.
 
-    It rises to a dearer count at once and sinks slowly: a prompt that is too large is
-    refused, one that is too small only wastes room. Nothing is recorded.
+    It rises to a higher count at once and falls slowly: a prompt that is too large is
+    refused, one that is too small only wastes room. Nothing is stored.
 
     Attributes:
         factor: Provider's tokens for one of ours, from 0.5 to 3.
-        seen: Reports it was learned from.
+        seen: Number of reports it was learned from.
     """
 
     factor: float = 1.0
@@ -41,13 +41,13 @@ class Calibration:
             raise InvalidInputError(msg)
 
     def learn(self, counted: int, reported: int) -> "Calibration":
-        """The calibration after a provider reported what a prompt took that we counted.
+        """The calibration after a provider reported the tokens of a prompt.
 
-        A report about fewer than 64 tokens of ours, or of none, changes nothing.
+        A prompt of fewer than 64 of our tokens, or a report of 0, changes nothing.
 
         Args:
             counted: Our count of the prompt: `Context.tokens` without what was reserved.
-            reported: The provider's, of input tokens, cached ones included.
+            reported: The provider's count of input tokens, cached ones included.
         """
         if counted < 0 or reported < 0:
             msg = f"tokens cannot be negative: counted {counted}, reported {reported}"
@@ -55,15 +55,16 @@ class Calibration:
         if counted < _SMALL or not reported:
             return self
         told = min(_MOST, max(_LEAST, reported / counted))
-        # The first report is all there is to go by.
+        # The first report is taken as it is.
         dearer = told >= self.factor or not self.seen
         return replace(self, factor=told if dearer else self.factor + _DOWN * (told - self.factor), seen=self.seen + 1)
 
     def refused(self, counted: int, limit: int) -> "Calibration":
-        """The calibration after a provider refused as too large a prompt that we counted.
+        """The calibration after a provider refused a prompt as too large.
 
         Args:
-            limit: What the provider lets in.
+            counted: Our count of the prompt.
+            limit: The largest prompt that the provider accepts, in its tokens.
         """
         if counted <= 0 or limit <= 0:
             msg = f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}"
@@ -77,35 +78,35 @@ class Calibration:
 
 
 class _Known(NamedTuple):
-    """What is known of one model."""
+    """What was learned about one model."""
 
     short: Calibration = Calibration()
     """Learned from prompts below half of the limit."""
     long: Calibration = Calibration()
     factor: float = 1.0
-    """What budgets go by: a step at or above what was learned."""
+    """The factor that budgets use: what was learned, rounded up to a step."""
 
     @property
     def learned(self) -> Calibration:
         return self.long if self.long.seen else self.short
 
     def settled(self) -> "_Known":
-        """The same with the factor moved, if what was learned is above it or far enough below."""
+        """A copy with the factor adjusted, if what was learned is above it or at least a step below."""
         due = max(1.0, math.ceil(self.learned.factor * _STEPS) / _STEPS)
         moves = due > self.factor or due < self.factor - 1 / _STEPS
         return self._replace(factor=due) if moves else self
 
 
 class Calibrations:
-    """What providers' tokens are in ours, learned of each model by its name, and the budgets that follow from it.
+    """Calibrations by model name, and the budgets that follow from them.
 
-    A budget never exceeds the limit: what a provider counts cheaper in one prompt may be
-    dear in the next, so a cheaper count only gives back what a dearer one took. It moves in
-    steps, up at once and down late, so that the front of a prompt does not move with every
-    report. What short prompts tell, which is mostly what a provider adds to each of them,
-    counts until a prompt of at least half of the limit was reported.
+    A budget never exceeds the limit: the next prompt may cost more per token than this one,
+    so a lower count only gives back what a higher one took. The factor moves in steps, up at
+    once and down late, so that the stable prefix of a prompt does not move with every report.
+    Reports about short prompts, which mostly measure what a provider adds to each prompt,
+    are used until a prompt of at least half of the limit was reported.
 
-    Safe to use from several threads. Nothing is stored.
+    Thread-safe. Nothing is stored.
     """
 
     def __init__(self) -> None:
@@ -113,7 +114,7 @@ class Calibrations:
         self._known: dict[str, _Known] = {}
 
     def factor(self, model: str | None = None) -> float:
-        """Tokens of the model for one of ours, at least 1, as budgets go by; without a name, the dearest known."""
+        """Tokens of the model for one of ours, at least 1, as budgets use it; without a name, the highest known."""
         with self._lock:
             known = self._known.values() if model is None else [self._known.get(model, _Known())]
             return max((each.factor for each in known), default=1.0)
@@ -122,20 +123,20 @@ class Calibrations:
         """The budget of a pack, in our tokens, for a limit in the model's; at most the limit.
 
         Args:
-            model: Its name; by default the dearest that is known.
-            reserve: Tokens of the limit for the reply, in the model's as well; a pack
-                is given the same number to keep free.
+            model: Name of the model; by default the one with the highest known factor.
+            reserve: Part of the limit kept for the reply, in the model's tokens; pass the
+                same number to the pack as its `reserve`.
         """
         room = limit - reserve
         return reserve + Calibration(factor=self.factor(model)).budget(room) if room > 0 else limit
 
     def learn(self, model: str, counted: int, reported: int, *, limit: int) -> None:
-        """Take in what a model's provider reported of a prompt.
+        """Learn from the usage that a model's provider reported.
 
         Args:
             counted: See `Calibration.learn`.
             reported: See `Calibration.learn`.
-            limit: Tokens of the model that a prompt may have, without the reply's.
+            limit: Largest prompt in the model's tokens, without the reply.
         """
         with self._lock:
             known = self._known.get(model, _Known())
@@ -146,22 +147,22 @@ class Calibrations:
             self._known[model] = known.settled()
 
     def refused(self, model: str, counted: int, *, limit: int) -> None:
-        """Take in that a model's provider refused a prompt as too large; see `Calibration.refused`."""
+        """Learn that a model's provider refused a prompt as too large; see `Calibration.refused`."""
         with self._lock:
             known = self._known.get(model, _Known())
             self._known[model] = known._replace(long=known.learned.refused(counted, limit)).settled()
 
     def fade(self, model: str | None = None) -> None:
-        """Trust what was learned a little less; of all models without a name.
+        """Lower a model's factor towards 1; without a name, that of all models.
 
-        For when nothing fits the budget that follows from it: where nothing is sent, nothing
-        is reported that could put right what was learned wrong.
+        For when nothing fits the budget: without a prompt there is no report that could
+        correct a wrong factor.
         """
         with self._lock:
             for name in list(self._known) if model is None else [model]:
                 known = self._known.get(name, _Known())
                 if known.factor > 1.0:
-                    # Downwards, to the next step at least.
+                    # Rounded down to a step, so that it moves by one at least.
                     factor = math.floor((known.factor + _DOWN * (1.0 - known.factor)) * _STEPS) / _STEPS
                     faded = replace(known.learned, factor=factor)
                     known = known._replace(long=faded) if known.long.seen else known._replace(short=faded)

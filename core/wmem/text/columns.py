@@ -1,4 +1,4 @@
-"""Arithmetic on columns of numbers, one after the other; `wmem.text.dense` does the same on all of one at once."""
+"""Array operations for ranking, on plain lists; `wmem.text.dense` has the same ones on numpy arrays."""
 
 import importlib.util
 from collections.abc import Callable, Sequence
@@ -16,15 +16,15 @@ C = TypeVar("C")
 
 @cache
 def has_arrays() -> bool:
-    """Whether numpy is installed, of the extra ``recall``."""
+    """Whether numpy is installed (extra ``recall``)."""
     return importlib.util.find_spec("numpy") is not None
 
 
 class Arithmetic(Protocol[C]):
-    """What a rule needs that is written once for lists of numbers and for arrays of numpy; equal to the last bit."""
+    """Operations for rules written once for lists and for numpy arrays; results are equal to the last bit."""
 
     def whole(self, values: Sequence[int], /) -> C:
-        """A column of whole numbers."""
+        """A column of integers."""
         ...
 
     def floats(self, values: Sequence[float], /) -> C:
@@ -36,19 +36,19 @@ class Arithmetic(Protocol[C]):
         ...
 
     def take(self, source: "C | array[int] | array[float]", places: C, /) -> C:
-        """What stands at these places."""
+        """The values at these indices."""
         ...
 
     def present(self, column: C, flags: C, /) -> C:
-        """What stands where the flag is not 0."""
+        """The values where the flag is not 0."""
         ...
 
     def each(self, formula: Callable[..., Any], /, *columns: C) -> C:
-        """A formula of sums, products and comparisons, row by row."""
+        """A formula of sums, products and comparisons, applied to each row."""
         ...
 
     def at_most(self, column: C, most: float, /) -> C:
-        """The column, larger numbers cut down."""
+        """The column, with larger numbers replaced by `most`."""
         ...
 
     def factor(self, flags: C, value: float, /) -> C:
@@ -56,27 +56,27 @@ class Arithmetic(Protocol[C]):
         ...
 
     def rows(self, table: "array[int]", width: int, places: C, columns: Sequence[int], /) -> C:
-        """What stands in these rows of a table that is stored row after row, of these columns."""
+        """These columns of these rows of a table stored row by row, as one column, row after row."""
         ...
 
     def products(self, column: C, factors: Sequence[float], /) -> C:
-        """Each number of the column times each factor, all products of the first number first."""
+        """Each number of the column times each factor, as one column, all products of the first number first."""
         ...
 
     def distinct(self, columns: Sequence[C], /) -> C:
-        """Whole numbers of several columns, each where it comes first."""
+        """The integers of several columns without duplicates, in order of first occurrence."""
         ...
 
     def sums(self, keys: C, amounts: C, /) -> Callable[[C], C]:
-        """The sum of the amounts of each key, to be asked for; 0 for one that has none."""
+        """A function from keys to the sum of their amounts; 0 for a key that has none."""
         ...
 
     def largest(self, column: C, limit: int, /) -> C:
-        """The places of the largest, largest first, at most `limit`; of equal ones the earlier first."""
+        """The indices of the largest, largest first, at most `limit`; equal ones in order."""
         ...
 
     def most(self, column: C, /) -> float:
-        """The largest; 0 of none."""
+        """The largest number; 0 for an empty column."""
         ...
 
 

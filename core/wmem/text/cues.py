@@ -1,4 +1,4 @@
-"""What a question asks beside its words: of whom, by whom, and when."""
+"""Query intent: the speaker, grammatical person, dates and time that a question asks for."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ _I = frozenset(
         *("yo", "mi", "mis", "eu", "meu", "minha"),
     )
 )
-# Of several languages: a question for a time. Those of unspaced scripts are looked for as they stand.
+# Questions for a time, in several languages. Unspaced scripts have no word boundary to match.
 _WHEN = re.compile(
     r"\b(?:when|since when|what (?:date|day|month|year|time)|which (?:day|month|year)|how long|how many "
     r"(?:days|weeks|months|years)|wann|seit wann|quand|cuándo|cuando|quando|wanneer|när|когда)\b"
@@ -30,15 +30,15 @@ _TIME = re.compile(
     r"|aujourd|demain|semaine|mois|ayer|hoy|mañana|semana|mes|año|вчера|сегодня|завтра|неделю?|месяц|год)\b"
     r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
 )
-# Its time may stand before who speaks.
+# "Name: text", perhaps with a time in brackets before the name.
 _TRANSCRIPT = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
-# What the one who is asked did, said or made: "you" as the subject of what is past, and what came of it.
+# What the assistant did, said or made: "you" as the subject of a past tense, or "your" suggestion, answer, list.
 _YOU = re.compile(
     r"\b(?:did|had|have|were) you\b|\byou(?:'d|'ve|'re| had| have| were)?(?: \w+ly| just| once| already)? "
     r"(?:\w{2,}ed|said|told|gave|given|wrote|written|made|sent|shown|found|chose|chosen|came up|put)\b"
     r"|\byour (?:\w+ )?(?:suggest|recommend|explan|advice|answer|repl|respon|summar|list|idea|example|translat)\w*\b"
 )
-# A look back at what was talked of, which is for the answers, unless it is at what "I" said.
+# A reference to an earlier conversation: it asks for the assistant's answers, unless it is about what "I" said.
 _BACK = re.compile(
     r"\b(?:our|the) (?:last|previous|earlier|past|prior|recent) (?:\w+ )?(?:chat|conversation|discussion|exchange)s?\b"
     r"|\bwe(?:'d|'ve| had| have)? (?:\w+ly )?(?:talked|discussed|spoke|spoken|chatted|went over)\b"
@@ -48,12 +48,12 @@ _NAME_WORDS = 3
 
 
 class Cues(NamedTuple):
-    """What a question asks beside its words.
+    """The intent of a question.
 
     Attributes:
-        speaker: The one known speaker whom it names; None for nobody, and for several.
-        first_person: Whether it speaks of the one who asks.
-        second_person: Whether it asks for what the one who is asked said.
+        speaker: The known speaker that it names; None for nobody, and for several.
+        first_person: Whether it is about the user ("I", "my").
+        second_person: Whether it asks for what the assistant said.
         dates: The dates it names.
         when: Whether it asks for a time.
     """
@@ -66,23 +66,23 @@ class Cues(NamedTuple):
 
     @property
     def any(self) -> bool:
-        """Whether it asks anything beside its words."""
+        """Whether the question has any of these."""
         return self.speaker is not None or self.first_person or self.second_person or bool(self.dates) or self.when
 
 
 def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
-    """The cues of a question.
+    """The intent of a question.
 
     Args:
         now: UTC epoch seconds, from which "yesterday" is counted.
-        speakers: Who is known to have spoken, folded.
+        speakers: Names of the known speakers, case-folded.
     """
     folded = query.casefold()
     back = _BACK.search(folded) is not None and _I_SAID.search(folded) is None
     named = _named(words_of(query), speakers)
     return Cues(
         speaker=named[0] if len(named) == 1 else None,
-        first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # a country
+        first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # "US" is a country
         second_person=back or _YOU.search(folded) is not None,
         dates=tuple(dates_in(query, now)),
         when=_WHEN.search(folded) is not None,
@@ -90,22 +90,22 @@ def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
 
 
 def speaker_in(name: str | None, text: str) -> str | None:
-    """Who speaks, folded: the name of a message, or what stands before a colon as in a transcript."""
+    """The speaker of a message, case-folded: its name, else the name before a colon as in a transcript."""
     if name is None and (found := _TRANSCRIPT.match(text)) and len(found[1].split()) <= _NAME_WORDS:
         name = found[1]
     return None if name is None else " ".join(words_of(name))
 
 
 def tells_a_time(text: str) -> bool:
-    """Whether a text says when something was or will be."""
+    """Whether a text contains a word for a time."""
     return _TIME.search(text.casefold()) is not None
 
 
 def _named(words: Sequence[str], speakers: Collection[str]) -> list[str]:
-    """Whom of the speakers a question names: by the whole name, or by its first word where no whole one has it."""
+    """The speakers that a question names: by full name, or by a first name that no matched full name has."""
     told = f" {' '.join(words)} "
     whole = [each for each in speakers if f" {each} " in told and (" " in each or _says_who(each))]
-    # Of "Ann" and "Ann Lee" the longer one is meant.
+    # Of "Ann" and "Ann Lee" the longer name wins.
     whole = [each for each in whole if not any(each != other and f" {each} " in f" {other} " for other in whole)]
     taken = {each.split()[0] for each in whole}
     firsts = {each: each.split()[0] for each in speakers if each}

@@ -1,6 +1,6 @@
-"""Dates that a question names, and how well the day of a text matches them.
+"""Dates named in a question, and how well the day of a text matches them.
 
-English month names and relative words, and the numeric forms that every language shares.
+Understands English month names and relative words, ISO-like and CJK dates.
 """
 
 import re
@@ -20,7 +20,7 @@ _NAMED = re.compile(
     rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?)?(?P<month>{_MONTH})\b\.?"
     r"(?:\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?(?:,?\s+(?:of\s+)?(?P<year>(?:19|20)\d\d)\b)?"
 )
-# Months that are words of their own need a neighbour that says so.
+# Months that are ordinary words, too, need a preposition or the like before them.
 _WORDS_TOO = ("march", "may", "mar")
 _SAYS_SO = re.compile(r"\b(?:in|since|during|until|till|by|of|from|last|this|next|early|late|mid)[\s-]+$")
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?\b")
@@ -38,13 +38,13 @@ _LAST = re.compile(rf"\blast\s+(?P<what>night|week|weekend|month|year|{'|'.join(
 _LENGTHS = {"day": 1, "night": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 _CLOSE = ((1, 1.0), (7, 0.7), (21, 0.3))
-"""Days between the day asked for and that of the text, at most, and how well they match."""
-_MONTH_BEFORE = 0.5  # what happened in May is told in June
+"""Greatest distance in days between the day asked for and that of the text, and its score."""
+_MONTH_BEFORE = 0.5  # the text is of the month after: what happened in May is told in June
 _YEAR_ALONE = 0.3
 
 
 class Asked(NamedTuple):
-    """A day, a month or a year that is asked for; what is not said is None."""
+    """A day, a month or a year asked for; parts that were not named are None."""
 
     year: int | None
     month: int | None = None
@@ -52,7 +52,7 @@ class Asked(NamedTuple):
 
 
 def dates_in(query: str, now: float) -> list[Asked]:
-    """The dates a question names, relative ones counted from `now`, UTC epoch seconds."""
+    """The dates named in a question; relative ones are counted from `now`, UTC epoch seconds."""
     text = query.casefold()
     named_days = [_asked(each.groupdict()) for each in (*_ISO.finditer(text), *_CJK.finditer(text))]
     for each in _NAMED.finditer(text):
@@ -65,7 +65,7 @@ def dates_in(query: str, now: float) -> list[Asked]:
     found = [each for each in named_days if each is not None]
     if today := day_at(now):
         found += _relative(text, today)
-    # A year alone says least: it counts where nothing else does.
+    # A year alone is least specific: it counts only if nothing else was found.
     return found or [Asked(int(each.group())) for each in _YEAR.finditer(text)]
 
 
@@ -75,7 +75,7 @@ def fits(asked: Iterable[Asked], on: date) -> float:
 
 
 def day_at(at: float) -> date | None:
-    """The UTC day of an instant; None for what no calendar holds."""
+    """The UTC day of an instant; None outside the calendar."""
     try:
         return datetime.fromtimestamp(at, UTC).date()
     except (ValueError, OverflowError, OSError):
@@ -98,7 +98,7 @@ def _fit(asked: Asked, on: date) -> float:
 def _asked(parts: dict[str, object]) -> Asked | None:
     year, month, day = (int(str(parts[name])) if parts.get(name) else None for name in ("year", "month", "day"))
     try:
-        # Any leap year will do where none is named; a day that every year has, too.
+        # Only checks that the day exists: without a year, in a leap year.
         date(2_000 if year is None else year, 1 if month is None else month, 1 if day is None else day)
     except ValueError:
         return None

@@ -1,6 +1,6 @@
-"""Arithmetic on whole columns at once, by numpy; equal to what is done one by one.
+"""Array operations and BM25 scores on numpy arrays, with the same results as on lists.
 
-To be imported only where numpy is installed, see `wmem.text.columns.has_arrays`.
+Import it only where numpy is installed, see `wmem.text.columns.has_arrays`.
 """
 
 from array import array
@@ -17,13 +17,13 @@ __all__ = ["Arrays", "DenseScores"]
 
 _Array: TypeAlias = NDArray[Any]
 _AT_ONCE = 20_000
-"""Postings up to which those of several terms are added in one go: the calls cost more than the sums."""
+"""Up to so many postings, those of all terms are added in one call: calls cost more than the sums."""
 _BLOCKS = 8
-"""So many times as many blocks of texts as are wanted: the best of the blocks tell how good the wanted ones are."""
+"""Blocks of texts for each result wanted: the best scores of the blocks give a lower bound for the results."""
 
 
 class Arrays:
-    """Columns as arrays, see `wmem.text.columns.Arithmetic`; whole numbers in them are below `size`."""
+    """Operations on numpy arrays, see `wmem.text.columns.Arithmetic`; integers in them are below `size`."""
 
     __slots__ = ("_size",)
 
@@ -48,7 +48,7 @@ class Arrays:
         return found
 
     def each(self, formula: Callable[..., Any], /, *columns: _Array) -> _Array:
-        # As with plain floats, what is too large is infinite without a word.
+        # As with plain floats, overflow gives infinity without a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             made: _Array = formula(*columns)
         return made
@@ -69,7 +69,7 @@ class Arrays:
     def distinct(self, columns: Sequence[_Array], /) -> _Array:
         joined = np.concatenate(columns)
         places = np.arange(len(joined))
-        # Backwards: of a number that is there several times the place that is written last stays, its first.
+        # Written backwards, so that for a repeated number the index of its first occurrence remains.
         first = np.empty(self._size, dtype=np.intp)
         first[joined[::-1]] = places[::-1]
         found: _Array = joined[first[joined] == places]
@@ -87,7 +87,7 @@ class Arrays:
 
 
 class DenseScores:
-    """Scores of all texts, see `wmem.text.sparse.Scores`."""
+    """BM25 scores of all texts in an array, see `wmem.text.sparse.Scores`."""
 
     __slots__ = ("_columns", "_scores")
 
@@ -102,7 +102,7 @@ class DenseScores:
                 joined += entries
             numbers, frequencies = _split(joined)
             tops = np.array([top for _, top in given]).repeat([len(entries) for entries, _ in given])
-            # One after the other, term by term, as below: sums of floats depend on their order.
+            # Term by term in order, as below: sums of floats depend on their order.
             np.add.at(self._scores, numbers, self._gains(numbers, frequencies, tops, by))
             return
         for entries, top in given:
@@ -128,7 +128,7 @@ class DenseScores:
         if not live.all():
             self._scores[live == 0] = 0.0
         scores, least = self._scores, 0.0
-        # So many blocks as are wanted have one each that is no less than the least of the largest of them.
+        # The limit-th largest block maximum: at least `limit` texts score no less, one in each of those blocks.
         deep = max(1, len(scores) // (_BLOCKS * max(1, limit)))
         largest = np.fmax.reduce(scores[: len(scores) // deep * deep].reshape(deep, -1), axis=0)
         if 0 < limit <= len(largest):
@@ -141,7 +141,7 @@ class DenseScores:
 
 
 def _view(column: "array[int] | array[float]") -> _Array:
-    """The column, not copied. Keep no name for it: a column that somebody looks into cannot grow."""
+    """A numpy view of the column, not copied. Drop it at once: an array cannot grow while a view exists."""
     return np.frombuffer(column, dtype=column.typecode)
 
 

@@ -1,4 +1,4 @@
-"""What turns texts into vectors: the port a caller fulfils, and what is known of how it does."""
+"""The embedder port, and the guard that pauses an embedder that fails or is too slow."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
@@ -18,35 +18,35 @@ Matrix: TypeAlias = Any
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of one width, so that texts that mean the same point the same way.
+    """Turns texts into vectors of one width; texts of similar meaning get similar vectors.
 
-    For coroutines it may be a coroutine function. A plain one runs in a thread of its own, so that
-    a call that never ends holds up nobody; what needs the caller's own thread, in the sync face,
-    has an infinite ``timeout_s``.
+    It may be a coroutine function, for the async face. A plain function runs in a thread of its
+    own, so that a call that never ends blocks nothing; one that needs the caller's own thread,
+    in the sync face, sets ``timeout_s`` to infinity.
 
     It may have an attribute ``timeout_s``: seconds that one call may take, by default 5. An
-    embedder that takes longer or fails is left alone for a minute, then for twice as long each
+    embedder that takes longer or fails is not called for a minute, then for twice as long each
     time, up to an hour.
 
     Attributes:
-        name: What vectors are stored under; another model has another name.
+        name: Key under which vectors are stored; another model needs another name.
     """
 
     @property
     def name(self) -> str: ...
     def __call__(self, texts: Sequence[str], /) -> Matrix | Awaitable[Matrix]:
-        """One row of finite numbers for each text; its length does not matter.
+        """One row of finite numbers for each text; rows need not have length 1.
 
-        Of long texts it is given the first 8,000 characters.
+        Long texts are cut to their first 8,000 characters.
         """
         ...
 
 
 class Embedding:
-    """An embedder that was looked at, and until when it is left alone.
+    """A validated embedder with a circuit breaker.
 
     Attributes:
-        off_until: On the memory's clock; it failed, or was too slow.
+        off_until: When it may be called again after it failed or was too slow, on the memory's clock.
     """
 
     __slots__ = ("_failures", "call", "name", "off_until", "plain", "timeout_s")
@@ -63,7 +63,7 @@ class Embedding:
         if not has_arrays():
             msg = "an embedder needs the extra 'recall': pip install 'wmem[recall]'"
             raise MissingExtraError(msg)
-        coroutines = inspect.iscoroutinefunction(embedder)  # of a partial function its own call does not tell
+        coroutines = inspect.iscoroutinefunction(embedder)  # for a partial, __call__ does not show it
         self.call: Embedder | Callable[[Sequence[str]], Any] = (
             embedder if coroutines or inspect.isroutine(embedder) else embedder.__call__
         )
@@ -74,22 +74,22 @@ class Embedding:
         self._failures = 0
 
     def failed(self, now: float) -> None:
-        """Leave it alone for a while, each time for longer until it `served`."""
+        """Pause the embedder, each time for longer until a call succeeds (`served`)."""
         self.off_until = now + min(OFF_S * 2**self._failures, MOST_OFF_S)
         self._failures = min(self._failures + 1, 8)
 
     def served(self) -> None:
-        """It did what it is for, and in time."""
+        """Reset the pause: a call succeeded in time."""
         self._failures = 0
 
     def check_plain(self) -> None:
-        """Raise `InvalidInputError` for an embedder that only coroutines can call."""
+        """Raise `InvalidInputError` for a coroutine function: the sync face cannot call it."""
         if not self.plain:
             msg = f"the embedder {self.name!r} is a coroutine function and needs the async face: use wmem.aopen"
             raise InvalidInputError(msg)
 
 
 def fingerprint(text: str, name: str = "") -> str:
-    """What the vectors of a text are stored under; with a name, that of the embedder's."""
+    """The key of a text's vectors in the store; with an embedder's name, of the vector that it made."""
     told = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
     return f"{told}-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}" if name else told

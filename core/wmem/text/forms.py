@@ -1,8 +1,8 @@
-"""Forms of English words that no ending tells of: irregular ones, other spellings, and how people shorten them."""
+"""English word forms that no stemmer rule covers: irregular inflections, spelling variants and short forms."""
 
 __all__ = ["BASES"]
 
-# A word and its forms; of forms that are a word of their own, too, those that mostly are not when people talk.
+# A word and its forms. A form that is also another word is listed if in talk it is mostly this one.
 _IRREGULAR = """
 become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;
 build built; buy bought; catch caught; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;
@@ -36,7 +36,7 @@ _NUMBERS = """
 2 two; 3 three; 4 four; 5 five; 6 six; 7 seven; 8 eight; 9 nine; 10 ten; 11 eleven; 12 twelve
 """
 BASES = {form: base for base, *forms in map(str.split, f"{_IRREGULAR};{_NUMBERS}".split(";")) for form in forms}
-"""What stands for a form."""
+"""Base form of each form."""
 BASES |= {
     inflected: base
     for base, *forms in map(str.split, f"{_SPELLED};{_SHORTENED}".split(";"))

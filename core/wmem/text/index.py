@@ -1,6 +1,6 @@
-"""Find texts by the words they share with a query: BM25, kept up to date write by write.
+"""BM25 full-text index, updated with every write.
 
-Scores are those of an index that never held what was removed.
+Scores are the same as if removed texts had never been in the index.
 """
 
 from itertools import compress, islice
@@ -14,13 +14,13 @@ __all__ = ["Feedback", "Index", "terms_of"]
 
 _LANGUAGES = tuple(STOP_WORDS)
 _SAMPLE = 256
-"""So many of the newest texts tell what language a short query is in."""
+"""How many of the newest texts decide the language of a short query."""
 
 
 class Index:
-    """BM25 over texts by id; deterministic: of equal scores the one added first comes first.
+    """BM25 index of texts by id; deterministic: of equal scores the text added first comes first.
 
-    A text may belong to a group, such as a session, which is found by the words of all its texts.
+    A text may belong to a group, such as a session, which is scored by the words of all its texts.
     """
 
     __slots__ = ("_postings",)
@@ -30,18 +30,18 @@ class Index:
 
     @property
     def count(self) -> int:
-        """How many texts can be found."""
+        """How many texts are in the index."""
         return len(self._postings.numbers)
 
     def __contains__(self, id: object) -> bool:
         return id in self._postings.numbers
 
     def add(self, id: str, text: str, group: int = 0, slot: int = 0) -> None:
-        """Make a text findable; one that is there under the id is replaced, and comes last among equals.
+        """Add a text, or replace the one with this id; a replaced text counts as added last.
 
         Args:
-            group: What it belongs to, from 1; 0 for nothing.
-            slot: Its place among its neighbours, see `wmem.text.turns.Turns`; 0 for none.
+            group: Number of its group, from 1; 0 for none.
+            slot: Its slot in the neighbour graph, see `wmem.text.turns.Turns`; 0 for none.
         """
         self.remove(id)
         language, terms = read_terms(text)
@@ -58,31 +58,31 @@ class Index:
         )
 
     def remove(self, id: str) -> bool:
-        """Make a text unfindable; False when there is none under the id."""
+        """Remove a text; False when there is none with this id."""
         dropped = self._postings.drop(id)
         if dropped and self._postings.littered:
             self._postings = self._postings.swept()
         return dropped
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
-        """The ids that share terms with the query and their scores, best first, at most `limit`."""
+        """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
         return self.matches(query).best(limit)
 
     def matches(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> Matches:
-        """What every text has in common with the query; see `Matches`."""
+        """The BM25 scores of all texts for the query; see `Matches`."""
         found = Matches(self._postings, terms_of(query, self._usual()), k1, b)
         if feedback is not None and feedback.weight:
             found.widen(feedback)
         return found
 
     def terms(self, id: str) -> frozenset[str]:
-        """The terms of a text; none for one that is not there."""
+        """The terms of a text; empty for an unknown id."""
         held = self._postings
         number = held.numbers.get(id)
         return frozenset() if number is None else frozenset(held.terms[term] for term in held.terms_at(number))
 
     def _usual(self) -> str:
-        """What most of the newest texts are written in."""
+        """The language of most of the newest texts."""
         columns = self._postings.columns
         newest = bytes(islice(compress(reversed(columns.spoken), reversed(columns.live)), _SAMPLE))
         return max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))

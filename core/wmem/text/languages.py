@@ -1,6 +1,6 @@
-"""Which language a text is written in, guessed from its script and its commonest words.
+"""Stop words by language, and detection of a text's language from its script and stop words.
 
-A guess is a pure function of the text. It chooses stop words and a stemmer; a wrong one
+Detection is a pure function of the text. It chooses stop words and a stemmer; a wrong guess
 costs a little recall and never a match of equal words.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 __all__ = ["STOP_WORDS", "language_of"]
 
-# Function words only: what a question and its answer share by chance. Without accents too, as people type.
+# Function words only: a question and its answer share them by chance. Some also without accents, as people type.
 _LISTS = {
     "english": (
         "a about after again all also am an and any are as at be because been before being but by can could d did do "
@@ -60,18 +60,18 @@ _LISTS = {
     ),
 }
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
-"""Words that say little by language, folded as terms are."""
+"""Stop words by language, case-folded like terms."""
 _LATIN = tuple(language for language in STOP_WORDS if language != "russian")
 _ENOUGH = 2
-"""So many words of a language more than of English make a text one of that language."""
+"""How many more stop words than the default language another needs to be chosen."""
 
 
 def language_of(words: Iterable[str], usual: str = "english") -> str:
-    """The language whose commonest words a text has most of.
+    """The language with the most stop words in a text.
 
     Args:
-        words: The folded words of the text.
-        usual: What it is when nothing speaks for another: of equal languages this one.
+        words: The case-folded words of the text.
+        usual: The default language, also in a tie.
 
     Returns:
         A language of `STOP_WORDS`.

@@ -1,4 +1,4 @@
-"""What the texts of an index have in common with a query: BM25, and what widens it."""
+"""BM25 scores of a query over an index, with relevance feedback."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["Feedback", "Matches"]
 
 _DENSE_AT = 512
-"""Texts from which arithmetic on whole columns is quicker than on single postings."""
+"""Fewest texts for which numpy is faster than lists."""
 
 
 class Feedback(NamedTuple):
-    """Words that the best texts have in common, and the query lacks, count too.
+    """Pseudo relevance feedback: terms of the best texts are added to the query.
 
     Attributes:
-        weight: Of the first such word, where a word of the query has 1.
-        texts: How many of the best texts give them.
-        terms: How many words.
+        weight: Weight of the best added term; a term of the query has 1.
+        texts: How many of the best texts the terms are taken from.
+        terms: How many terms are added.
     """
 
     weight: float
@@ -31,11 +31,11 @@ class Feedback(NamedTuple):
 
 
 class Matches:
-    """The scores of one query; to be read before the index changes.
+    """The BM25 scores of one query; valid until the index changes.
 
     Args:
-        k1: Saturation of a term that is said again.
-        b: How much a text is held its length against, 0 to 1.
+        k1: Term frequency saturation.
+        b: Length normalization, 0 to 1.
     """
 
     def __init__(self, postings: Postings, terms: Iterable[str], k1: float, b: float) -> None:
@@ -45,7 +45,7 @@ class Matches:
         self._by = self._saturation(len(postings.numbers), postings.live_terms)
         self._scores: Scores[Any]
         self.sums: Arithmetic[Any]
-        """What columns of numbers and scores are reckoned with."""
+        """Array operations for columns of numbers and scores."""
         if len(postings.ids) >= _DENSE_AT and has_arrays():
             from wmem.text.dense import Arrays, DenseScores
 
@@ -56,37 +56,37 @@ class Matches:
 
     @property
     def columns(self) -> Columns:
-        """What is known of each text, by its number."""
+        """Data of each text, by its number."""
         return self._postings.columns
 
     @property
     def placed(self) -> "array[int]":
-        """By slot, the number of the text that has it."""
+        """The number of the text in each slot."""
         return self._postings.placed
 
     def number(self, id: str) -> int | None:
-        """The number of a text; None for one that is not there."""
+        """The number of a text; None for an unknown id."""
         return self._postings.numbers.get(id)
 
     def ids(self, numbers: Any) -> list[str]:
-        """The ids of texts, of a column of their numbers."""
+        """The ids of the texts with these numbers."""
         return list(map(self._postings.ids.__getitem__, self.sums.plain(numbers)))
 
     def of(self, numbers: Any) -> Any:
-        """The scores of texts, as a column; 0 for one that has nothing in common with the query."""
+        """The scores of these texts, as a column; 0 for a text that shares no term with the query."""
         return self._scores.of(numbers)
 
     def found(self, limit: int) -> tuple[Any, Any]:
-        """The numbers of the best and their scores, best first, at most `limit`; of equal ones the earlier first."""
+        """Numbers and scores of the best texts, best first, at most `limit`; equal ones in order of their numbers."""
         return self._scores.best(max(0, limit))
 
     def best(self, limit: int) -> list[tuple[str, float]]:
-        """The ids of the best and their scores, as `found` has them."""
+        """The ids and scores of the best texts, in the order of `found`."""
         numbers, scores = self.found(limit)
         return list(zip(self.ids(numbers), self.sums.plain(scores), strict=True))
 
     def groups(self, wanted: Iterable[int]) -> dict[int, float]:
-        """The scores of groups, each as one text."""
+        """The BM25 scores of groups, each scored as one text."""
         held, count = self._postings, len(self._postings.group_sizes)
         flat, slope = self._saturation(count, sum(held.group_terms.values()))
         scores = dict.fromkeys(wanted, 0.0)
@@ -99,7 +99,7 @@ class Matches:
         return scores
 
     def widen(self, feedback: Feedback) -> None:
-        """Let the words count, too, that the best texts have in common."""
+        """Expand the query with the terms that weigh most in the best texts."""
         held = self._postings
         shares: dict[int, float] = {}
         numbers, scores = map(self.sums.plain, self.found(feedback.texts))
@@ -112,7 +112,7 @@ class Matches:
         count, held_by = len(held.numbers), held.held_by
         weights = {term: share * rarity(count, held_by[term]) for term, share in shares.items()}
         least = sorted(weights.values(), reverse=True)[: feedback.terms][-1:] or [0.0]
-        # Of equal weight by the word itself: numbers depend on what was here before.
+        # Ties by the term itself: term numbers depend on texts that are gone.
         chosen = sorted(
             [term for term, weight in weights.items() if weight >= least[0]],
             key=lambda term: (-weights[term], held.terms[term]),

@@ -1,6 +1,6 @@
-"""Which texts hold which terms: postings as arrays of numbers, text after text.
+"""Inverted index: the postings of each term as an array of integers, in order of the texts.
 
-A text that is dropped leaves a tombstone, which is swept when there are many.
+A dropped text leaves a tombstone; tombstones are removed when there are many.
 """
 
 import math
@@ -14,23 +14,23 @@ from typing import NamedTuple
 __all__ = ["TF_BITS", "TF_MOST", "Columns", "Postings", "rarity"]
 
 TF_BITS = 5
-"""A posting is the number of its text, and in its last bits how often the term stands there."""
+"""A posting is the number of its text, followed by these low bits for the term frequency."""
 TF_MOST = (1 << TF_BITS) - 1
 _SWEEP_AT = 64
-"""Fewer tombstones than this are never swept."""
+"""Fewest tombstones that are worth compacting."""
 _COUNTED = 128
-"""Terms whose counts by group are kept: questions share the frequent ones, whose postings are long."""
+"""How many terms have cached counts by group: queries share the frequent terms, whose postings are long."""
 
 
 class Columns(NamedTuple):
-    """What is known of each text, by its number.
+    """Data of each text, by its number.
 
     Attributes:
-        lengths: Its terms.
-        groups: The group it belongs to; 0 for none, and for a text that was dropped.
-        live: 0 for a text that was dropped.
-        slots: Its place among its neighbours, see `wmem.text.turns`; 0 for none.
-        spoken: The place of its language in a list.
+        lengths: Number of its terms, with repetitions.
+        groups: Its group; 0 for none, and for a dropped text.
+        live: 0 for a dropped text, else 1.
+        slots: Its slot in the neighbour graph, see `wmem.text.turns`; 0 for none.
+        spoken: Index of its language in the list of languages.
     """
 
     lengths: "array[int]"
@@ -41,7 +41,7 @@ class Columns(NamedTuple):
 
 
 class _Counted:
-    """How often a term stands in each group, of so many of its postings."""
+    """Frequencies of a term by group, over the first `postings` of its postings."""
 
     __slots__ = ("by_group", "postings")
 
@@ -51,7 +51,7 @@ class _Counted:
 
 
 class Postings:
-    """Texts by id and by number, terms by number, and both by each other."""
+    """Inverted and forward index of texts; texts and terms have numbers."""
 
     __slots__ = (
         "_counted",
@@ -73,34 +73,34 @@ class Postings:
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
-        """The number of each text that was not dropped."""
+        """The number of each live text, by id."""
         self.ids: list[str] = []
         self.columns = Columns(array("I"), array("I"), array("B"), array("I"), array("B"))
         self.placed = array("I", (0,))
-        """By slot, the number of the text that has it."""
+        """The number of the text in each slot."""
         self.longest = 0
-        """The most terms of any text."""
+        """Length of the longest text in terms, dropped ones included."""
         self.live_terms = 0
-        """How many terms the texts hold together."""
+        """Total length of the live texts, in terms."""
         self.words: dict[str, int] = {}
         """The number of each term."""
         self.terms: list[str] = []
         self.of: list[array[int]] = []
-        """By term, its postings."""
+        """The postings of each term."""
         self.held_by = array("I")
-        """By term, how many texts hold it."""
+        """How many live texts contain each term (document frequency)."""
         self.group_sizes: dict[int, int] = {}
         self.group_terms: dict[int, int] = {}
         self._counted: dict[int, _Counted] = {}
-        """By term, those last asked for last."""
+        """Cache by term, least recently used first."""
         self._forward = array("I")
-        """The terms of each text, once each, text after text."""
+        """Forward index: the distinct terms of each text, text after text."""
         self._starts = array("Q", (0,))
 
     def append(
         self, id: str, frequencies: Sequence[tuple[str, int]], *, length: int, group: int, slot: int, spoken: int
     ) -> None:
-        """Take in a text that is not there, by how often it holds each term."""
+        """Add a new text, given the frequency of each of its terms."""
         number = self.numbers[id] = len(self.ids)
         self.ids.append(id)
         for column, value in zip(self.columns, (length, group, 1, slot, spoken), strict=True):
@@ -129,7 +129,7 @@ class Postings:
         self._starts.append(len(self._forward))
 
     def drop(self, id: str) -> bool:
-        """Leave a text out of all counts; False when it is not there."""
+        """Make a text a tombstone and take it out of all counts; False for an unknown id."""
         number = self.numbers.pop(id, None)
         if number is None:
             return False
@@ -158,12 +158,12 @@ class Postings:
 
     @property
     def littered(self) -> bool:
-        """Whether it is time to sweep."""
+        """Whether there are enough tombstones to compact."""
         dead = len(self.ids) - len(self.numbers)
         return dead >= _SWEEP_AT and dead * 4 >= len(self.ids)
 
     def swept(self) -> "Postings":
-        """The same without tombstones, its texts numbered anew in their order."""
+        """A copy without tombstones, its texts renumbered in the same order."""
         frequencies: dict[int, list[tuple[str, int]]] = {number: [] for number in self.numbers.values()}
         for term, entries in zip(self.terms, self.of, strict=True):
             for entry in entries:
@@ -183,11 +183,11 @@ class Postings:
         return made
 
     def terms_at(self, number: int) -> "array[int]":
-        """The terms of a text, by number, once each."""
+        """The numbers of the distinct terms of a text."""
         return self._forward[self._starts[number] : self._starts[number + 1]]
 
     def by_group(self, term: int) -> Mapping[int, int]:
-        """How often a term stands in each group that holds it."""
+        """The frequency of a term in each group that contains it."""
         counted = self._counted.pop(term, None) or _Counted()
         self._counted[term] = counted
         if len(self._counted) > _COUNTED:
@@ -206,5 +206,5 @@ class Postings:
 
 @lru_cache(4_096)
 def rarity(count: int, held_by: int) -> float:
-    """The inverse document frequency of what so many of so many texts hold."""
+    """The inverse document frequency of a term that `held_by` of `count` texts contain."""
     return math.log(1 + (count - held_by + 0.5) / (held_by + 0.5))

@@ -1,4 +1,4 @@
-"""Scores of the texts that a query meets, added up posting by posting."""
+"""BM25 score accumulation over postings, in plain lists."""
 
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
@@ -13,36 +13,36 @@ __all__ = ["Saturation", "Scores", "SparseScores"]
 
 C = TypeVar("C")
 _TABLED_AT = 64
-"""So many times as many postings as there are lengths are worth a table of what each gives."""
+"""Postings per possible text length from which a table of gains pays off."""
 _BLOCK = 64
-"""Texts among which the best is found first."""
+"""Texts in a block, whose best score is found first."""
 
 
 class Saturation(NamedTuple):
-    """How a term counts that is said again, and in a long text: ``top x f / (f + flat + slope x length)``."""
+    """Term frequency saturation with length normalization: ``top x f / (f + flat + slope x length)``."""
 
     flat: float
     slope: float
 
 
 class Scores(Protocol[C]):
-    """The sum of what each term gives to each text that holds it."""
+    """The scores of all texts: sums of what each term contributes."""
 
     def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
-        """Add what each term gives: its postings, and the most it can give to a text."""
+        """Add the contributions of terms, each with its postings and the most it can contribute to a text."""
         ...
 
     def of(self, numbers: C, /) -> C:
-        """What texts have; 0 for one that holds no term."""
+        """The scores of these texts; 0 for a text that contains no term."""
         ...
 
     def best(self, limit: int, /) -> tuple[C, C]:
-        """The texts that have most, best first, and what they have; of equal ones the earlier first."""
+        """The texts with the highest scores, best first, and their scores; equal ones in order of their numbers."""
         ...
 
 
 class SparseScores:
-    """Scores by number, in a list."""
+    """Scores by text number, in a list."""
 
     __slots__ = ("_columns", "_longest", "_scores")
 
@@ -74,7 +74,7 @@ class SparseScores:
         if 0 in live.tobytes():
             self._scores = list(map(mul, self._scores, live))
         scores = self._scores
-        # So many blocks as are wanted have one each that is no less than the least of the largest of them.
+        # The limit-th largest block maximum: at least `limit` texts score no less, one in each of those blocks.
         blocks = range(0, len(scores), _BLOCK)
         largest = [max(scores[at : at + _BLOCK]) for at in blocks]
         least = sorted(largest)[-limit] if 0 < limit <= len(largest) else 0.0

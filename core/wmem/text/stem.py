@@ -1,6 +1,6 @@
-"""One form for the forms of a word, by the Snowball stemmers where they are installed.
+"""Stemming, by the Snowball stemmers where they are installed.
 
-They are pure functions of the word, but a stemmer object is not safe for threads.
+Stemming is a pure function of the word, but a stemmer object is not thread-safe.
 """
 
 import importlib.util
@@ -17,20 +17,20 @@ _stemming = threading.Lock()
 
 
 class _Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802  # its own name
+    def stemWord(self, word: str) -> str: ...  # noqa: N802  # the name in snowballstemmer
 
 
 @cache
 def has_stemmers() -> bool:
-    """Whether the extra ``recall`` is installed, which knows the forms of words in many languages."""
+    """Whether snowballstemmer is installed (extra ``recall``)."""
     return importlib.util.find_spec("snowballstemmer") is not None
 
 
 @lru_cache(65_536)
 def stem(word: str, language: str) -> str:
-    """What the forms of a word have in common; a word with a digit in it stays as it is.
+    """The stem of a word; a word that is not all letters stays as it is.
 
-    Without the stemmers, plural and tense of English words are taken off by rule.
+    Without snowballstemmer, English plural and tense endings are removed by rule.
     """
     if not word.isalpha():
         return word
@@ -43,7 +43,7 @@ def stem(word: str, language: str) -> str:
 
 
 def forms_of(stemmed: str) -> Sequence[str]:
-    """The English words of this stem that no ending tells of."""
+    """The irregular and variant English words that have this stem."""
     return _forms().get(stemmed, ())
 
 
@@ -65,14 +65,14 @@ def _stemmer(language: str) -> _Stemmer:
 
 _ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
 _LEAST = 3
-"""Letters that an ending must leave."""
+"""Fewest letters that remain when an ending is removed."""
 
 
 def _plain(word: str) -> str:
     for ending, instead in _ENDINGS:
         kept = word[: -len(ending)]
         if word.endswith(ending) and len(kept) >= _LEAST and not word.endswith(("ss", "us", "is")):
-            # "running" and "run", "baking" and "bake" meet without their doubled and silent letters.
+            # Doubled and silent letters go, so that "running" equals "run" and "baking" equals "bake".
             kept = kept[:-1] if not instead and kept[-1] == kept[-2] and kept[-1] not in "ls" else kept + instead
             break
     else:

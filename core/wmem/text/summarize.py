@@ -1,4 +1,4 @@
-"""A summary is a pack of sentences: those that say most, as they were said, within a limit of tokens."""
+"""Extractive summary: the highest scoring sentences, verbatim, within a token limit."""
 
 import math
 import re
@@ -11,20 +11,20 @@ from wmem.text.tokens import Counter
 
 __all__ = ["Extract", "Weighted", "extract", "sentences"]
 
-# A mark of the scripts that write no spaces ends a sentence by itself; the number of an item in a list ends none.
-# Blank space is tried at its beginning only: from each of its places, a hundred thousand spaces would take seconds.
+# In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") ends none.
+# White space is matched from its beginning only: from every position, 100,000 spaces would take seconds.
 _END = re.compile(r"(?m)(?<=[.!?…])(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|(?<!\s)\s*\n\s*")
 
 
 class Weighted(NamedTuple):
-    """A text, and how much it matters beside the others, from 0."""
+    """A text and its weight relative to the others, from 0."""
 
     text: str
     weight: float
 
 
 class Extract(NamedTuple):
-    """What was extracted, its tokens, and the places of the texts it is from."""
+    """The extract, its tokens, and the indices of the texts it was taken from."""
 
     text: str
     tokens: int
@@ -39,20 +39,20 @@ class _Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text in order; a line ends one too."""
+    """The sentences of a text in order; a line break ends one, too."""
     ends = [0, *(found.end() for found in _END.finditer(text)), len(text)]
     told = (text[start:end].strip() for start, end in pairwise(ends))
     return [sentence for sentence in told if sentence]
 
 
 def extract(texts: Sequence[Weighted], limit: int, counter: Counter) -> Extract:
-    """The sentences of the weightiest texts, in the order of the texts, one a line, each once.
+    """The sentences of the texts with the highest weights, in the order of the texts, one a line, each once.
 
-    Of equal weight, those come first whose words are rare among all sentences. A sentence
-    that does not fit makes way for the next one that does; none is cut.
+    Of about equal weight, sentences with rarer words come first. A sentence that does not
+    fit is skipped; none is cut.
 
     Args:
-        limit: How many tokens the extract may take.
+        limit: Most tokens of the extract.
     """
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
@@ -60,7 +60,7 @@ def extract(texts: Sequence[Weighted], limit: int, counter: Counter) -> Extract:
         if tokens + sentence.tokens <= limit:
             chosen.append((place, sentence))
             tokens += sentence.tokens
-    # Joints count too: what matters least goes until the whole fits, as it is counted.
+    # Line breaks cost tokens, too: drop the lowest scoring sentence until the whole text fits.
     while chosen:
         kept = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
         text = "\n".join(sentence.text for sentence in kept)
@@ -86,6 +86,6 @@ def _told(texts: Sequence[Weighted], counter: Counter) -> list[_Sentence]:
     for same, (place, sentence, weight) in split.items():
         tokens = counter(sentence)
         rarity = math.fsum(math.log(1 + len(split) / held_by[term]) for term in terms[same])
-        # Rarity decides among texts of about equal weight: it is at most a tenth of a whole one.
+        # Rarity adds at most 0.1: it decides among texts of about equal weight.
         told.append(_Sentence(place, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
     return sorted(told, key=lambda each: each.place)

@@ -1,4 +1,4 @@
-"""The terms a text is found by: its words, folded and stemmed, without those that say little."""
+"""Analyzer: splits a text into index terms, folded and stemmed, without stop words."""
 
 import re
 import unicodedata
@@ -13,11 +13,11 @@ _UNSPACED = (
     r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
     r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
-# Vowel signs and accents belong to their word, though `\w` leaves them out.
+# Vowel signs and accents are part of a word, though `\w` does not match them.
 _MARKS = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-# Korean writes spaces, but hangs its particles on the words.
+# Korean has spaces, but attaches particles to words.
 _HANGUL = "\uac00", "\ud7a3"
 
 
@@ -29,19 +29,19 @@ def words_of(text: str) -> list[str]:
 
 
 def terms_of(text: str, usual: str = "english") -> list[str]:
-    """The terms a text is found by, in order.
+    """The index terms of a text, in order.
 
     Words, folded (NFKC, case) and stemmed, without the stop words of their language;
-    of scripts that write no spaces, the pairs of neighbouring characters.
+    for scripts without spaces, character bigrams.
 
     Args:
-        usual: The language of a text that does not show its own; see `language_of`.
+        usual: The default language; see `language_of`.
     """
     return read_terms(text, usual)[1]
 
 
 def read_terms(text: str, usual: str = "english") -> tuple[str, list[str]]:
-    """The language a text seems to be written in, and its terms; see `terms_of`."""
+    """The detected language of a text, and its terms; see `terms_of`."""
     if text.isascii():
         words = _ASCII_WORD.findall(text.lower())
         language = language_of(words, usual)

@@ -1,7 +1,7 @@
-"""What text, messages and tool schemas cost, in tokens of some counter.
+"""Token counts of messages, parts and tool schemas, by a counter of texts.
 
-A cost is a ceiling: it is never below the tokens of what `Message.to_openai()`
-renders, and media cost a flat estimate however they are carried.
+A count is an upper bound: never below the tokens of what `Message.to_openai()`
+renders. Media have a flat estimate, however they are encoded.
 """
 
 import json
@@ -31,14 +31,14 @@ __all__ = [
 ]
 
 PROMPT_OVERHEAD = 3
-"""Tokens a provider adds once to a prompt, to open the reply."""
+"""Tokens a provider adds once to a prompt, to start the reply."""
 MESSAGE_OVERHEAD = 4
 """Tokens a provider adds to each message: its delimiters and its role."""
 _CALL_OVERHEAD = 8
 _PART_OVERHEAD = 2
 _TOOL_OVERHEAD = 8
 
-# The most a provider of the field charges for one of ordinary size.
+# The most that any major provider charges for one of ordinary size.
 _MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
 _LOW_DETAIL_IMAGE = 85
 _BLOCKS = {
@@ -53,16 +53,16 @@ _BLOCKS = {
     "input_file": "file",
     "document": "file",
 }
-# A longer text without a single space inside a foreign block is an encoding of bytes, not language.
+# In a block of unknown type, a longer text without any space is encoded bytes, not language.
 _OPAQUE_CHARS = 512
 
 
 class Counter(Protocol):
-    """Counts the tokens of a text: pure, never raises, never reaches for the network."""
+    """Counts the tokens of a text: pure, never raises, never uses the network."""
 
     @property
     def name(self) -> str:
-        """Under which counts are cached: two counters of one name count alike."""
+        """Key of cached counts: two counters of one name must count alike."""
         ...
 
     def __call__(self, text: str, /) -> int: ...
@@ -70,9 +70,9 @@ class Counter(Protocol):
 
 @cache
 def default_counter() -> Counter:
-    """The tokenizer of the current OpenAI models where its file is at hand, else the estimate.
+    """The tokenizer of the current OpenAI models if its file is on this machine, else the estimate.
 
-    Warns once in a process, as `EstimateWarning`, when it has to estimate.
+    Emits one `EstimateWarning` a process when it has to estimate.
     """
     try:
         return TiktokenCounter("o200k_base")
@@ -82,7 +82,7 @@ def default_counter() -> Counter:
 
 
 def message_tokens(message: "Message", count: Counter) -> int:
-    """What a message costs in a prompt, its delimiters included; `native` is not counted."""
+    """Tokens of a message in a prompt, with its delimiters; `native` is not counted."""
     tokens = MESSAGE_OVERHEAD
     if message.name:
         tokens += count(message.name) + 1
@@ -94,18 +94,18 @@ def message_tokens(message: "Message", count: Counter) -> int:
     if len(parts) == 1 and parts[0].kind == "text":
         return tokens + count(parts[0].text or "")
     if all(part.kind == "text" for part in parts):
-        # Counted as it is rendered: a joint can add a token.
+        # Counted joined, as it is rendered: joining can add a token.
         return tokens + (count("\n".join(part.text or "" for part in parts)) + len(parts) if parts else 0)
     return tokens + sum(part_tokens(part, count) for part in parts)
 
 
 def part_tokens(part: "Part", count: Counter) -> int:
-    """What one block costs, its delimiters included; bytes never count as text."""
+    """Tokens of one part, with its delimiters; bytes never count as text."""
     tokens = _PART_OVERHEAD + (count(part.text) if part.text else 0)
     if part.kind in _MEDIA:
         return tokens + _media_tokens(part.kind, part.data or {})
     if part.signature:
-        # The provider decodes it to reasoning tokens of its own: about one for six characters.
+        # The provider decodes it to its own reasoning tokens: about one for six characters.
         tokens += len(part.signature) // 6
     if part.kind == "other" and part.data:
         block = _BLOCKS.get(str(part.data.get("type")))
@@ -114,12 +114,12 @@ def part_tokens(part: "Part", count: Counter) -> int:
 
 
 def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
-    """What the tools' JSON schemas cost."""
+    """Tokens of the tools' JSON schemas."""
     return sum(count(_json(schema)) + _TOOL_OVERHEAD for schema in schemas)
 
 
 def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
-    # Providers render a call in their own ways; the dearer of the two that are known is the ceiling.
+    # Providers render calls differently; the larger of the two known forms is the upper bound.
     apart = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
     whole = _json(
         [
@@ -131,7 +131,7 @@ def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
 
 
 def _media_tokens(kind: str, about: Mapping[str, Any]) -> int:
-    """Flat by kind; an image costs less in low detail, and by its tiles where its size is known."""
+    """Flat estimate by kind; an image costs less in low detail, and by its tiles if its size is known."""
     if kind != "image":
         return _MEDIA[kind]
     inner = about.get("image_url")

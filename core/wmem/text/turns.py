@@ -1,8 +1,7 @@
-"""Who said what beside whom: the messages of a conversation as links, by session.
+"""Neighbour graph of messages; a gap of 4 h or another thread starts a new session.
 
-A session ends with a silence, or where another thread begins; threads that run at the
-same time each have their own. What is known of a message stands in columns, at its
-slot; slot 0 is that of no message.
+Threads that run at the same time each have their own sessions. The data of a message is
+stored in columns, at its slot; slot 0 means no message.
 """
 
 import math
@@ -15,24 +14,24 @@ from wmem.text.cues import speaker_in, tells_a_time
 __all__ = ["NEAR", "Turns"]
 
 NEAR = 8
-"""Messages that are near one at most: the one before, the one after, the one before that, and so on."""
+"""Most neighbours of a message: the one before, the one after, the one before that, and so on."""
 _CLOSE = 2
-"""Messages away that are always near, and changes of speaker over which those farther away are."""
+"""Distance in messages that always counts as near; farther ones do across up to so many speaker changes."""
 
 _ROW = NEAR * array("I").itemsize
 _SILENCE_S = 4 * 3_600.0
-"""So much time between two messages of a thread ends its session."""
+"""A longer time between two messages of a thread starts a new session."""
 _CHARS_A_TOKEN = 4
 _SPEAKERS = ("user", "assistant")
-"""Tools and system text stand beside what people say, not between it."""
+"""Roles that are linked as neighbours; tool and system messages are not."""
 _LABELS = {"user": True, "human": True, "me": True, "assistant": False, "ai": False, "bot": False, "model": False}
-"""Who speaks in a transcript that names parts, whatever the role of the message that quotes it."""
+"""Transcript labels, and whether they mean the user; they override the role of the message."""
 _SPOKEN = 3
-"""Who is known from a transcript alone has spoken as often as this."""
+"""Fewest messages of a speaker to be known: a transcript label may be a false match."""
 
 
 class Turns:
-    """The messages of a scope, each with its neighbours."""
+    """The messages of a scope and their neighbours."""
 
     __slots__ = (
         "_free",
@@ -61,7 +60,7 @@ class Turns:
         self._sessions = 0
         self._speakers: Counter[str] = Counter()
         self.before = array("I", (0,))
-        """The slot of the message before it in its session; 0 for none."""
+        """The slot of the previous message in its session; 0 for none."""
         self.after = array("I", (0,))
         self.sessions = array("I", (0,))
         self.at = array("d", (math.nan,))
@@ -69,25 +68,25 @@ class Turns:
         self.speakers: list[str | None] = [None]
         self.user = array("B", (0,))
         self.timed = array("B", (0,))
-        """Whether it tells a time."""
+        """Whether the text contains a word for a time."""
         self.voices = array("I", (0,))
-        """A number for who speaks, and in which role."""
+        """A number for each pair of a speaker and whether the role is "user"."""
         self.near = array("I", bytes(_ROW))
-        """By slot, so many as `NEAR` says: the slots of the messages near it, the nearest first; 0 for none."""
+        """`NEAR` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
         self._numbers: dict[tuple[str | None, bool], int] = {}
 
     def slot(self, id: str) -> int:
-        """Where a message stands; 0 for one that is not there."""
+        """The slot of a message; 0 for an unknown id."""
         return self._slots.get(id, 0)
 
     def known(self) -> list[str]:
-        """Who is known to have spoken, folded."""
+        """The names of the known speakers, case-folded."""
         return [speaker for speaker, times in self._speakers.items() if times >= _SPOKEN]
 
     def put(
         self, id: str, text: str, *, role: str, name: str | None, thread: str | None, at: float, tokens: int | None
     ) -> int:
-        """Take in the newest message, or another text for one that is there; it keeps its place.
+        """Add a message as the newest, or update the text of a known one in place.
 
         Returns:
             Its slot.
@@ -115,7 +114,7 @@ class Turns:
         return slot
 
     def remove(self, id: str) -> None:
-        """Let the neighbours of a message be neighbours."""
+        """Remove a message and link the ones before and after it."""
         slot = self._slots.pop(id, None)
         if slot is None:
             return
@@ -151,7 +150,7 @@ class Turns:
         return slot
 
     def _beside(self, thread: str | None, at: float) -> int:
-        """The slot of what was not said to anybody, in the session that goes on."""
+        """A slot for a message that is not linked (tool, system, empty), in the current session of its thread."""
         last = self._last.get(thread)
         slot = self._taken()
         goes_on = last is not None and abs(at - self.at[last]) <= _SILENCE_S
@@ -160,7 +159,7 @@ class Turns:
         return slot
 
     def _around(self, slot: int) -> tuple[list[int], list[int]]:
-        """Those before it and those after it in its session, as far as any is near."""
+        """The slots before and after it in its session, as far as neighbours reach."""
         found: tuple[list[int], list[int]] = [], []
         for each, links in zip(found, (self.before, self.after), strict=True):
             at = links[slot]
@@ -170,15 +169,15 @@ class Turns:
         return found
 
     def _meet_again(self, before: Sequence[int], after: Sequence[int]) -> None:
-        """Find anew who is near whom, where something changed between these."""
+        """Recompute the neighbours of these messages, after a change between them."""
         for slot in before:
-            # What is near after those behind did not change, and is not looked for.
+            # Only for those before the change: the neighbours after the others did not change.
             self.near[slot * NEAR + 1 : (slot + 1) * NEAR : 2] = array("I", bytes(_ROW // 2))
         for slot in (*before, *after):
             self._meet(slot)
 
     def _meet(self, slot: int) -> None:
-        """Find who is near before it; it is near those, too."""
+        """Set the neighbours before a message, and the message as a neighbour after each of them."""
         near, voices, at, changes = self.near, self.voices, slot, 0
         for place in range(0, NEAR, 2):
             before = self.before[at]
@@ -190,7 +189,7 @@ class Turns:
                 near[close * NEAR + place + 1] = slot
 
     def _taken(self) -> int:
-        """A slot that nothing stands at."""
+        """A free slot; the columns grow if there is none."""
         if self._free:
             return self._free.pop()
         whole = (self.before, self.after, self.sessions, self.user, self.timed, self.voices)

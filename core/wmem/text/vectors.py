@@ -1,4 +1,4 @@
-"""Vectors by id and their exact cosines with another, by numpy: what an embedder returned, checked."""
+"""Exact vector search with numpy, and validation and encoding of an embedder's vectors."""
 
 import math
 from base64 import b64decode, b64encode
@@ -11,21 +11,21 @@ if TYPE_CHECKING:
 __all__ = ["Floats", "Near", "Vectors", "as_rows", "read_vector", "written_vector"]
 
 Floats: TypeAlias = "NDArray[np.float32]"
-"""One vector, or one a row; said here, so that numpy is imported in one place."""
+"""One vector, or one in each row."""
 
 _FIRST = 64
 _NEAR_1 = 1e-3
 
 
 def as_rows(given: Any, texts: int) -> "Floats":
-    """What an embedder returned for so many texts, each row of length 1 or 0.
+    """The matrix that an embedder returned for this many texts, each row scaled to length 1, or all 0.
 
     Raises:
         ValueError: It is no matrix of finite numbers with a row for each text.
     """
     import numpy as np
 
-    with np.errstate(over="ignore"):  # what is too large for float32 is infinite then, and refused
+    with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
         made = np.array(given, dtype=np.float32)
     if made.ndim != 2 or made.shape[0] != texts or not made.shape[1]:  # noqa: PLR2004  # a matrix has two
         msg = f"returned the shape {made.shape} for {texts} texts"
@@ -40,7 +40,7 @@ def _of_length_1(made: "Floats") -> "Floats":
     import numpy as np
 
     largest = np.abs(made).max(axis=1, keepdims=True)
-    made /= np.where(largest > 0, largest, 1)  # first, so that no square overflows
+    made /= np.where(largest > 0, largest, 1)  # before the norm, so that no square overflows
     lengths = np.linalg.norm(made, axis=1, keepdims=True)
     made /= np.where(lengths > 0, lengths, 1)
     return made
@@ -52,9 +52,9 @@ def written_vector(vector: "Floats") -> bytes:
 
 
 def read_vector(told: bytes, width: int) -> "Floats | None":
-    """What `written_vector` wrote; None for what it did not write, or not in that width.
+    """Decode what `written_vector` wrote; None for anything else, or another width.
 
-    A model of another size may have had the name, and another program may have been at the store.
+    A model of another size may have used the name, or another program may have written to the store.
     """
     import numpy as np
 
@@ -65,28 +65,28 @@ def read_vector(told: bytes, width: int) -> "Floats | None":
     if len(read) != 4 * width:
         return None
     vector = np.frombuffer(read, dtype="<f4").astype(np.float32)
-    wide = vector.astype(np.float64)  # in which no square of a float32 overflows
+    wide = vector.astype(np.float64)  # where the square of a float32 cannot overflow
     square = float(wide @ wide)
     if not math.isfinite(square):
         return None
-    # What has another length than ours would outweigh all others.
+    # A vector that is longer than 1 would outweigh all others.
     return vector if abs(square - 1) < _NEAR_1 or not square else _of_length_1(vector[None])[0]
 
 
 class Near(NamedTuple):
-    """How near each vector is to one: the squared cosine relative to the best, 0 for what points away."""
+    """Similarity of each vector to a query: its squared cosine relative to the best, 0 for a negative cosine."""
 
     places: dict[str, int]
     ids: list[str | None]
     shares: "Floats"
 
     def of(self, id: str) -> float:
-        """The share of one; 0 for one that is not there."""
+        """The similarity of one vector; 0 for an unknown id."""
         place = self.places.get(id)
         return 0.0 if place is None else float(self.shares[place])
 
     def best(self, limit: int) -> dict[str, float]:
-        """The best by id, best first, at most `limit`; of equal ones the earlier first."""
+        """The similarities of the best by id, best first, at most `limit`; equal ones in order of their rows."""
         import numpy as np
 
         shares = self.shares
@@ -99,7 +99,7 @@ class Near(NamedTuple):
 
 
 class Vectors:
-    """Vectors of one width, kept up to date write by write; a removed one leaves a hole that the next may fill."""
+    """Vectors of one width by id, updated with every write; the row of a removed vector is reused."""
 
     __slots__ = ("_free", "_ids", "_places", "_rows")
 
@@ -114,16 +114,16 @@ class Vectors:
 
     @property
     def width(self) -> int | None:
-        """The length of each vector; None before there was one."""
+        """The number of dimensions; None before the first vector."""
         return None if self._rows is None else int(self._rows.shape[1])
 
     @property
     def bytes(self) -> int:
-        """What the numbers take in memory, room for more included."""
+        """Memory of the matrix in bytes, including spare rows."""
         return 0 if self._rows is None else self._rows.nbytes
 
     def put(self, id: str, vector: "Floats") -> None:
-        """Take a vector in; one of another width than the others takes the place of all of them."""
+        """Add or replace a vector; one of another width drops all others first."""
         import numpy as np
 
         self.remove(id)
@@ -142,7 +142,7 @@ class Vectors:
         self._places[id] = place
 
     def remove(self, id: str) -> None:
-        """Forget a vector, if it is there."""
+        """Remove a vector, if present."""
         place = self._places.pop(id, None)
         if place is not None and self._rows is not None:
             self._rows[place] = 0
@@ -150,7 +150,7 @@ class Vectors:
             self._free.append(place)
 
     def near(self, vector: "Floats", without: str | None = None) -> Near | None:
-        """How near each is to a vector of length 1, one of them left out; None where none points its way.
+        """The similarity of each vector to one of length 1, except the id `without`; None if no cosine is above 0.
 
         Valid until the next write.
         """
