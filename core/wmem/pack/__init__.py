@@ -1,4 +1,4 @@
-"""Choosing what a model sees, within a budget."""
+"""Select what a model sees within a token budget."""
 
 from wmem.pack.packer import pack
 from wmem.pack.render import is_note

@@ -1,4 +1,4 @@
-"""The account of a pack: what became of each unit that was looked at, and why."""
+"""Report of a pack: what became of each unit it considered, and why."""
 
 from collections import Counter as Tally
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ from wmem.pack.request import Candidate, PackRequest, Recalled
 __all__ = ["Account", "account"]
 
 _BEST = 100
-"""Dropped units that a context names one by one."""
+"""Dropped units that a context lists one by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Account:
 
 
 class _Out(NamedTuple):
-    """Messages that stay out together, or one item, and why."""
+    """Messages dropped together, or one dropped item, and why."""
 
     members: Sequence[Candidate]
     rule: str
@@ -40,19 +40,19 @@ class _Out(NamedTuple):
 def account(
     request: PackRequest, choice: Choice, ordered: Sequence[Kept], apart: Sequence[tuple[Candidate, str]]
 ) -> Account:
-    """What stays, in the order of the prompt, and what does not: recalled first, then the newest.
+    """Report included units in prompt order and dropped ones: recalled first, then newest first.
 
-    What is counted is counted now; the reports are written when somebody looks.
+    Totals are counted now; the reports are written on first access.
 
     Args:
-        apart: What belongs to what is pinned and cannot be sent, and why.
+        apart: Candidates of pinned units that are not sent, and why.
     """
     noted, digest = tuple(choice.noted.values()), choice.digest
     out = _out(choice, ordered, apart)
     totals = Tally([each.rule for each in out])
     looked_at = choice.talk.seen.union(
         [each.id for each in request.pinned if each.role is not None],
-        # What completes a pinned exchange was looked for, wherever it lies.
+        # The other half of a pinned exchange was searched for, wherever it lies.
         [id for kept in choice.pinned for id in kept.unit.ids],
         [each.id for each, _ in apart],
     )
@@ -78,20 +78,20 @@ def _once(recalled: Sequence[Recalled]) -> Iterable[Recalled]:
 
 
 def _out(choice: Choice, ordered: Sequence[Kept], pinned: Sequence[tuple[Candidate, str]]) -> list[_Out]:
-    """What stays out: what the note had no room for and no message says, then the newest."""
+    """What is dropped: recalled memories in neither note nor messages, then messages, newest first."""
     named = {member.id for kept in ordered for member in kept.unit.members} | choice.noted.keys()
     found = [_Out((each.candidate,), why) for each, why in choice.refused if each.candidate.id not in named]
     named |= {each.members[0].id for each in found}
     talk = choice.talk
     apart = [*pinned, *((result, "superseded") for result in talk.superseded)]
-    # A result whose call was not read yet is no orphan.
+    # A result whose call was not read yet is not an orphan.
     waiting = "orphan" if talk.exhausted else "older"
     apart += [(result, waiting) for results in talk.open_results.values() for _, result in results]
     for each, why in apart:
         if each.id not in named:
             named.add(each.id)
             found.append(_Out((each,), why))
-    # A member that recall found has its own report.
+    # A recalled member has its own report.
     out = (
         (unit, [each for each in unit.members if each.id not in named])
         for unit in talk.units

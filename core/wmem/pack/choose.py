@@ -1,8 +1,8 @@
-"""What stays, in order: pinned, newest user message, exchange in flight, recent, recalled, a summary, the rest.
+"""Selection, in order: pinned, newest user message, exchange in flight, recent, recalled, a summary, the rest.
 
-The part that is filled by recency is contiguous: a reader expects no silent gap. A
-unit that fits is taken whole; one above a quarter of the budget that does not fit is
-cut, so that it does not hide what lies before it; any other that does not fit ends it.
+The part filled by recency is contiguous: a reader expects no silent gap. A unit that
+fits is taken whole; one above a quarter of the budget that does not fit is truncated,
+so that it does not hide older messages; any other that does not fit ends the part.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,16 +23,16 @@ from wmem.text.tokens import MESSAGE_OVERHEAD
 __all__ = ["LOOK_BACK", "Choice", "Kept", "choose"]
 
 LOOK_BACK = 2_000
-"""Messages read in search of the newest user message."""
+"""Messages read to find the newest user message."""
 _CLOSE = 256
-"""Messages read beyond it to close a tool exchange that a user broke into."""
+"""Further messages read to complete a tool exchange that a user interrupted."""
 
 _SHORT = 256
-"""Tokens up to which a recalled memory is quoted whole, where a quarter of the budget holds it."""
+"""Tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget."""
 
 
 class Kept(NamedTuple):
-    """A unit that stays, why, and as what."""
+    """A unit that is included, the rule that included it, and how it is sent."""
 
     unit: Unit
     rule: str
@@ -40,7 +40,7 @@ class Kept(NamedTuple):
 
 
 class Choice:
-    """What stays under one ceiling, as it grows."""
+    """What is included within one token limit, as it grows."""
 
     def __init__(
         self, request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int
@@ -56,28 +56,28 @@ class Choice:
         self.noted: dict[str, Noted] = {}
         self.digest: Digest | None = None
         self.uncovered = 0
-        """Messages that are left out and older than those the summary covers."""
+        """Messages left out that are older than those the summary covers."""
         self.dropped: dict[Unit, str] = {}
         self.refused: list[tuple[Recalled, str]] = []
 
     @cached_property
     def _terms(self) -> tuple[str, ...]:
-        """The question's, where one recalled memory is too long to be quoted whole."""
+        """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
         return tuple(terms_of(self.request.query)) if self.request.recalled else ()
 
     @property
     def notes(self) -> list[Noted]:
-        """All that stands in the note."""
+        """Everything in the note, the summary first."""
         return [*([self.digest.noted] if self.digest else ()), *self.noted.values()]
 
     def paired(self, unit: Unit) -> bool:
-        """Whether every call has a result, or will be given one; else the unit is put down as an orphan."""
+        """Whether every call has a result or gets a synthetic one; else the unit is dropped as an orphan."""
         if unit.missing and self.request.orphans == "drop":
             self.dropped[unit] = "orphan"
         return unit not in self.dropped
 
     def sendable(self, unit: Unit) -> bool:
-        """Whether the message is conversation, and one that the provider takes; decodes it."""
+        """Whether the message is no echo of a note and the provider accepts it; decodes it."""
         if len(unit.members) > 1 or unit.missing:
             return True
         message = self.larder.message(unit.head)
@@ -88,12 +88,12 @@ class Choice:
         return unit not in self.dropped
 
     def keep(self, unit: Unit, rule: str, served: Served) -> None:
-        """Take the unit in."""
+        """Include the unit."""
         self.kept[unit] = Kept(unit, rule, served)
         self.left -= served.tokens
 
     def take_pinned_items(self) -> None:
-        """Pinned items, whole, as part of the note.
+        """Put the pinned items into the note, whole.
 
         Raises:
             BudgetError: They do not fit.
@@ -113,10 +113,10 @@ class Choice:
             raise BudgetError(msg)
 
     def take_required(self) -> None:
-        """The newest user message and what waits for the model since, cut if need be.
+        """Include the newest user message and the exchange in flight since, truncated if need be.
 
         Raises:
-            BudgetError: Not even the newest message fits, cut as far as is sensible.
+            BudgetError: Not even the newest message fits, truncated to its minimum.
         """
         user, flight, answered = self._in_flight()
         first = flight if user is None else [user, *flight]
@@ -128,7 +128,7 @@ class Choice:
             return
         least = {unit: self.larder.least(unit) for unit in first}
         needed = sum(least.values())
-        # The oldest of the exchange goes first, and the user's message never.
+        # The oldest unit of the exchange is dropped first, the user's message never.
         for unit in () if user is None else flight:
             if needed <= self.left:
                 break
@@ -147,13 +147,13 @@ class Choice:
             self.keep(unit, "newest" if unit is user else "in-flight", each)
 
     def take_front(self, front: Front) -> None:
-        """What came before the exchange in flight, from a place where it may begin for many turns."""
+        """Include the messages before the exchange in flight, from a start point that stays for many turns."""
         older = ((unit, self.larder.cost(unit)) for unit in self.talk if unit not in self.kept and self.paired(unit))
         used = self.room - self.left
         for unit in begun_at(front, self.request.total, older, min(front.limit(self.room) - used, self.left)):
             if not self.sendable(unit):
                 continue
-            # Cut to a size that hangs on nothing but the room, so that it reads alike in every turn.
+            # Truncated to a size that depends only on the room, so that its text is the same in every turn.
             whole = self.larder.cost(unit) <= front.step
             served = [self.larder.whole(unit)] if whole else self.larder.cut([unit], front.step)
             if served is None or served[0].tokens > self.left:
@@ -162,7 +162,7 @@ class Choice:
             self.keep(unit, "filled", served[0])
 
     def take_recent(self) -> int:
-        """The newest few messages within a quarter of what there is; what is set aside for one too large."""
+        """Include the newest few messages within a quarter of the budget; return its rest if one is too big, or 0."""
         allowed = min(self.left, self.request.budget // 4)
         for unit in self._newest(self.request.recent):
             if unit in self.kept or not self.paired(unit):
@@ -176,7 +176,7 @@ class Choice:
         return 0
 
     def take_recalled(self, room: int) -> None:
-        """What recall found and no message says already, best first, as part of the note."""
+        """Put recalled memories that no message repeats into the note, best first."""
         if not self.request.recalled:
             return
         here = {id for kept in (*self.pinned, *self.kept.values()) for id in kept.unit.ids} | self.noted.keys()
@@ -189,7 +189,7 @@ class Choice:
                 continue
             here.add(candidate.id)
             limit = most if candidate.tokens <= whole else least
-            # Its line costs about what it costs as a message, less the delimiters: what is too long is not decoded.
+            # Its line costs about as much as the message less its delimiters: one that is too long is not decoded.
             if candidate.tokens - MESSAGE_OVERHEAD > room and limit > room:
                 self.refused.append((found, "budget"))
                 continue
@@ -208,7 +208,7 @@ class Choice:
                 self.left -= price
 
     def take_rest(self, aside: int = 0) -> None:
-        """The rest by recency, without a gap; what the note holds moves to its place among the messages.
+        """Fill with older messages by recency, without a gap; one quoted in the note moves to its place among them.
 
         Args:
             aside: Tokens that stay free.
@@ -232,7 +232,7 @@ class Choice:
                     self.keep(unit, "filled", self.larder.whole(unit))
                 continue
             large = cost > self.request.budget // 4 and self.left >= self.request.budget // 16
-            # What the note quotes of a large one bears on the question; its beginning and its end need not.
+            # The passage of a large unit in the note bears on the query; its beginning and end need not.
             served = self.larder.cut([unit], self.left // 2) if large and not moved else None
             if served is None:
                 for noted in moved:
@@ -244,7 +244,7 @@ class Choice:
             self.keep(unit, "filled", served[0])
 
     def leave_out_told(self) -> None:
-        """Take out of the note what a message says that came in after it."""
+        """Remove quotes from the note that a message included later repeats."""
         if not self.noted:
             return
         told = self._told()
@@ -255,7 +255,7 @@ class Choice:
                 self.refused.append((found, "duplicate"))
 
     def make_whole(self) -> None:
-        """Quote whole what recall found and the note has in part, best first, where there is room after all."""
+        """Quote truncated memories of the note whole, best first, where there is room after all."""
         for found in self.request.recalled if self.noted else ():
             candidate = found.candidate
             noted = self.noted.get(candidate.id)
@@ -267,7 +267,7 @@ class Choice:
                 self.noted[candidate.id] = whole
 
     def take_all_or_summary(self, room: int) -> None:
-        """All that is left out, where it fits after all; else a summary of it."""
+        """Include everything left out if it fits after all, else a summary of it."""
         left_out = self._left_out()
         whole = self.talk.exhausted and len(left_out) < COVERED
         if not whole or sum(candidate.tokens for candidate, _ in left_out) > self.left:
@@ -278,7 +278,7 @@ class Choice:
             self.leave_out_told()
 
     def take_summary(self, room: int) -> None:
-        """The best sentences of the newest that is left out, as part of the note."""
+        """Put the best sentences of the newest messages left out into the note."""
         left_out = self._left_out()
         room = min(room, self.left)
         self.digest = digest([each for each, _ in left_out], room, self.request.query, self.larder, self.note)
@@ -287,7 +287,7 @@ class Choice:
             self.uncovered = self.request.total - 1 - left_out[self.digest.covered - 1][1]
 
     def _left_out(self) -> list[tuple[Candidate, int]]:
-        """The newest messages that could be sent and are not, and how many are newer than each."""
+        """The newest messages that could be sent but are not, and how many are newer than each."""
         found: list[tuple[Candidate, int]] = []
         for unit in self.talk:
             if len(found) >= COVERED:
@@ -297,10 +297,10 @@ class Choice:
         return found
 
     def _in_flight(self) -> tuple[Unit | None, list[Unit], bool]:
-        """The newest user message, what waits for the model since, oldest first, and whether it was answered.
+        """The newest user message, the units in flight since, oldest first, and whether it was answered.
 
-        What was answered is no question any more, and does not take the room of what was
-        recalled for the one that is; where nothing was, the last exchange is what there is.
+        An answered message is no longer the question and must not take the room of memories
+        recalled for the current one; if nothing was recalled, the last exchange counts as unanswered.
         """
         user = None
         flight: list[Unit] = []
@@ -314,7 +314,7 @@ class Choice:
                 break
             flight.append(unit)
         if user is None:
-            # Nobody asked: the newest unit at least, so that a prompt is never silently empty.
+            # No user message: the newest unit at least, so that a prompt is never silently empty.
             return None, flight[:1], False
         bound = self.talk.read + _CLOSE
         while self.talk.read < bound and self._open_after(user) and self.talk.advance():
@@ -322,13 +322,13 @@ class Choice:
         broken_into = [unit for unit in self.talk.units if unit.newest < user.place < unit.place and self.paired(unit)]
         answer = _answer(flight) if self.request.recalled else None
         if answer is not None:
-            # A finished exchange is as recent as it is, and no more. What is at work in another turn still is.
+            # A finished exchange ranks by recency only. Calls in flight in another turn stay in flight.
             flight = [unit for unit in flight if unit.head.calls and unit.head.turn_id != answer.head.turn_id]
         flight = sorted((*flight, *broken_into), key=lambda unit: -unit.place)
         return user, flight, answer is not None and not flight
 
     def _beside_the_question(self, user: Unit) -> bool:
-        """Whether something is recalled for another question than the newest user message, its beginning or its end."""
+        """Whether memories were recalled for a query other than the newest user message, its beginning or its end."""
         asked, text = folded(self.request.query), folded(said(self.larder.message(user.head)))
         same = text.startswith(asked) or text.endswith(asked) or text in asked
         return bool(self.request.recalled) and not same
@@ -337,17 +337,17 @@ class Choice:
         return any(place < user.place for results in self.talk.open_results.values() for place, _ in results)
 
     def _newest(self, messages: int) -> Iterable[Unit]:
-        """The units of the newest so many messages."""
+        """The units within the newest `messages` messages."""
         return takewhile(lambda unit: unit.newest < messages, self.talk) if messages else ()
 
     def _mosts(self, room: int) -> tuple[int, int, int]:
-        """The size up to which a recalled memory is quoted whole, what such a one may take, and any other."""
-        # What is fixed may leave little of the budget: no memory takes more than half of what it leaves.
+        """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
+        # Fixed parts may leave little of the budget: no memory takes more than half of the rest.
         budget = min(self.request.budget, 2 * room)
         return min(max(_SHORT, budget // 8), budget // 4), budget // 4, budget // 6
 
     def _quote(self, candidate: Candidate, most: int | None = None) -> Noted | None:
-        """The memory as it stands in the note, pinned and whole without `most`; None for an echo."""
+        """The memory as an entry of the note, pinned and whole without `most`; None for an echo."""
         rule = "pinned" if most is None else "recalled"
         quotes = self.request.quotes if most is None or candidate.tokens <= most else None
         if quotes is not None and (known := quotes.get(candidate)) is not None:
@@ -362,7 +362,7 @@ class Choice:
         return noted_down(candidate, message, self.request.count, rule=rule, most=most, terms=self._terms)
 
     def _told(self) -> set[str]:
-        """What the messages say, folded."""
+        """The normalized texts of the included messages."""
         kept = (*self.pinned, *self.kept.values())
         return {folded(said(message)) for each in kept for message in each.served.messages}
 
@@ -375,12 +375,12 @@ class Choice:
         self.noted[noted.candidate.id] = noted
 
     def _days(self) -> set[str]:
-        """The headings that the note has."""
+        """The day headings in the note."""
         return {noted.quote.day for noted in self.noted.values()}
 
 
 def _answer(newest_first: Iterable[Unit]) -> Unit | None:
-    """The assistant's last word, where nothing came after it; system text is nobody's."""
+    """The assistant's answer if it is the newest unit, system text aside."""
     told = [unit for unit in newest_first if unit.head.role != "system"]
     last = min(told, key=lambda unit: unit.newest, default=None)
     return last if last is not None and last.head.role == "assistant" and not last.head.calls else None
@@ -389,10 +389,10 @@ def _answer(newest_first: Iterable[Unit]) -> Unit | None:
 def choose(
     request: PackRequest, talk: Conversation, larder: Larder, pinned: Sequence[Kept], room: int, *, front: Front | None
 ) -> Choice:
-    """What of the conversation and of what was recalled stays within `room` tokens, beside what is pinned.
+    """Select messages and recalled memories within `room` tokens, beside the pinned units.
 
     Args:
-        front: Where a prompt may begin whose front is to stay as it is; None for one that takes what fits.
+        front: Start points of a prompt whose prefix is to stay stable; None to take what fits.
 
     Raises:
         BudgetError: Not even the newest message fits.

@@ -1,4 +1,4 @@
-"""Cutting the middle out of a message, and sharing what room there is among several."""
+"""Truncate the middle of a message, and divide the room among several."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,13 +8,13 @@ from wmem.text.tokens import Counter, message_tokens, part_tokens
 __all__ = ["cut_message", "cut_text", "cuttable", "least_tokens", "share"]
 
 _START = 4
-"""Characters taken for a token at first: with the looks that follow it stays below eight for each token wanted."""
+"""Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""
 _WORTH = 16
-"""Tokens of content that make a cut message worth having."""
+"""Tokens of content that make a truncated message worth including."""
 
 
 def cut_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
-    """The beginning and the end of a text, together of at most so many tokens, and of how many."""
+    """The beginning and the end of a text, at most `tokens` together, and how many they are."""
     head, in_head = _fitted(text, tokens - tokens // 2, count, front=True)
     tail, in_tail = _fitted(text[len(head) :], tokens // 2, count, front=False)
     return head, tail, in_head + in_tail
@@ -27,18 +27,18 @@ def _fitted(text: str, tokens: int, count: Counter, *, front: bool) -> tuple[str
         found = count(piece)
         if found <= tokens:
             return piece, found
-        # Two in a hundred below the proportion, so that one more look is nearly always enough.
+        # 2 % below the proportion, so that one more try is nearly always enough.
         size = min(size - 1, size * tokens * 98 // (found * 100))
     return "", 0
 
 
 def cuttable(message: Message) -> bool:
-    """Whether the message may be shortened: not when a provider verifies what stands in it."""
+    """Whether the message may be truncated: not if it is empty or a provider verifies its parts."""
     return not any(part.signature or part.kind == "reasoning" for part in message.parts) and bool(message.parts)
 
 
 def least_tokens(message: Message, tokens: int, count: Counter) -> int:
-    """What a message of so many tokens costs when as much as is sensible is cut out of it."""
+    """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible."""
     if not cuttable(message):
         return tokens
     bare = message.model_copy(update={"parts": (Part(text=_marked("", "", tokens, ("audio",))),)})
@@ -46,11 +46,11 @@ def least_tokens(message: Message, tokens: int, count: Counter) -> int:
 
 
 def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
-    """The message with its middle left out, so that it costs at most `room` tokens, and what it costs.
+    """Cut the middle out of a message so that it costs at most `room` tokens; returns it and its cost.
 
-    The text keeps its beginning and its end; media stay where they take no more than
-    half of the room. What is left says how many tokens went. `tokens` is what the whole
-    message costs. The result is above `room` only when `room` is below `least_tokens`.
+    The text keeps its beginning and its end; media stay if they take no more than half
+    of the room. A marker says how many tokens were cut. `tokens` is the cost of the whole
+    message. The result exceeds `room` only when `room` is below the message's minimum.
     """
     text = "\n".join(part.text for part in message.parts if part.text)
     media = tuple(part for part in message.parts if part.kind not in ("text", "refusal"))
@@ -64,7 +64,7 @@ def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tup
         head, tail, kept = cut_text(text, wanted, count)
         whole = not lost and len(head) + len(tail) >= len(text)
         shown = text if whole else _marked(head, tail, max(1, tokens - frame - kept), lost)
-        # The framework's own JSON holds what was cut out.
+        # The framework's own JSON still holds the full text.
         cut = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
         cost = message_tokens(cut, count)
         if cost <= room or not wanted:
@@ -79,9 +79,9 @@ def _marked(head: str, tail: str, tokens: int, media: Sequence[str]) -> str:
 
 
 def share(sizes: Mapping[str, int], least: Mapping[str, int], room: int) -> dict[str, int]:
-    """So much for each that small ones stay whole and large ones are cut to one size.
+    """Tokens for each so that small ones stay whole and large ones are truncated to one size.
 
-    `room` holds at least the sum of `least`.
+    `room` is at least the sum of `least`.
     """
     low, high = 0, max(sizes.values(), default=0)
     while low < high:

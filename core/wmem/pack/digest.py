@@ -1,7 +1,7 @@
-"""A summary of what the budget leaves out: its best sentences, as they were said, in the note.
+"""Extractive summary of messages that the budget leaves out: their best sentences, verbatim, in the note.
 
-It is made anew by each pack and stored nowhere. What it reads is bounded, so a session
-of any length costs the same.
+Each pack makes it anew and stores nothing. The text read is bounded, so a session of
+any length costs the same.
 """
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from wmem.text.summarize import Weighted, extract, sentences
 __all__ = ["COVERED", "Digest", "digest"]
 
 COVERED = 256
-"""Messages a summary covers at most: the newest of those that are left out."""
+"""Messages a summary covers at most: the newest of those left out."""
 _TOKENS_FOR_ONE = 32
-"""Tokens of messages that are read for one of the summary, at most."""
+"""Tokens of messages read per token of the summary, at most."""
 _CHARACTERS = 4_000
-"""Of one message, from its beginning."""
+"""Characters read of one message, from its beginning."""
 _WEIGHTS = {"user": 1.0, "assistant": 0.8}
 _RESULT = 0.4
 _ASKED = 0.5
-"""What a message gains that says every word of the question."""
+"""Weight added to a message that has every term of the query."""
 
 
 class Digest(NamedTuple):
-    """The summary as it stands in the note, and the messages that its sentences are from."""
+    """A summary as an entry of the note, and the ids of its source messages."""
 
     noted: Noted
     sources: tuple[str, ...]
@@ -39,13 +39,13 @@ class Digest(NamedTuple):
 
 
 def digest(left_out: Sequence[Candidate], limit: int, query: str, larder: Larder, note: Note) -> Digest | None:
-    """At most `limit` tokens, frame and heading included, of what is left out; None when no sentence fits.
+    """Summarize messages in at most `limit` tokens, frame and heading included; None when no sentence fits.
 
-    What users said comes first, then what assistants said, then what tools returned;
-    among these, what has most of the question's words, then the rarest words.
+    User messages weigh most, then assistant messages, then tool results; within a role
+    the share of the query's terms counts, then the rarity of the terms.
 
     Args:
-        left_out: Newest first; as much of it is covered as the bounds allow.
+        left_out: Newest first; as many are covered as the bounds allow.
     """
     covered: list[Candidate] = []
     tokens = 0

@@ -1,9 +1,9 @@
-"""Where a prompt begins when its front is to stay as it is for many turns.
+"""Stable prefix: where a prompt's history starts, so that a provider's prompt cache hits for many turns.
 
-A conversation may begin only at a few of its places, one in each third of the room
-or so. They hang on what was said before them and on nothing that comes after, so
-packs of a growing conversation begin at the same place until they must go on to the
-next one, whichever process makes them. Then the front loses a third at once.
+A history may start only at a few start points, about one in each third of the room.
+They depend only on the messages before them, so packs of a growing conversation start
+at the same point, in any process, until they must move on to the next one. Then the
+prefix loses a third at once.
 """
 
 from collections.abc import Iterable
@@ -14,23 +14,23 @@ from wmem.pack.units import Unit
 __all__ = ["Front", "begun_at"]
 
 _STEPS = 3
-"""Places to begin in as many tokens as there is room."""
+"""Start points per room."""
 _ALOUD = 8
-"""One part in so many stays free for recalled memories, when something is asked of memory."""
+"""One part in so many stays free for recalled memories, when there is a query."""
 _SILENT = 32
-"""The same when nothing is asked: what a provider's own count or an opening adds."""
+"""The same without a query: for what a provider's own count or an opening adds."""
 _LEAST_SPAN = 512
 _TOKENS_FOR_ONE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Front:
-    """What decides where a prompt may begin.
+    """What decides where a prompt's history may start.
 
     Attributes:
-        room: Tokens for everything but what is fixed and pinned, before anything was tried.
-        asked: Whether memory is asked, and answers in a note behind the conversation.
-        aside: Tokens that are set aside for a summary.
+        room: Tokens for all but the fixed and pinned parts, at the first attempt.
+        asked: Whether there is a query, whose note stands behind the conversation.
+        aside: Tokens reserved for a summary.
     """
 
     room: int
@@ -39,19 +39,19 @@ class Front:
 
     @property
     def step(self) -> int:
-        """Tokens from one place to begin to the next; a unit above it is cut to it."""
+        """Tokens from one start point to the next; a larger unit is truncated to it."""
         return max(1, self.room // _STEPS)
 
     @property
     def span(self) -> int:
-        """Messages after which places are counted anew: so many are read beyond what is sent, at most."""
+        """Messages after which steps are counted anew: the most that are read beyond what is sent."""
         return 1 << max(_LEAST_SPAN - 1, self.room // _TOKENS_FOR_ONE).bit_length()
 
     def limit(self, room: int) -> int:
-        """Tokens that the conversation may take of what room there is now.
+        """Tokens the conversation may take of the room there is now.
 
-        It falls in large steps too: a provider that counts dearer does so by a little
-        more or less for each prompt.
+        It falls in large steps too: by how much a provider counts more than we do differs
+        a little from prompt to prompt.
         """
         most = self.room - self.room // (_ALOUD if self.asked else _SILENT) - self.aside
         if room >= most:
@@ -61,17 +61,17 @@ class Front:
 
 
 def begun_at(front: Front, total: int, history: Iterable[tuple[Unit, int]], limit: int) -> list[Unit]:
-    """The units of the longest history, newest first, that begins at a place to begin and costs at most `limit`.
+    """The units of the longest history, newest first, that starts at a start point and costs at most `limit`.
 
     Args:
         total: Messages of the conversation, read or not.
-        history: Units and what they cost, newest first; read as far as the places need it.
+        history: Units and their cost, newest first; read as far as the start points need it.
     """
     read: list[tuple[Unit, int, int]] = []
     upto = span = 0
     for unit, cost in history:
         begun, span = span, (total - 1 - unit.place) // front.span
-        # What fits is read, and then on to where the span begins in which it does.
+        # Read what fits, and on to the beginning of the span that holds the oldest of it.
         if upto > limit and span < begun:
             break
         upto += min(cost, front.step)
@@ -83,7 +83,7 @@ def begun_at(front: Front, total: int, history: Iterable[tuple[Unit, int]], limi
         _, span, upto = read[index]
         if index + 1 == len(read) or read[index + 1][1] != span:
             steps, before = -1, upto
-        # What of its span was said before the unit, in whole steps.
+        # Compares the tokens of its span before the unit, in whole steps.
         if (before - upto) // front.step > steps and upto <= limit:
             return [unit for unit, _, _ in read[: index + 1]]
         steps = (before - upto) // front.step

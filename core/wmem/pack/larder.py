@@ -1,4 +1,4 @@
-"""Candidates decoded at need and once, and units as the messages they become."""
+"""Load candidates on demand, each decoded once, and render units as messages."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from wmem.text.tokens import Counter, message_tokens
 __all__ = ["Larder", "Served", "is_blank"]
 
 _INTERRUPTED = "[interrupted: no result was recorded]"
-# What is cut first: results, then what the user said, then what the assistant said.
+# Truncated first: tool results, then user messages, then assistant messages.
 _CUT_ORDER = ("tool", "user", "assistant")
 
 
 class Served(NamedTuple):
-    """A unit as it is sent: its messages, their cost, and how many tokens were cut out."""
+    """A unit as it is sent: its messages, their tokens, and how many tokens were cut."""
 
     messages: tuple[Message, ...]
     tokens: int
@@ -25,7 +25,7 @@ class Served(NamedTuple):
 
 
 class Larder:
-    """Decodes what is included, and nothing else."""
+    """Decodes candidates once and renders units, whole or truncated."""
 
     def __init__(self, count: Counter, orphans: Orphans) -> None:
         self.count = count
@@ -35,40 +35,40 @@ class Larder:
         self._synthetic: dict[str, tuple[Message, int]] = {}
 
     def message(self, candidate: Candidate) -> Message:
-        """The candidate, decoded once."""
+        """The message of a candidate, decoded once."""
         found = self._decoded.get(candidate.id)
         if found is None:
             found = self._decoded[candidate.id] = candidate.load()
         return found
 
     def cost(self, unit: Unit) -> int:
-        """What the whole unit costs, results that are made up for it included; decodes nothing."""
+        """Tokens of the whole unit, synthetic results included; decodes nothing."""
         if not unit.missing:
             return unit.tokens
         return unit.tokens + sum(self._interrupted(call)[1] for call in unit.missing)
 
     def whole(self, unit: Unit) -> Served:
-        """The unit uncut."""
+        """Render the unit whole."""
         if len(unit.members) == 1 and not unit.missing:
             return Served((self.message(unit.head),), unit.tokens)
         made_up = tuple(self._interrupted(call)[0] for call in unit.missing)
         return Served((*[self.message(member) for member in unit.members], *made_up), self.cost(unit))
 
     def without_calls(self, unit: Unit) -> Served | None:
-        """What an assistant said beside calls that cannot stand; None when it said nothing."""
+        """The text of an assistant message without its calls; None when it has no text."""
         message = self.message(unit.head)
         if not message.parts:
             return None
-        # The framework's own JSON holds the calls.
+        # The framework's own JSON still holds the calls.
         spoken = message.model_copy(update={"tool_calls": (), "native": None})
         return Served((spoken,), message_tokens(spoken, self.count))
 
     def least(self, unit: Unit) -> int:
-        """What the unit costs with all its messages cut down as far as is sensible."""
+        """Tokens of the unit with all its messages truncated to their minimum."""
         return self.cost(unit) - unit.tokens + sum(self._least(member) for member in unit.members)
 
     def cut(self, units: Sequence[Unit], room: int) -> list[Served] | None:
-        """All the units within `room`, cut in the middle: results first, then the user, then the assistant.
+        """Truncate the units to fit within `room`: tool results first, then user, then assistant messages.
 
         None when they do not fit even so.
         """
@@ -119,7 +119,7 @@ class Larder:
 
 
 def is_blank(message: Message) -> bool:
-    """Whether the message says, shows and asks nothing."""
+    """Whether the message has no text, no media and no tool calls."""
     return not message.tool_calls and all(
         part.kind == "text" and not (part.text or "").strip() for part in message.parts
     )

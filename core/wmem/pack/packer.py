@@ -20,26 +20,26 @@ from wmem.text.tokens import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, 
 __all__ = ["pack"]
 
 _TRIES = 8
-"""Prompts that are rendered, and shown to a prompt counter, until one fits."""
+"""Attempts at a prompt that fits, each rendered and given to the prompt counter."""
 _COMPLETE = 1_000
-"""Messages read for the other half of a tool exchange of which one half is pinned."""
+"""Messages read to find the other half of a tool exchange of which one half is pinned."""
 
 
 def pack(request: PackRequest) -> Context:
-    """The prompt that serves best within the budget, and the account of how it came about.
+    """Pack the best prompt within the budget, and report what was included and dropped.
 
     Reads no more of the conversation than the budget needs, decodes only what it
-    includes, and changes nothing. See `choose` for the order of what stays.
+    includes, and changes nothing. The selection module documents the order.
 
     Raises:
         BudgetError: Pinned and system text, tools and reserve leave no room for the newest
-            message, cut as far as is sensible.
+            message, truncated to its minimum.
     """
     return _Packer(request).pack()
 
 
 class _Packer:
-    """The steps of one pack, and what they share."""
+    """The steps of one pack, and their shared state."""
 
     def __init__(self, request: PackRequest) -> None:
         self.request = request
@@ -49,12 +49,12 @@ class _Packer:
         once, repeated = self._said_once([each for each in request.pinned if each.role])
         units, loose, ahead = _pinned_units(once, source)
         self.apart = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
-        """What belongs to what is pinned and cannot be sent, or need not, and why."""
+        """Candidates of pinned units that are not sent, and why."""
         self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
         self.talk = Conversation(
             chain(ahead, source),
             skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
-            # What cannot be sent costs nothing, and must not be read for ever.
+            # Unsendable messages cost nothing; without a bound they would be read for ever.
             most=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
         self.fixed = {
@@ -89,16 +89,16 @@ class _Packer:
                 tokens = self._asked(context)
             if tokens <= budget:
                 return replace(context, tokens=tokens)
-            # A provider that counts dearer than we do is met by as much less of our own tokens.
-            # What was used counts, not the room there was: a small prompt left most of it empty.
-            # What was chosen counts, too: an opening comes on top of it, and with more room the same is chosen again.
+            # When the provider counts more tokens than we do, shrink our own count in proportion.
+            # Shrink from the tokens used, not from the room: a small prompt left most of it empty.
+            # Never above the selected tokens: an opening comes on top, and more room would select the same again.
             used = min(context.tokens - fixed - pinned, room - choice.left)
             room = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
         msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
         raise BudgetError(msg)
 
     def _said_once(self, pinned: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """What is pinned, and system text that says again what holds: every session may begin with the same."""
+        """Pinned candidates, and repeated system text, which is not sent: each session may begin with the same."""
         holds: dict[tuple[str, str], Candidate] = {}
         repeated: dict[str, Candidate] = {}
         for each in pinned:
@@ -108,14 +108,14 @@ class _Packer:
             if text == next(reversed(holds), None):
                 repeated[each.id] = each
             else:
-                # Other text came between: what was said last holds.
+                # Other system text came between: the last one is in force.
                 if (before := holds.pop(text, None)) is not None:
                     repeated[before.id] = before
                 holds[text] = each
         return [each for each in pinned if each.id not in repeated], list(repeated.values())
 
     def _asked(self, context: Context) -> int:
-        """What the provider says the prompt costs, or what we say where nobody is asked."""
+        """Tokens of the prompt by the provider's count, or by ours without a prompt counter."""
         ask = self.request.prompt_counter
         prompt = list(context.prompt()) if ask is not None else []
         if ask is None or not prompt:
@@ -127,7 +127,7 @@ class _Packer:
         return counted + self.request.reserve
 
     def _pinned(self, unit: Unit) -> Kept | None:
-        """A pinned unit as it is sent; an exchange without its other half keeps what was said."""
+        """Render a pinned unit; an incomplete exchange keeps only its text."""
         message = self.larder.message(unit.head)
         if message.recalled:
             self.apart += [(member, "echo") for member in unit.members]
@@ -173,16 +173,16 @@ class _Packer:
         )
 
     def _ordered(self, choice: Choice) -> list[Kept]:
-        """What stays, oldest first, each turn in one piece."""
+        """The included units, oldest first, each turn in one piece."""
         places = self.talk.places
-        # A pinned message that was not read lies before all that were.
+        # A pinned message that was not read is older than all that were.
         placed = [
             ((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept)
             for at, kept in enumerate(self.pinned)
         ]
         placed += [((1, -kept.unit.place), kept) for kept in choice.kept.values()]
         placed.sort(key=lambda each: each[0])
-        # A turn whose tool just answered waits for the model, whoever else spoke meanwhile.
+        # A turn whose tool just answered waits for the model, even if other turns went on meanwhile.
         waiting = next((unit.head.turn_id for unit in choice.kept if unit.newest == 0 < unit.place), None)
         return by_turns(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
 
@@ -190,7 +190,7 @@ class _Packer:
 def _pinned_units(
     pinned: Sequence[Candidate], source: Iterator[Candidate]
 ) -> tuple[list[Unit], list[Candidate], list[Candidate]]:
-    """The pinned units, oldest first, results that belong to none, and what was read to complete them."""
+    """The pinned units, oldest first, results without a unit, and the messages read to complete them."""
     ids = {each.id for each in pinned}
     units, loose = units_of(pinned)
     wanted = {call for unit in units for call in unit.missing} | {call for each in loose for call in each.calls}

@@ -1,4 +1,4 @@
-"""What of a long memory enters the note: its sentences that bear on the question, as they were said."""
+"""Query-focused passage of a long memory for the note: its sentences that match the query, verbatim."""
 
 import math
 import re
@@ -13,15 +13,15 @@ from wmem.text.tokens import Counter
 __all__ = ["Passage", "passage"]
 
 _READ = 100_000
-"""Characters of one memory that are looked through."""
+"""Characters searched in one memory."""
 _STEM = 5
-"""Letters after which an ending makes no other word."""
+"""Letters of a term that are matched: a later ending makes no other word."""
 _NEAR = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
-"""What a sentence gives to others near it: an answer follows what was asked, and neither reads well alone."""
+"""Shares of its score that a sentence adds to its neighbours: an answer follows its question."""
 _MISSES = 8
-"""Sentences that do not fit before the passage is taken as full."""
+"""Sentences that do not fit before the passage counts as full."""
 _CHARACTERS = 8
-"""For a token wanted: a longer sentence does not fit."""
+"""Characters per token left: a longer sentence cannot fit."""
 _GAP = " … "
 _ITEM = re.compile(r"\W*(\d{1,3})[.):]\W")
 _PLACE = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
@@ -32,20 +32,20 @@ _ORDINALS = (
 
 
 class Passage(NamedTuple):
-    """Sentences in their order, and what they cost."""
+    """Sentences in their order, and their tokens."""
 
     text: str
     tokens: int
 
 
 def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Passage | None:
-    """The sentences with most of the terms, rare ones first, and what stands near them, as far as there is room.
+    """The sentences with most query terms, weighted by rarity, and their neighbours, as far as they fit.
 
     None when no sentence has any of the terms, or none fits.
 
     Args:
-        terms: The question's, folded and stemmed.
-        tokens: What the passage may cost.
+        terms: The query's, case-folded and stemmed.
+        tokens: The limit of the passage.
     """
     told = sentences(text[:_READ])
     worths = _worths(told, terms)
@@ -54,7 +54,7 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
     chosen: dict[int, int] = {}
     left, misses = tokens, 0
     for at in sorted(range(len(told)), key=lambda at: (-worths[at], at)):
-        # Nothing is encoded that cannot fit.
+        # A sentence that cannot fit is not encoded.
         cost = count(told[at]) + 1 if len(told[at]) <= _CHARACTERS * left else left + 1
         if cost <= left:
             chosen[at] = cost
@@ -92,12 +92,12 @@ def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
 
 
 def _place(term: str) -> int | None:
-    """The place in a list that a term of the question names."""
+    """The list position that a query term names, as in "third" or "3rd"."""
     numbered = _PLACE.fullmatch(term)
     return _places().get(term) if numbered is None else int(numbered[1])
 
 
 @cache
 def _places() -> dict[str, int]:
-    # When first asked for, not on import: the stemmer is loaded for it.
+    # On first use, not on import: it loads the stemmer.
     return {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}

@@ -1,6 +1,6 @@
-"""The order of a prompt, and what a provider refuses: where system text stands, who begins.
+"""Message order that each provider accepts: where system text stands, which role comes first.
 
-Results directly after their call are the rule of every provider; units see to it.
+Every provider wants results directly after their call; units guarantee that.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,11 +17,11 @@ SYSTEM = ("system", "developer")
 
 
 def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
-    """Units in their order, each turn brought together where it began.
+    """Units in their order, each turn grouped where it began.
 
     Args:
         units: The turn and the unit, oldest first.
-        last: A turn that goes to the end: the one that waits for the model.
+        last: The turn that goes to the end: the one that waits for the model.
     """
     turns: dict[object, list[Unit]] = {}
     for turn, unit in units:
@@ -32,30 +32,30 @@ def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = Non
 
 
 def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) -> list[Message]:
-    """The messages as the provider takes them; nothing that was said is changed.
+    """The messages in an order the provider accepts; their text is unchanged.
 
-    ``anthropic`` and ``gemini`` take system text only in front, and a user first.
+    ``anthropic`` and ``gemini`` take system text only in front, then a user message first.
 
     Args:
-        opened: A user message stands before these already.
+        opened: Whether a user message already stands before these.
     """
     if profile == "openai":
         return list(messages)
     front = [_as_system(message) for message in messages if message.role in SYSTEM]
     rest = [message for message in messages if message.role not in SYSTEM]
     if rest and rest[0].role != "user" and not opened:
-        # Marked as a note: no adapter stores it.
+        # Marked as recalled: no adapter stores it.
         front.append(Message.recall("user", _OPENING))
     return [*front, *rest]
 
 
 def leading_system(messages: Sequence[Message]) -> int:
-    """How many system messages stand in front."""
+    """How many system messages come first."""
     return next((at for at, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
 
 
 def newest_user(messages: Sequence[Message]) -> int:
-    """Where the newest user message stands; the newest that an assistant said where nobody asked, else the end."""
+    """Position of the newest user message, else of the newest assistant message, else the end."""
     spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
     asked = [at for at in spoken if messages[at].role == "user"]
     return (asked or spoken or [len(messages)])[-1]

@@ -1,7 +1,7 @@
 """The note: recalled memories as one delimited block of quoted data.
 
-Nothing inside it can end it: every line is quoted, and what would read as its
-closing marker is escaped.
+Its content cannot end it: every line is quoted, and text that would read as its
+opening or closing marker is escaped.
 """
 
 import re
@@ -43,15 +43,15 @@ _MONTHS = (
 _DAY_S = 86_400
 _UNDATED = "undated"
 IN_SHORT = "Earlier, in short"
-"""Where a day stands otherwise: the heading of what sums up what is not shown."""
+"""Heading of the summary, in place of a day."""
 
 
 class Noted(NamedTuple):
-    """A memory that stands in the note, whole or cut.
+    """A memory in the note, whole or truncated.
 
     Attributes:
         cut: How many of its tokens are left out.
-        rule: Why it is there.
+        rule: Why it is included.
     """
 
     candidate: Candidate
@@ -61,12 +61,12 @@ class Noted(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """What its lines cost."""
+        """Tokens of its lines."""
         return self.quote.tokens
 
 
 class Note:
-    """Prices a note while it grows, its frame and its headings included."""
+    """Prices a note in tokens while it grows, frame and headings included."""
 
     def __init__(self, role: NoteRole, count: Counter) -> None:
         self.role: NoteRole = role
@@ -75,19 +75,19 @@ class Note:
         self._days: dict[str, int] = {}
 
     def price(self, quote: Quote, days: Collection[str]) -> int:
-        """What a memory adds to a note that has these days."""
+        """Tokens a memory adds to a note that has these day headings."""
         if quote.day in days:
             return quote.tokens
         return quote.tokens + self.heading(quote.day) + (0 if days else self._frame)
 
     def heading(self, day: str) -> int:
-        """What a date heading costs."""
+        """Tokens of a day heading."""
         if day not in self._days:
             self._days[day] = self.count(f"## {day}\n")
         return self._days[day]
 
     def total(self, noted: Sequence[Noted]) -> int:
-        """What the note of these memories costs as it is rendered."""
+        """Tokens of the rendered note of these memories."""
         if not noted:
             return 0
         text = render_note(noted)
@@ -98,7 +98,7 @@ class Note:
 
 
 def render_note(noted: Iterable[Noted]) -> str:
-    """The note's text: one group a day, days and memories in the order of time."""
+    """The text of a note: one group a day, in the order of time."""
     lines = [_OPENING]
     day = None
     for each in sorted(noted, key=_when):
@@ -114,7 +114,7 @@ def _when(noted: Noted) -> tuple[bool, bool, float]:
 
 
 def is_note(text: str) -> bool:
-    """Whether a text is a note that a pack made: a framework that keeps no marks hands it back as it is."""
+    """Whether a text is a note that a pack made: some frameworks hand it back without its mark."""
     lines = text.split("\n")
     framed = lines[:2] == _OPENING.split("\n") and lines[-1] == _CLOSING
     return framed and all(line.startswith(("## ", "> ")) for line in lines[2:-1])
@@ -129,12 +129,12 @@ def noted_down(
     most: int | None,
     terms: Sequence[str] = (),
 ) -> Noted:
-    """The memory as it stands in the note; above `most` tokens its sentences that bear on the question.
+    """The memory as an entry of the note; above `most` tokens only its passage that matches the query.
 
-    Where none does, its middle is left out.
+    If no sentence matches, its middle is cut out.
 
     Args:
-        terms: The question's, folded and stemmed.
+        terms: The query's, case-folded and stemmed.
     """
     text = whole = said(message)
     cut = 0
@@ -145,12 +145,12 @@ def noted_down(
             head, tail, kept = cut_text(text, most, count)
         cut = max(0, candidate.tokens - kept)
         text = f"{head} [… {cut} tokens left out …] {tail}".rstrip()
-    # A part of what is said elsewhere is said there, too: what it says is the whole.
+    # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
     return Noted(candidate, _quoted(candidate, message, text, count)._replace(text=folded(whole)), cut, rule)
 
 
 def quote_of(candidate: Candidate, message: Message, count: Counter) -> Quote:
-    """The whole memory as it stands in a note."""
+    """The whole memory as a quote in a note."""
     return _quoted(candidate, message, said(message), count)
 
 
@@ -160,7 +160,7 @@ def _quoted(candidate: Candidate, message: Message, text: str, count: Counter) -
 
 
 def quoted(candidate: Candidate, message: Message, text: str) -> str:
-    """A memory as quoted lines, with who said it when it was said."""
+    """A memory as quoted lines; a message starts with its speaker."""
     speaker = "" if candidate.role is None else f"{message.name or candidate.role}: "
     return block_of(f"{speaker}{text}")
 
@@ -171,19 +171,19 @@ def block_of(text: str) -> str:
 
 
 def said(message: Message) -> str:
-    """What a message says in words; an assistant that only calls says what it calls."""
+    """The text of a message; of one that only calls tools, the calls."""
     if text := "\n".join(part.text for part in message.parts if part.kind in ("text", "refusal") and part.text):
         return text
     return "\n".join(f"called {call.name}({call.arguments})" for call in message.tool_calls)
 
 
 def folded(text: str) -> str:
-    """A text without what makes no difference to a reader: case and white space."""
+    """A text normalized for comparison: case-folded, white space collapsed."""
     return " ".join(text.split()).casefold()
 
 
 def day_of(at: float) -> str:
-    """The UTC day of an instant as it is said, with its weekday; "undated" for what no calendar holds."""
+    """The UTC day of an instant in words, with its weekday; "undated" if no calendar holds it."""
     try:
         return _said(int(at // _DAY_S))
     except (ValueError, OverflowError, OSError):
@@ -193,5 +193,5 @@ def day_of(at: float) -> str:
 @lru_cache(1_024)
 def _said(number: int) -> str:
     day = datetime.fromtimestamp(number * _DAY_S, UTC)
-    # In words: what is asked for is "in May", and it costs a model fewer tokens than digits and dashes.
+    # In words: queries say "in May", and it takes fewer tokens than digits and dashes.
     return f"{_DAYS[day.weekday()]} {day.day} {_MONTHS[day.month - 1]} {day.year}"

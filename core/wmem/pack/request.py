@@ -1,4 +1,4 @@
-"""What a pack is asked to do: everything it may use, as values."""
+"""The request of a pack: everything it may use, as values."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ class Candidate(NamedTuple):
 
     Attributes:
         role: None for a plain item, which belongs in the note.
-        calls: The ids an assistant message calls, or the one a tool message answers.
-        tokens: What `message_tokens` says of it under the request's counter.
+        calls: Ids of the tool calls of an assistant message, or the one a tool message answers.
+        tokens: Its `message_tokens` under the request's counter.
         at: When it was made, UTC epoch seconds; it dates, it does not order.
         load: Decodes it; an item comes as a user message with its content as text.
     """
@@ -39,7 +39,7 @@ class Candidate(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """A candidate that recall found, its score, and what tells when asked what the score is made of."""
+    """A candidate that recall found, its score, and a function that returns the score's parts."""
 
     candidate: Candidate
     score: float
@@ -47,13 +47,13 @@ class Recalled(NamedTuple):
 
 
 class Quote(NamedTuple):
-    """A memory as it stands whole in a note.
+    """A whole memory as quoted in a note.
 
     Attributes:
-        day: The heading it stands under.
+        day: Its heading.
         block: Its lines.
-        text: What it says, folded, to tell whether the same is said elsewhere.
-        tokens: What its lines cost.
+        text: Its normalized text, to detect duplicates.
+        tokens: Tokens of its lines.
     """
 
     day: str
@@ -63,14 +63,14 @@ class Quote(NamedTuple):
 
 
 class Quotes(Protocol):
-    """Remembers how memories are quoted whole under the request's counter."""
+    """Cache of whole-memory quotes under the request's counter."""
 
     def get(self, candidate: Candidate, /) -> Quote | None:
-        """How the candidate is quoted, where that is known."""
+        """The candidate's quote, or None if unknown."""
         ...
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
-        """Take in how the candidate is quoted."""
+        """Store the candidate's quote."""
         ...
 
 
@@ -79,23 +79,23 @@ class PackRequest:
     """Everything a pack depends on; equal requests give equal packs.
 
     Attributes:
-        budget: The ceiling in tokens for everything that is sent, and for `reserve`.
-        newest_first: The conversation; read no further than the budget needs.
+        budget: The limit in tokens for everything that is sent, plus `reserve`.
+        newest_first: The conversation; read only as far as the budget needs.
         total: How many messages there are in all; those never read are reported as older.
-        pinned: Pinned and system messages, oldest first, wherever they lie, and pinned items,
-            which stand whole in the note.
+        pinned: Pinned and system messages of the whole conversation, oldest first, and pinned
+            items, which are quoted whole in the note.
         recalled: What recall found, best first.
         tools: JSON schemas of the tools, counted against the budget.
         reserve: Tokens kept free for the reply.
         recent: How many of the newest messages come before recalled ones, within a quarter of the budget.
-        orphans: What becomes of a call without result: left out, or answered as interrupted.
-        stable: Whether the front stays as it is for many turns, so that a provider's cache of
-            prompts keeps hitting; the note then stands just before the newest user message.
-        summary: Tokens set aside for a summary of what the budget leaves out; 0 for none.
-        query: What memory was asked; blank for nothing.
-        quotes: How memories were quoted before; None to make every quote anew.
+        orphans: Whether a call without result is dropped or answered as interrupted.
+        stable: Whether the prompt's prefix stays the same for many turns, so that a provider's
+            prompt cache keeps hitting; the note then stands just before the newest user message.
+        summary: Tokens reserved for a summary of what the budget leaves out; 0 for none.
+        query: The recall query; blank for none.
+        quotes: Cache of quotes; None to make every quote anew.
         prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
-            ever shown prompts that the provider would accept.
+            given prompts that the provider would accept.
     """
 
     budget: int

@@ -1,8 +1,8 @@
-"""What stands or falls together: a message, or an assistant's calls with all their results.
+"""Units, included or dropped as one: a message, or an assistant's tool calls with all their results.
 
-A result belongs to the nearest call of its id before it, because some providers use
-ids again. A result before its call, or of no call, is an orphan; of several results
-of one call the last one counts.
+A result belongs to the nearest call of its id before it, because some providers reuse
+ids. A result before its call, or without one, is an orphan; of several results of one
+call the last one counts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +20,8 @@ class Unit:
     Attributes:
         members: The message, or the calling assistant and its results in the order of the calls.
         place: How many messages are newer than its first; smaller is newer.
-        newest: The same of its newest member.
-        tokens: What its messages cost together.
+        newest: The same for its newest member.
+        tokens: Tokens of all its messages.
         missing: Calls that have no result.
     """
 
@@ -33,7 +33,7 @@ class Unit:
 
     @property
     def head(self) -> Candidate:
-        """The message that gives the unit its place and its turn."""
+        """The first message, which sets the unit's place and turn."""
         return self.members[0]
 
     @property
@@ -43,7 +43,7 @@ class Unit:
 
 
 class Conversation:
-    """Reads a conversation newest first, only as far as it is asked to, and forms units.
+    """Reads a conversation newest first, only as far as needed, and groups it into units.
 
     Units come in the order of their first messages, newest first; a result waits in
     `open_results` until its call is read.
@@ -58,12 +58,12 @@ class Conversation:
         self.open_results: dict[str, list[tuple[int, Candidate]]] = {}
         self.superseded: list[Candidate] = []
         self.places: dict[str, int] = {}
-        """Where skipped messages lie among those read."""
+        """Places of skipped messages, by id."""
         self.read = 0
         self.exhausted = False
 
     def __iter__(self) -> Iterator[Unit]:
-        """Every unit, newest first, reading on as needed; may be started again at no cost."""
+        """Every unit, newest first, reading on as needed; iterating again costs nothing."""
         at = 0
         while True:
             while at >= len(self._units):
@@ -83,7 +83,7 @@ class Conversation:
         return frozenset(self._seen)
 
     def advance(self) -> bool:
-        """Read one message more; False when there is none, or as many as may be were read."""
+        """Read one more message; False at the end or at the limit."""
         if self.read == self._most:
             return False
         candidate = next(self._source, None)
@@ -127,7 +127,7 @@ class Conversation:
 
 
 def units_of(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:
-    """The units of messages that are all at hand, newest first, and the results that belong to none."""
+    """The units of the messages, newest first, and the results that belong to none."""
     conversation = Conversation(reversed(oldest_first))
     units = list(conversation)
     loose = [result for results in conversation.open_results.values() for _, result in results]
