@@ -1,6 +1,6 @@
-"""What is weighed for a query: what shares words with it or means the like, and what stands beside that.
+"""Candidates to score for a query: BM25 matches, vector matches, and their neighbours.
 
-Written once for columns of numbers, whatever reckons with them; see `wmem.text.columns`.
+Written once for columns of numbers, plain lists or numpy arrays; see `wmem.text.columns`.
 """
 
 from collections.abc import Callable
@@ -19,22 +19,22 @@ __all__ = ["Candidates", "candidates", "factors", "sessions"]
 
 C = TypeVar("C")
 _SPARE = 2
-"""So many times as many are weighed in full: a factor may bring one up."""
+"""Candidates scored per result wanted: a factor may raise one."""
 _LENDS = 2
-"""So many times the tokens of a message that borrows in full has the longest that lends in full."""
+"""The longest message that lends in full has so many times the tokens of the longest that borrows in full."""
 _DAY_S = 86_400.0
 
 
 class Candidates(NamedTuple, Generic[C]):
-    """Columns with a row for each that is weighed.
+    """Columns with a row for each candidate.
 
     Attributes:
-        numbers: Those of the texts in the index.
-        words: The BM25 scores of their own.
-        near: What their neighbours lend them.
-        vector: The squared cosines relative to the best, and what neighbours lend them of theirs.
-        borrows: How much each takes of what is lent: a long one speaks for itself, unless
-            what was answered is asked for, and a fact stands for itself.
+        numbers: Numbers of the texts in the index.
+        words: Their own BM25 scores.
+        near: The BM25 scores that their neighbours lend them.
+        vector: The squared cosines relative to the best, plus those their neighbours lend.
+        borrows: The share each takes of what is lent: less for a long message, unless the
+            query asks for what was answered, and none for a fact.
     """
 
     numbers: C
@@ -47,13 +47,13 @@ class Candidates(NamedTuple, Generic[C]):
 def candidates(
     matches: Matches, turns: Turns, cues: Cues, profile: Recall, limit: int, *, asked: str | None, meant: Near | None
 ) -> Candidates[Any]:
-    """What is worth weighing, by what it shares with the query and what it borrows, best first.
+    """The candidates by their own scores and those their neighbours lend, best first.
 
     Args:
-        cues: What the query asks beside its words.
-        limit: How many will be wanted.
-        asked: The message that is the question itself: it answers nothing, nor do those beside it for its sake.
-        meant: How near in meaning each is, without the question.
+        cues: The intent of the query beside its words.
+        limit: How many results will be wanted.
+        asked: Id of the message that is the query itself: it is no candidate and lends nothing to its neighbours.
+        meant: Vector similarities, without that message.
     """
     sums, take = matches.sums, matches.sums.take
     found, scores = matches.found(limit)
@@ -72,7 +72,7 @@ def candidates(
     slots, full = take(matches.columns.slots, numbers), profile.full_tokens
     borrows = sums.at_most(sums.each(lambda each: full / each, take(turns.tokens, slots)), 1.0)
     if cues.second_person:
-        # The answer itself is asked for: however long, it is told by what was asked before it.
+        # The query asks for an answer itself: however long, it is found by the question before it.
         borrows = sums.each(lambda each, user: user * each + (1 - user), borrows, take(turns.user, slots))
     near = sums.each(mul, borrows, lent(numbers))
     known = sums.each(add, words, near)
@@ -88,7 +88,7 @@ def candidates(
 
 
 def sessions(chosen: Candidates[Any], matches: Matches) -> Any:
-    """The BM25 score of the session of each, damped."""
+    """The damped BM25 score of each candidate's session."""
     sums = matches.sums
     groups = sums.take(matches.columns.groups, chosen.numbers)
     scores = matches.groups({*sums.plain(groups)} - {0})
@@ -97,7 +97,7 @@ def sessions(chosen: Candidates[Any], matches: Matches) -> Any:
 
 
 def factors(chosen: Candidates[Any], matches: Matches, turns: Turns, cues: Cues, profile: Recall) -> list[Any]:
-    """What each is multiplied by: for its speaker, its user, its day and its telling a time."""
+    """The score factors of each candidate: speaker, user, date, and whether it tells a time."""
     sums = matches.sums
     slots = sums.take(matches.columns.slots, chosen.numbers)
     ones = sums.factor(slots, 1.0)
@@ -119,7 +119,7 @@ def factors(chosen: Candidates[Any], matches: Matches, turns: Turns, cues: Cues,
 
 
 class _Fitting(dict[float, float]):
-    """How well days match the dates asked for, by their number."""
+    """How well days match the dates of the query, by day number."""
 
     def __init__(self, cues: Cues) -> None:
         super().__init__()
@@ -134,13 +134,13 @@ class _Fitting(dict[float, float]):
 def _lent(
     matches: Matches, turns: Turns, profile: Recall, numbers: Any, scores: Any
 ) -> tuple[Any, Callable[[Any], Any]]:
-    """What messages lend to those beside them: a question is matched, its answer is wanted.
+    """The scores that messages lend to their neighbours: a question matches, its answer is wanted.
 
-    A long one lends less: it holds some words of every question, and was answered by nobody.
-    Where one person says in several messages what others say in one, more of them are near.
+    A long message lends less: it has some words of every query, and nothing answers it. Where one
+    person splits over several messages what others say in one, more of them are neighbours.
 
     Returns:
-        The numbers of those they lend to, and what tells how much by number.
+        The numbers of the texts lent to, and a function from numbers to the scores lent.
     """
     sums, take = matches.sums, matches.sums.take
     slots = take(matches.columns.slots, numbers)

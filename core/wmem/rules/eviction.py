@@ -1,7 +1,7 @@
 """Which items leave first when a scope is full.
 
-A rule is a pure function: no clock, no journal, no randomness of its own. The rows it is
-given stand in the order of their journal, which is what old and new mean here.
+A rule is a pure function: no clock, no journal, no randomness of its own. Rows come in
+journal order, which defines old and new here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,14 +28,14 @@ _EXPIRED, _DELETED, _OLDEST, _EARLIER, _RECENT, _GUARDED = 0, 1, 2, 3, 6, 9
 
 
 class Room(NamedTuple):
-    """So many items, and so many tokens."""
+    """A number of items and a number of tokens."""
 
     items: int = 0
     tokens: int = 0
 
 
 class Victim(NamedTuple):
-    """An item that leaves, the rule that names it, and the numbers that decided."""
+    """An item to evict, the rule that chose it, and the numbers behind the decision."""
 
     row: Row
     rule: Rule
@@ -43,7 +43,7 @@ class Victim(NamedTuple):
 
 
 def stale(row: Row, policy: Policy, *, step: int, now: float) -> bool:
-    """Whether an item is too old, in steps or in seconds, to be kept when room is needed.
+    """Whether an item is past its soft TTL, in steps or in seconds: it is evicted early when room is needed.
 
     Source: bounded store document, "Time-to-Live": a soft one, it hides nothing.
     """
@@ -53,17 +53,17 @@ def stale(row: Row, policy: Policy, *, step: int, now: float) -> bool:
 
 
 def recent(row: Row, policy: Policy, *, step: int) -> bool:
-    """Whether an item came in one of the last steps, the current one included."""
+    """Whether an item was added in one of the last steps, the current one included."""
     return row.step_index is not None and step - row.step_index < policy.recent_steps
 
 
 def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> Iterator[Victim]:
-    """All items that may leave, first to last; pinned ones may not.
+    """All items that may be evicted, in eviction order; pinned ones may not.
 
-    Expired and softly deleted items come first. Then, unless the policy wants the oldest,
-    what is not protected: stale, of low, of middle importance; those of the last steps
-    after the others. Then what is protected by its importance, stale first. The oldest
-    come first among equals.
+    Expired and soft-deleted items come first. Then, unless the policy evicts the oldest,
+    unprotected items: stale, low, middle importance; those of the last steps after the
+    others. Then items protected by their importance, stale first. Among equals the
+    oldest come first.
 
     Source: bounded store document, "Eviction Policy"; buffer document, "Size Limits and Eviction".
     """
@@ -82,7 +82,7 @@ def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> It
 
 
 def _rank(row: Row, score: float | None, policy: Policy, step: int, now: float) -> int:
-    """The place of an item's rule in `_RULES`."""
+    """The index of an item's rule in `_RULES`."""
     if row.expired(now):
         return _EXPIRED
     if row.deleted_at is not None:
@@ -97,7 +97,7 @@ def _rank(row: Row, score: float | None, policy: Policy, step: int, now: float) 
 
 
 def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float) -> Mapping[str, float]:
-    """The numbers that decided."""
+    """The numbers behind the decision."""
     parts = {"age_s": now - row.created_at}
     if score is not None:
         parts["importance"] = score
@@ -109,16 +109,16 @@ def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float)
 
 
 def victims(order: Iterable[Victim], needed: Room, wanted: Room) -> list[Victim]:
-    """The first that have to leave.
+    """The items to evict, taken from the front of `order`.
 
     Args:
-        order: Whoever may leave, first to last.
-        needed: What has to become free.
-        wanted: What should, so that not every write has to make room; nothing that its
-            importance protects leaves for it.
+        order: All items that may be evicted, in eviction order.
+        needed: The room that must become free.
+        wanted: The room that should, so that not every write has to evict; no item
+            protected by its importance is evicted for it.
 
     Returns:
-        All of them when even that does not make the room that is needed.
+        All of them when even that does not free `needed`.
     """
     chosen: list[Victim] = []
     tokens = 0

@@ -1,4 +1,4 @@
-"""What an instruction in words makes a queue forget.
+"""Parse an instruction to forget, and select the rows it means.
 
 Source: bounded store document, "forget": oldest, least important, position:N, before:step_N.
 """
@@ -14,14 +14,14 @@ __all__ = ["INSTRUCTIONS", "forgotten", "understood"]
 INSTRUCTIONS = ("oldest", "least important", "position:N", "before:step_N")
 
 _NUMBERED = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")
-# A hyphen that could be a minus is no joint.
+# A hyphen that could be a minus sign is no separator.
 _GAPS = re.compile(r"[\s_]+|(?<=[a-z])-(?=[a-z])|(?<=step)-")
 
 
 def understood(instruction: object) -> tuple[str, int]:
     """An instruction as one of four words (oldest, least important, position, before) and its number.
 
-    Case, spaces and joints do not matter.
+    Case, spaces, hyphens and underscores do not matter.
 
     Raises:
         InvalidInputError: It is none of the four.
@@ -36,12 +36,12 @@ def understood(instruction: object) -> tuple[str, int]:
 
 
 def forgotten(what: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, float]) -> list[Row]:
-    """The rows that an instruction means; none where there is nothing it could mean.
+    """The rows that an instruction means, possibly none.
 
     Args:
-        what: See `understood`.
-        rows: Those that can be seen, oldest first.
-        scores: Their importance by id.
+        what: A parsed instruction.
+        rows: Visible rows, oldest first.
+        scores: Importance by id.
     """
     word, number = what
     if word == "before":
@@ -50,5 +50,5 @@ def forgotten(what: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, f
         return list(rows[number : number + 1])
     if word == "oldest":
         return list(rows[:1])
-    # Of equal ones the oldest: `min` keeps the first.
+    # Among equals the oldest: `min` returns the first.
     return [min(rows, key=lambda row: scores[row.id])] if rows else []

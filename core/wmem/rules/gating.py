@@ -1,4 +1,4 @@
-"""Which long-term memory an item belongs to."""
+"""Route an item to the long-term memory it belongs to."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ _BY_KIND: Mapping[str, str] = dict.fromkeys(("insight", "preference", "correctio
 
 
 def route(row: Row, kind: str) -> str:
-    """The reserved scope below the agent that keeps what is promoted.
+    """The reserved scope below the agent that an item is promoted to.
 
     Facts, skills, patterns and summaries are knowledge; insights, preferences and
     corrections are too, whatever their type; observations, actions and outcomes are episodes.

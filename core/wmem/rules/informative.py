@@ -1,6 +1,6 @@
-"""What nobody scored matters by what it says: words that few others use, for the tokens it takes.
+"""Default importance of items that were given none: TF-IDF of their terms, per token.
 
-A rule is a pure function; the documents that its words are rare among are the rows given.
+A rule is a pure function; the rows given are the documents of the IDF.
 """
 
 import math
@@ -17,14 +17,14 @@ from wmem.text.tokens import MESSAGE_OVERHEAD
 __all__ = ["importances", "informativeness"]
 
 _CACHED_BYTES = 4_096
-"""Terms of longer contents are read anew: they would make the cache large."""
+"""Terms of longer contents are not cached: they would make the cache large."""
 
 
 def informativeness(rows: Iterable[Row]) -> dict[str, float]:
-    """By id, how rare the words of each item are among all of them, per token that it takes in a prompt.
+    """TF-IDF of each item's terms among all items, per token it takes in a prompt, by id.
 
-    Each word counts with its inverse document frequency, as often as it is said. What
-    stands around each item in a prompt is taken too, so that one word alone is not dense.
+    Each term adds its inverse document frequency as often as it occurs. The overhead of
+    a message is added to the tokens, so that a single word does not score too high.
     """
     rows = list(rows)
     terms = {row.id: _terms(row.content) for row in rows}
@@ -32,7 +32,7 @@ def informativeness(rows: Iterable[Row]) -> dict[str, float]:
     for each in terms.values():
         held_by.update(set(each))
     rarity = {term: math.log(1 + (len(terms) - count + 0.5) / (count + 0.5)) for term, count in held_by.items()}
-    # Added exactly rounded: a sum must not depend on the order of the words.
+    # `fsum`: the sum must not depend on the order of the terms.
     return {
         row.id: math.fsum(map(rarity.__getitem__, terms[row.id]))
         / (MESSAGE_OVERHEAD + (row.tokens or len(terms[row.id])))
@@ -41,14 +41,14 @@ def informativeness(rows: Iterable[Row]) -> dict[str, float]:
 
 
 def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
-    """By id, how much each item deserves to stay: what it was given, else its place among those without.
+    """The importance of each item, by id: the given one, else its percentile by TF-IDF among those without.
 
     Args:
-        rows: All items that are compared.
-        guard: The importance from which an item is protected; only a given one reaches it.
+        rows: All items to compare.
+        guard: The importance from which an item is protected; only a given importance reaches it.
 
     Returns:
-        Scores in [0, 1]; of the items without one, equal ones have the middle of their places: one alone has 0.5.
+        Scores in [0, 1]; equal items share the middle of their ranks, so a single one has 0.5.
     """
     rows = list(rows)
     unscored = [row for row in rows if row.importance is None]

@@ -1,4 +1,4 @@
-"""When two values of metadata are the same."""
+"""Equality of metadata values."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ __all__ = ["same"]
 
 
 def same(known: Any, wanted: Any) -> bool:
-    """Equal as JSON: a truth value is no number, a tuple is the list it is stored as."""
+    """Whether two values are equal as JSON: a bool is no number, a tuple equals its list."""
     if isinstance(known, bool) or isinstance(wanted, bool):
         return known is wanted
     if isinstance(known, Mapping) and isinstance(wanted, Mapping):

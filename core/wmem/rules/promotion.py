@@ -1,4 +1,4 @@
-"""When an item has earned long-term memory, and when its fetches must be written so that this is decided well."""
+"""When an item is due for promotion to long-term memory, and when its fetches must be written for that."""
 
 from wmem.model.row import Row
 from wmem.policy import Policy
@@ -11,14 +11,14 @@ _LONGEST_S = 1.0
 
 
 def due(row: Row, unwritten: int, now: float, policy: Policy) -> str | None:
-    """Which rule says that an item should be promoted now; None while none does.
+    """The rule by which an item is due for promotion now, or None.
 
     Args:
         unwritten: Fetches that are not yet in the row.
         now: UTC epoch seconds.
 
     Returns:
-        ``accesses``, ``importance``, ``critical`` or ``age``; None also for what is promoted already.
+        ``accesses``, ``importance``, ``critical`` or ``age``; None also if it is promoted already.
 
     Source: session tools document, "Promotion Rules".
     """
@@ -37,7 +37,7 @@ def due(row: Row, unwritten: int, now: float, policy: Policy) -> str | None:
 
 
 def touches_due(row: Row, unwritten: int, since: float | None, now: float, policy: Policy) -> bool:
-    """Whether unwritten fetches go to the journal now, and not with the scope's next append.
+    """Whether unwritten fetches go to the journal now instead of with the scope's next append.
 
     They do when they reach a quarter of what the item lacks for promotion, 32, or 1 s.
     """

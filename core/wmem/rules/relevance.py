@@ -1,14 +1,14 @@
-"""How well an item that holds the text of a search answers it."""
+"""Relevance of an item that contains the text of a search."""
 
 __all__ = ["relevance"]
 
 
 def relevance(at: int, length: int, accesses: int, importance: float) -> float:
-    """A score in [0, 1]: half for how early the text stands, the rest for use and importance.
+    """A score in [0, 1]: half for how early the text occurs, the rest for use and importance.
 
     Args:
-        at: Where the text begins in the item, in characters.
-        length: How long the item is, in characters.
+        at: Offset of the text in the item, in characters.
+        length: Length of the item, in characters.
         accesses: How often it was fetched.
         importance: 0 to 1.
 

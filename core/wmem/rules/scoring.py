@@ -1,7 +1,7 @@
-"""What makes a memory worth its place beside the words it shares with the query.
+"""Score formula of recall: BM25, neighbours, session, vector, recency, importance, duplication.
 
-A rule is a pure function: no clock, no journal, no randomness of its own. The formula
-is one for all profiles; a profile is a set of coefficients.
+A rule is a pure function: no clock, no journal, no randomness of its own. All profiles
+share one formula; a profile is a set of coefficients.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,14 +15,14 @@ C = TypeVar("C")
 
 
 class Signals(NamedTuple, Generic[C]):
-    """What is known of a candidate before it is weighed; or of many, by columns.
+    """The scoring inputs of one candidate, or columns of them for many.
 
     Attributes:
         words: Its own BM25 score.
-        near: What its neighbours lend it.
-        session: The BM25 score of its session, damped.
-        vector: Its squared cosine with the query relative to the best, and what its neighbours lend it of theirs.
-        overlap: The share of its words that the newest messages have.
+        near: The BM25 score that its neighbours lend it.
+        session: The damped BM25 score of its session.
+        vector: Its squared cosine with the query relative to the best, plus what its neighbours lend.
+        overlap: The share of its terms that the newest messages have.
     """
 
     words: C
@@ -39,7 +39,7 @@ class Signals(NamedTuple, Generic[C]):
 
 
 class Best(NamedTuple):
-    """The most that any candidate has of what is not from 0 to 1 by itself."""
+    """The maxima over all candidates of signals that are not within [0, 1]: their scores are divided by them."""
 
     words: float
     session: float
@@ -47,18 +47,18 @@ class Best(NamedTuple):
 
 
 def freshness(age_s: float, half_life_s: float) -> float:
-    """How new something is: 1 now, half after a half-life."""
+    """Exponential recency: 1 now, one half after a half-life."""
     return float(0.5 ** (max(0.0, age_s) / half_life_s))
 
 
 def total(best: Best, profile: Recall) -> Callable[..., Any]:
-    """What makes a score of signals, in their order, one candidate's or columns of them; see `wmem.Recall`."""
+    """A function from signals, in field order, to a score; takes numbers or columns. See `wmem.Recall`."""
     similarity, session, vector = profile.similarity, profile.session, profile.vector
     words_most, session_most, vector_most = best
 
     def score(*signals: Any) -> Any:
         words, near, sessions, meant, recent, important, overlap, *factors = signals
-        # Written out, not as a sum of `_terms`: it is asked of every candidate, those of the few that are told of.
+        # Written out, not as a sum of named parts: it runs for every candidate, the parts only for the few reported.
         made = (
             (similarity * (words + near) / words_most if words_most else 0.0)
             + (session * sessions / session_most if session_most else 0.0)
@@ -75,7 +75,7 @@ def total(best: Best, profile: Recall) -> Callable[..., Any]:
 
 
 def parts(signals: Signals[float], best: Best, profile: Recall) -> Mapping[str, float]:
-    """The score by component: what was added, and the factors other than 1."""
+    """The score by component: what is added, and the factors other than 1."""
     made = {name: term for name, term in _terms(signals, best, profile).items() if term}
     for name, factor in zip(Signals._fields[-4:], signals[-4:], strict=True):
         if factor != 1.0:

@@ -1,4 +1,4 @@
-"""How long an item lives."""
+"""Time to live and expiry of an item."""
 
 import math
 import sys
@@ -21,7 +21,7 @@ class DefaultTtl:
 
 
 DEFAULT_TTL = DefaultTtl()
-"""Ask for the policy's time to live, where None means for ever."""
+"""Use the policy's TTL; None, in contrast, means for ever."""
 
 
 def expiry(
@@ -39,7 +39,7 @@ def expiry(
 
 
 def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> float | None:
-    """For how many seconds an item lives; None for ever.
+    """The TTL of an item in seconds; None for ever.
 
     Raises:
         InvalidInputError: `ttl_s` is neither None nor above 0.
@@ -54,9 +54,9 @@ def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> 
 
 
 def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
-    """The instant until which an item lives when so many seconds are added; None for ever.
+    """The expiry of an item after `ttl_s` seconds are added; None for never.
 
-    What has expired begins again from now; what never expires stays so, and what is pinned never does.
+    An expired item counts from now; one that is pinned or never expires still never does.
 
     Source: session tools document, `extend_ttl`; an expired item is revived.
     """
@@ -67,10 +67,10 @@ def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
 
 
 def bounded(row: Row, now: float) -> float | None:
-    """The expiry of an item that was stored under a clock that ran ahead.
+    """The expiry of an item, corrected if it was stored under a clock that ran ahead.
 
-    Nothing is stored in the future: an item that says so was stored under a wrong clock,
-    and its time is counted from now. Any other keeps the expiry it has.
+    An item updated in the future was stored under a wrong clock: its remaining time
+    counts from now. Any other keeps its expiry.
     """
     if row.expires_at is None or row.updated_at <= now + _AHEAD_S:
         return row.expires_at
@@ -78,5 +78,5 @@ def bounded(row: Row, now: float) -> float | None:
 
 
 def rewritten(row: Row, now: float) -> Row:
-    """The row as written anew at an instant, to which its expiry is relative from then on: so it is bounded first."""
+    """The row as rewritten now; its expiry is relative to `updated_at`, so it is corrected first."""
     return row._replace(expires_at=bounded(row, now), updated_at=now)

@@ -1,6 +1,6 @@
-"""Which coefficients the use of past packs speaks for.
+"""Propose scoring coefficients from which recalled units past answers used.
 
-A rule is a pure function: it proposes, and whoever owns the scope decides.
+A rule is a pure function: it proposes, and the owner of the scope decides.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ __all__ = ["propose_profile"]
 _MOST = 2.0
 """A proposal at most doubles or halves a coefficient: the next trace may say otherwise."""
 _ENOUGH = 5
-"""Units of each kind, used and unused, without which nothing is proposed."""
+"""Used units, and unused ones, that a proposal needs at least."""
 _TUNED = ", tuned"
 _COEFFICIENTS = {
     "bm25": "similarity",
@@ -25,22 +25,22 @@ _COEFFICIENTS = {
     "importance": "importance",
     "duplication": "duplication",
 }
-"""The coefficient that each part of a score has."""
+"""The coefficient of each part of a score."""
 
 
 def propose_profile(trace: Iterable[Use], profile: Scoring) -> Recall:
-    """The profile with coefficients moved towards what told used units from unused ones.
+    """The profile with coefficients moved towards the parts that separate used from unused units.
 
-    A part that used units have more of weighs more, one that unused units have more of
-    weighs less; a part that tells nothing stays. The same trace gives the same proposal.
+    A part that is larger in used units weighs more, one that is larger in unused units
+    weighs less; an equal part stays. The same trace gives the same proposal.
 
     Args:
-        trace: What was packed by `profile`, of any number of packs: `Context.uses` tells it of each.
-        profile: By name, or as coefficients, such as `Policy.recall` has it.
+        trace: The uses of packs by `profile`, any number of them: `Context.uses` returns those of one.
+        profile: By name, or as coefficients, as in `Policy.recall`.
 
     Returns:
-        What `Scope.use_profile` takes; the coefficients of `profile` when there are fewer than five
-        used, or fewer than five unused units.
+        The argument for `Scope.use_profile`; the coefficients of `profile` when there are fewer than
+        five used, or fewer than five unused units.
 
     Source: memory system document, "Coefficient Tuning".
     """
@@ -53,8 +53,8 @@ def propose_profile(trace: Iterable[Use], profile: Scoring) -> Recall:
         mine, others = (fmean(abs(parts.get(part, 0.0)) for parts in kind) for kind in (used, unused))
         if mine == others:
             continue
-        # What is taken off speaks the other way round.
+        # A subtracted part counts the other way round.
         ratio = (others + mine) and (2 * (others if part == "duplication" else mine) / (mine + others))
         moved[coefficient] = getattr(profile, coefficient) * min(_MOST, max(1 / _MOST, ratio))
-    name = f"{profile.name.removesuffix(_TUNED)}{_TUNED}"  # once, however often it was
+    name = f"{profile.name.removesuffix(_TUNED)}{_TUNED}"  # once, however often it is tuned
     return profile.model_copy(update={**moved, "name": name}) if moved else profile
