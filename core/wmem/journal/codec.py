@@ -1,6 +1,6 @@
-"""Records and checkpoints as a journal keeps them: as they are, or as framed JSON.
+"""Codecs between changes or checkpoints and journal payloads: the objects themselves, or framed JSON.
 
-Behind the frame stands one line of JSON, and the items' own JSON behind it, untouched.
+A JSON payload is the header line, one line of JSON, and then the items' own encoded JSON, unchanged.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,13 +20,13 @@ __all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 2  # 1 knew no steps
+FORMAT_VERSION = 2  # version 1 had no steps
 _BY_NAME = {kind.__name__: kind for kind in CHANGES}
 _ROW_FIELDS = frozenset(Row._fields)
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """The classes a value of a declared type may have."""
+    """The classes that a type hint allows, for `isinstance`."""
     if get_origin(hint) is UnionType:
         return tuple(kind for each in get_args(hint) for kind in _kinds(each))
     kind = get_origin(hint) or hint
@@ -38,7 +38,7 @@ def _declared(kind: type) -> dict[str, tuple[type, ...]]:
 
 
 def _check(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) -> None:
-    """Raise `TypeError` for a value that is not of its declared type: folding relies on them."""
+    """Raise `TypeError` for a value that is not of its declared type: the fold relies on the types."""
     for name, value in fields.items():
         if not isinstance(value, declared[name]) or (isinstance(value, bool) and bool not in declared[name]):
             msg = f"{name!r} holds {value!r:.40}"
@@ -66,24 +66,24 @@ _DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
 
 
 class Codec(Protocol[P]):
-    """How changes become payloads of a journal and back; pure, for any thread."""
+    """Encodes changes and checkpoints as journal payloads and decodes them; pure and thread-safe."""
 
     def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> P:
-        """One record; its payload is bound to its path and id."""
+        """Encode one record; the payload is bound to its path and id."""
         ...
 
     def read_record(self, payload: P, path: Path, record_id: int, /) -> tuple[Change, ...]:
-        """The changes of a record.
+        """Decode the changes of a record.
 
         Raises:
-            CorruptionError: The payload is damaged or belongs elsewhere.
-            WrongKeyError: It is encrypted, and this codec has not its key; or it is not, and ought to be.
+            CorruptionError: The payload is damaged or belongs to another path or record.
+            WrongKeyError: It is encrypted and this codec lacks the key; or it is plain and must be encrypted.
             StoreError: It was written by a newer version.
         """
         ...
 
     def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> P:
-        """A state at rest; its payload is bound to its path and cursor."""
+        """Encode a snapshot of the state; the payload is bound to its path and cursor."""
         ...
 
     def read_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
@@ -91,16 +91,16 @@ class Codec(Protocol[P]):
         ...
 
     def size(self, payload: P, /) -> int:
-        """How many bytes a payload takes."""
+        """Size of a payload in bytes."""
         ...
 
     def current(self, payload: P, /) -> bool:
-        """Whether a payload, if it is whole, is in the form in which this codec writes."""
+        """Whether a payload, if undamaged, is in the format (and under the key) that this codec writes."""
         ...
 
 
 class IdentityCodec:
-    """For process memory: changes are immutable, so they are kept as they are."""
+    """Codec for process memory: changes are immutable, so they are stored as the objects they are."""
 
     def write_record(self, changes: Sequence[Change], _path: Path, _record_id: int, /) -> object:
         return tuple(changes)
@@ -122,7 +122,7 @@ class IdentityCodec:
         assert isinstance(payload, tuple)  # see `read_record`
         total = 64
         for change in payload:
-            # The row's own `size`, without the call.
+            # `Row.size` inlined, to save the call.
             total += 420 + len(change.row.content) if type(change) is ItemPut else 64
         return total
 
@@ -195,7 +195,7 @@ def _unframed(payload: bytes, sealed: int, path: Path) -> tuple[Any, bytes]:
             told, _, rest = body.partition(b"\n")
             return load_json(told), rest
         case [b"wmem-aes", _, key_id, b""]:
-            # Not damage, which a reader skips: nothing of this scope can be read without the key.
+            # Not reported as damage, which readers skip: without the key nothing of this scope is readable.
             msg = f"scope {path!r} is encrypted under the key {key_id.decode('ascii', 'replace')!r}: open it with key="
             raise WrongKeyError(msg)
         case _:
@@ -212,7 +212,7 @@ def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
     told = {
         name: value
         for name, value, default in zip(Row._fields, row, _DEFAULTS, strict=True)
-        # Most columns hold the very default: comparing is left for the others.
+        # Most columns hold the default object itself: `is` saves the comparison.
         if value is not default and value != default
     }
     blobs.append(row.content)

@@ -1,9 +1,9 @@
-"""Payloads under AES-256-GCM: what the JSON codec writes, encrypted and bound to its place.
+"""AES-256-GCM codec: the payloads of the JSON codec, encrypted and bound to their scope and record.
 
-A payload is a line with the id of its key, a random nonce, and the ciphertext with its
-tag. The tag covers the line, the path and the place: the record's id, or the
-checkpoint's cursor. Each scope has a key of its own, made from the ring's: the bound of
-2^32 random nonces under one key is one for each scope.
+A payload is a header line with the key id, a random nonce, and the ciphertext with its
+tag. The tag also authenticates the line, the path, and the record id or checkpoint cursor.
+Each scope has its own key, derived from the ring's, so the limit of 2^32 random nonces
+under one key applies per scope.
 """
 
 import hashlib
@@ -28,14 +28,14 @@ __all__ = ["AesCodec"]
 _VERSION = 1
 _NONCE_SIZE = 12
 _TAG_SIZE = 16
-_CIPHERS = 1_024  # scopes whose ciphers are kept ready
+_CIPHERS = 1_024  # scopes whose ciphers are cached
 _PLAIN = JsonCodec()
 
 
 class AesCodec:
-    """Encrypts with a ring's active key and reads what any of its keys has encrypted.
+    """Encrypts with a ring's active key and decrypts with any of its keys.
 
-    Two are equal when their rings are.
+    Two codecs are equal when their rings are.
     """
 
     __slots__ = ("_cipher", "_head", "_keys")
@@ -43,7 +43,7 @@ class AesCodec:
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
         self._head = b"wmem-aes %d %s " % (_VERSION, keys.active.encode())
-        self._cipher = lru_cache(_CIPHERS)(_cipher)  # not of the module: keys go with their ring
+        self._cipher = lru_cache(_CIPHERS)(_cipher)  # per codec, not per module: cached keys are freed with the ring
 
     def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
         plain = _PLAIN.write_record(changes, path, record_id)
@@ -69,7 +69,7 @@ class AesCodec:
 
     def _encrypted(self, plain: bytes, path: Path, place: bytes, sealed: int) -> bytes:
         key = self._keys.key(self._keys.active)
-        assert key is not None  # a ring holds its active key
+        assert key is not None  # a ring always contains its active key
         nonce = os.urandom(_NONCE_SIZE)
         cipher = self._cipher(key, path)
         return framed(self._head, nonce + cipher.encrypt(nonce, plain, _bound(self._head, place, path)), sealed)
@@ -120,5 +120,5 @@ def _cipher(key: bytes, path: Path) -> AESGCM:
 
 
 def _bound(head: bytes, place: bytes, path: Path) -> bytes:
-    """What the tag covers beside the content; no two payloads share it."""
+    """Associated data of AES-GCM, unique to each payload."""
     return b"%s%s %s" % (head, place, path_json(path))

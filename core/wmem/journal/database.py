@@ -1,8 +1,8 @@
 """One SQLite file for all threads of this process and of its children, with typed errors.
 
-Writers of one process take turns at a lock of the process; between processes they ask
-again after short random waits, for SQLite's own waits grow to a tenth of a second and
-let whoever never rests starve the others.
+Writers of one process share a lock; between processes they retry after short random
+waits, because SQLite's own waits grow to a tenth of a second and let a busy writer starve
+the others.
 """
 
 import os
@@ -24,11 +24,11 @@ __all__ = ["Connection", "Database", "IntegrityError", "scrubbed", "typed_errors
 
 R = TypeVar("R")
 
-_IDLE_MAX = 16  # connections kept for readers to come
+_IDLE_MAX = 16  # idle connections kept for later readers
 _PAUSE_MIN_S, _PAUSE_MAX_S = 0.0005, 0.010
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_SCRUB_MAX_BYTES = 64 * 1024 * 1024  # rewriting more would hold other writers up for longer than they wait
+_SCRUB_MAX_BYTES = 64 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
 
 
 class Database:
@@ -36,22 +36,22 @@ class Database:
 
     Args:
         wait_s: Seconds a call waits for another writer before it raises `ConflictError`.
-        prepare: Brings a file that was just opened into shape, with a connection outside any transaction.
+        prepare: Creates or checks the tables after opening; its connection is outside any transaction.
 
     Raises:
         StoreError: The file cannot be made or opened.
-        CorruptionError: It is no database, or damaged.
+        CorruptionError: It is not a database, or damaged.
     """
 
     def __init__(self, file: str, *, wait_s: float, prepare: Callable[[Connection], None]) -> None:
-        self.file = os.path.abspath(file)  # noqa: PTH100  # links stay as they are; SQLite follows them itself
+        self.file = os.path.abspath(file)  # noqa: PTH100  # symbolic links are not resolved; SQLite follows them itself
         self.gate = Gate()
         self._wait_s = wait_s
         self._turn = threading.Lock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
         self._life = object()
-        """Changes with every `close`: a connection of an earlier life is closed when it comes back."""
+        """Replaced at every `close`: a connection from before it is closed when it is returned."""
         _make(self.file)
 
         def prepared() -> None:
@@ -73,7 +73,7 @@ class Database:
 
         Raises:
             ConflictError: The file was locked for `wait_s` seconds.
-            CorruptionError: It is no database, or damaged.
+            CorruptionError: It is not a database, or damaged.
             StoreError: Anything else.
         """
         with self.gate:
@@ -85,7 +85,7 @@ class Database:
                 yield connection
             except BaseException as exc:
                 if connection is not None:
-                    connection.close()  # ends whatever it was at
+                    connection.close()  # ends any open statement or transaction
                 _retell(exc, self.file, self._wait_s)
                 raise
             if life is self._life and len(self._idle) < _IDLE_MAX:
@@ -95,7 +95,7 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A connection inside a transaction, which is committed at the end and undone by an exception.
+        """A connection inside a write transaction, committed at the end and rolled back on an exception.
 
         Raises:
             ConflictError: Other writers held the file for `wait_s` seconds; nothing was changed.
@@ -112,7 +112,7 @@ class Database:
                 connection.execute("COMMIT")
             except BaseException as exc:
                 if self._writer is not None:
-                    self._writer.close()  # undoes what was begun, whatever state it is in
+                    self._writer.close()  # rolls back, whatever state the connection is in
                     self._writer = None
                 _retell(exc, self.file, self._wait_s)
                 raise
@@ -120,12 +120,12 @@ class Database:
                 self._turn.release()
 
     def close(self) -> None:
-        """Close every connection, those in use when their calls end; the next use connects again."""
+        """Close every connection, those in use when their calls end; the next use reconnects."""
         with self.gate:
             self.disconnect()
 
     def disconnect(self) -> bool:
-        """See `close`; for whoever has shut the gate. None is left open."""
+        """See `close`; to be called while the gate is shut. Returns False: none is left open."""
         self._life = object()
         with self._turn:
             if self._writer is not None:
@@ -145,11 +145,11 @@ class Database:
     def _taken(self) -> Connection | None:
         try:
             return self._idle.pop()
-        except IndexError:  # asking first would be two steps, and another thread between them
+        except IndexError:  # checking first would race with other threads
             return None
 
     def _begun(self) -> Connection:
-        """The writer's connection inside a new transaction. Under its lock."""
+        """The write connection, inside a new transaction. The caller holds the writer lock."""
         if self._writer is None:
             self._writer = self._connected(0)
         self._writer.execute("BEGIN IMMEDIATE")
@@ -169,7 +169,7 @@ class Database:
 
 @contextmanager
 def typed_errors(file: str, wait_s: float) -> Iterator[None]:
-    """Raise what SQLite says of `file` as an error of wmem."""
+    """Translate errors of SQLite and the operating system about `file` to errors of wmem."""
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as exc:
@@ -178,16 +178,15 @@ def typed_errors(file: str, wait_s: float) -> Iterator[None]:
 
 
 def scrubbed(file: str, wait_s: float) -> Sequence[str]:
-    """Leave nothing of deleted rows in a file with a write-ahead log; what keeps some is told in sentences.
+    """Vacuum a file and truncate its write-ahead log, so that no bytes of deleted rows remain.
 
-    Deletion overwrites a row where it lies. But when SQLite moved it from page to page
-    before, what it left in the page stays there, and the log keeps pages as they were.
-    So the file is written anew, and the log is cut off.
+    Deletion overwrites a row in place. But copies remain in pages that SQLite moved it from,
+    and in the log. Returns one sentence for each place that still keeps deleted bytes.
     """
     with typed_errors(file, wait_s), closing(_connected(file, wait_s)) as connection:
         left = []
         connection.execute("PRAGMA secure_delete=ON")
-        connection.execute("PRAGMA temp_store=MEMORY")  # nothing may appear in another file
+        connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
         size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()[
             0
         ]
@@ -213,7 +212,7 @@ def scrubbed(file: str, wait_s: float) -> Sequence[str]:
 
 
 def _asked_again(step: Callable[[], R], deadline: float) -> R:
-    """What `step` gives; while another process holds the file, again after short random waits until `deadline`."""
+    """Call `step`; while another process locks the file, retry after short random waits until `deadline`."""
     longest = _PAUSE_MIN_S
     while True:
         try:
@@ -221,18 +220,18 @@ def _asked_again(step: Callable[[], R], deadline: float) -> R:
         except sqlite3.OperationalError as exc:
             if _code(exc) not in _BUSY or time.monotonic() > deadline:
                 raise
-        time.sleep(random.uniform(0, longest))  # noqa: S311  # spreads writers, hides nothing
+        time.sleep(random.uniform(0, longest))  # noqa: S311  # spreads writers, not cryptographic
         longest = min(2 * longest, _PAUSE_MAX_S)
 
 
 def _retell(exc: BaseException, file: str, wait_s: float) -> None:
-    """Raise what SQLite or the system says of `file` as an error of wmem."""
+    """Raise the error of wmem for an error of SQLite or the system; return if there is none for it."""
     if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _BUSY:
         raise _locked(file, wait_s) from exc
     if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _DAMAGED:
         msg = f"the store in {file!r} is damaged: {exc}"
         raise CorruptionError(msg) from exc
-    if isinstance(exc, UnicodeDecodeError):  # SQLite's message quotes the damage, and the driver takes it for text
+    if isinstance(exc, UnicodeDecodeError):  # the driver decodes SQLite's message, which quotes damaged bytes
         msg = f"the store in {file!r} is damaged: it holds what is no text where names should be"
         raise CorruptionError(msg) from exc
     if isinstance(exc, (sqlite3.DatabaseError, OSError)):
@@ -241,16 +240,16 @@ def _retell(exc: BaseException, file: str, wait_s: float) -> None:
 
 
 def _connected(file: str, wait_s: float) -> Connection:
-    # A URI, for only it can say that a file which was taken away is not to be made anew.
+    # A URI, because only its mode=rw prevents SQLite from recreating a deleted file.
     place = f"file:{quote(file)}?mode=rw"
-    # Any thread may use a connection, one at a time; SQLite itself is built for that.
+    # Any thread may use a connection, one at a time; SQLite supports that.
     connection = sqlite3.connect(place, timeout=wait_s, isolation_level=None, check_same_thread=False, uri=True)
-    connection.text_factory = bytes  # text that is none must not fail before it can be told as damage
+    connection.text_factory = bytes  # invalid UTF-8 must not fail before it can be reported as damage
     return connection
 
 
 def _code(exc: sqlite3.Error) -> int:
-    """SQLite's primary code; the module's own complaints have none."""
+    """SQLite's primary result code; SQLITE_ERROR for errors raised by the `sqlite3` module itself."""
     return getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
@@ -259,7 +258,7 @@ def _locked(file: str, wait_s: float) -> ConflictError:
 
 
 def _make(file: str) -> None:
-    """Make an empty file, readable by nobody else, unless there is one."""
+    """Create an empty file with mode 0600, unless it exists."""
     try:
         missing = []
         for directory in Path(file).parents:
@@ -269,7 +268,7 @@ def _make(file: str) -> None:
         for directory in reversed(missing):
             directory.mkdir(mode=0o700, exist_ok=True)
         with suppress(FileExistsError):
-            # Never opened when it is there: closing it would drop this process's locks on it.
+            # An existing file is never opened: closing it would drop this process's locks on it.
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as exc:
         msg = f"cannot make the file {file!r}: {exc.strerror or exc}"

@@ -1,7 +1,7 @@
-"""Journals in a directory, by diskcache, for any number of processes on one machine.
+"""Journals in a diskcache directory, for any number of processes on one machine.
 
 Only bytes are stored, under text keys, in one SQLite file: nothing is ever
-unpickled and no file name is taken from a row. Network file systems do not keep
+unpickled and no file name is read from a row. Network file systems do not keep
 SQLite's locks: the directory must be local.
 """
 
@@ -31,12 +31,12 @@ class DiskJournal:
     """A `Journal` of bytes in `directory`.
 
     Args:
-        directory: Made with mode 0700 when missing.
+        directory: Created with mode 0700 when missing.
         wait_s: Seconds a call waits for another process's write before it raises `ConflictError`.
 
     Raises:
-        StoreError: The directory cannot be made or opened.
-        CorruptionError: What is there is no store, or damaged.
+        StoreError: The directory cannot be created or opened.
+        CorruptionError: It is not a store, or damaged.
     """
 
     def __init__(self, directory: str, *, wait_s: float = 5.0) -> None:
@@ -51,12 +51,12 @@ class DiskJournal:
             raise StoreError(msg)
 
     def close(self) -> None:
-        """Close this thread's connection, and those of threads that ended."""
+        """Close the connections of this thread and of ended threads."""
         self._store.close()
 
     @property
     def _cache(self) -> Any:
-        """The rows; only inside ``self._store.used()``."""
+        """The open diskcache; only inside ``self._store.used()``."""
         return self._store.cache
 
     # -- the port
@@ -67,8 +67,8 @@ class DiskJournal:
             for _ in range(_TRIES):
                 seen = {path: self._meta(name) for path, name in names.items()}
                 tails = self._tails(after, names, seen)
-                # One instant: a path without news stood still the whole time; with news on one of
-                # several, nothing may have moved while the rows were read one by one.
+                # Consistent at one instant if no snapshot was read for a single path, if no path has
+                # news, or if no head changed while the rows were read one by one.
                 if tails is not None and (
                     (len(names) == 1 and all(tail.snapshot is None for tail in tails.values()))
                     or all(tails[path].head == cursor for path, cursor in after.items())
@@ -78,7 +78,7 @@ class DiskJournal:
             with self._cache.transact(retry=False):
                 seen = {path: self._meta(name) for path, name in names.items()}
                 settled = self._tails(after, names, seen, settled=True)
-        assert settled is not None  # nothing moves inside a transaction: what is missing there counts as damage
+        assert settled is not None  # nothing changes inside a transaction: a missing row counts as damage
         return settled
 
     def append(
@@ -141,7 +141,7 @@ class DiskJournal:
                 try:
                     meta = self._meta(name)
                 except CorruptionError:
-                    meta = None  # its records can no longer be found by name
+                    meta = None  # its record keys are no longer known
                 if meta is not None:
                     for version in range(meta.base.version + 1, meta.head.version + 1):
                         self._cache.delete(_row(name, meta.birth, version))
@@ -159,13 +159,13 @@ class DiskJournal:
             return self._registered(prefix)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
-        """See `Purge`; the whole file is written anew."""
+        """See `Purge`; vacuums the whole file."""
         return self._store.scrub()
 
     # -- rows
 
     def _get(self, row: str) -> bytes | None:
-        """The bytes of a row; b"" for one that is foreign, which no codec takes for a payload."""
+        """The bytes of a row; b"" for a foreign row, which no codec accepts as a payload."""
         try:
             found: bytes | None = self._cache.get(row, retry=False)
         except ValueError:
@@ -198,10 +198,10 @@ class DiskJournal:
         *,
         settled: bool = False,
     ) -> dict[Path, Tail[bytes]] | None:
-        """The tails as of `seen`; None when a row is gone because a compaction came in between.
+        """The tails up to the heads in `seen`; None when a concurrent compaction removed a row.
 
         Args:
-            settled: Nothing came in between: a row that is gone is a damaged one.
+            settled: Inside a transaction, so a missing row is damage.
         """
         tails: dict[Path, Tail[bytes]] = {}
         for path, cursor in after.items():
@@ -238,7 +238,7 @@ class DiskJournal:
             else:
                 yield (*_RECORD.unpack_from(stored), stored[_RECORD.size :])
 
-    # -- the register of scopes: by root, in shards, so that a birth rewrites little
+    # -- the register of scopes: sharded per root, so that a new scope rewrites little
 
     def _register(self, path: Path) -> None:
         for shard, entry in ((_shard(path), list(path)), (_root_shard(path[0]), path[0])):
@@ -279,7 +279,7 @@ class DiskJournal:
 
 @lru_cache(1024)
 def _name(path: Path) -> str:
-    """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
+    """Unique name of a path: its JSON."""
     return json.dumps(path, separators=(",", ":"))
 
 

@@ -1,8 +1,8 @@
-"""The first line of every payload: what it is, its format, and a checksum.
+"""Header line of every payload: kind, format version and checksum.
 
-The checksum covers path and place too: a payload that was moved is as foreign as one
-that was damaged. The line is built alike in every format and by every codec, so that
-what is newer, or needs a key, is known from damage.
+The checksum also covers the path and the record id (or checkpoint cursor), so a payload
+that was moved elsewhere fails like a damaged one. The line is the same in every format and
+codec, so that a newer format or a missing key can be told from damage.
 """
 
 import zlib
@@ -14,23 +14,23 @@ from wmem.model.values import dump_json
 
 __all__ = ["DIGITS", "damaged", "framed", "newer", "path_json", "seal", "unframed"]
 
-DIGITS = 8  # fewer than these a version has
+DIGITS = 8  # a version number has fewer digits
 
 _CHECK_SIZE = 8
 
 
 def seal(path: Path, place: int) -> int:
-    """What binds a payload to its place: a record's id, or the chain of a checkpoint's cursor."""
+    """Checksum of path and `place`; `place` is the record id, or the chain of a checkpoint's cursor."""
     return zlib.crc32(b"%d]" % place, _path_seal(path))
 
 
 def framed(head: bytes, body: bytes, seal: int) -> bytes:
-    """A payload; `head` is words, each followed by a space."""
+    """Build a payload; `head` consists of words, each followed by a space."""
     return b"%s%08x\n%s" % (head, zlib.crc32(body, zlib.crc32(head, seal)), body)
 
 
 def unframed(payload: bytes, seal: int, path: Path) -> tuple[bytes, bytes]:
-    """The head and the body of a payload.
+    """Split a payload into its head and body.
 
     Raises:
         CorruptionError: Its checksum does not match.
@@ -54,11 +54,11 @@ def newer(path: Path, version: int, known: int) -> StoreError:
 
 @lru_cache(4096)
 def path_json(path: Path) -> bytes:
-    """A path as JSON, which no other path shares."""
+    """A path as JSON; distinct paths give distinct JSON."""
     return dump_json(path)
 
 
 @lru_cache(4096)
 def _path_seal(path: Path) -> int:
-    """The seal of ``[*path, place]`` as JSON, up to the place."""
+    """Checksum of the JSON ``[*path, place]`` up to the place."""
     return zlib.crc32(dump_json([*path, 0])[: -len("0]")])

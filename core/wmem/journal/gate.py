@@ -1,9 +1,9 @@
-"""Calls are held up while the process forks, so that no connection is copied half used.
+"""Fork guard: blocks calls while the process forks and closes every SQLite connection before it.
 
 SQLite keeps a process's locks in its memory: a child that inherits them half held is
-locked out for ever, and believes to hold others that it does not. So whoever has a
-file open waits for the calls under way, closes every connection, and either side
-connects anew.
+locked out for ever, and believes to hold others that it does not. So before a fork the
+guard waits for running calls to end and closes all connections; parent and child
+reconnect when needed.
 """
 
 import gc
@@ -16,12 +16,12 @@ __all__ = ["Connected", "Gate", "watch_forks"]
 
 
 class Gate:
-    """Entered by every call; while it is shut, calls wait outside."""
+    """Context manager around every call; while the process forks, new calls wait here."""
 
     def __init__(self) -> None:
         self._inside = 0
         self._shut_by: int | None = None
-        """The thread that shut it: what ends while that closes connections may call once more."""
+        """The thread that shut the gate: finalizers it runs while closing connections may still call."""
         self._fresh()
 
     def _fresh(self) -> None:
@@ -45,47 +45,47 @@ class Gate:
                 self._turn.notify_all()
 
     def shut(self) -> None:
-        """Let nobody in, and wait for those inside; the caller alone may `open` it again."""
+        """Block new calls and wait for running ones; only the calling thread may `open` the gate again."""
         self._lock.acquire()
         self._shut_by = threading.get_ident()
         while self._inside:
             self._turn.wait()
 
     def open(self, *, child: bool) -> None:
-        """Let calls pass again, after `shut`."""
+        """Admit calls again, after `shut`."""
         self._shut_by = None
         if child:
-            self._fresh()  # the old one knows threads that only the parent has
+            self._fresh()  # the old lock refers to threads that exist only in the parent
         else:
             self._turn.notify_all()
             self._lock.release()
 
 
 class Connected(Protocol):
-    """What holds connections that must not be carried over a fork."""
+    """Owner of connections that must not survive a fork."""
 
     @property
     def gate(self) -> Gate:
-        """Entered by every use of a connection."""
+        """The guard that every use of a connection enters."""
         ...
 
     def disconnect(self) -> bool:
-        """Let go of every connection; nobody else is inside the gate.
+        """Close every connection; no call is running.
 
         Returns:
-            Whether some are closed only when garbage is collected.
+            Whether some connections are closed only by garbage collection.
         """
         ...
 
 
 def watch_forks(holder: Connected) -> None:
-    """Disconnect `holder` around every fork for as long as it lives."""
+    """Disconnect `holder` before every fork, for as long as it exists."""
     with _forks.turn:
         _forks.holders.add(holder)
 
 
 class _Forks:
-    """Who is disconnected around forks; one thread forks at a time."""
+    """Fork hooks that disconnect all registered owners; one thread forks at a time."""
 
     def __init__(self) -> None:
         self.holders: weakref.WeakSet[Connected] = weakref.WeakSet()
@@ -99,7 +99,7 @@ class _Forks:
             holder.gate.shut()
         left = [holder.disconnect() for holder in self.held]
         if any(left):
-            gc.collect()  # once for all: it takes as long as the process has objects
+            gc.collect()  # once for all owners: a collection visits every object of the process
 
     def after(self, *, child: bool) -> None:
         while self.held:

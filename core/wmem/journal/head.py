@@ -1,4 +1,4 @@
-"""What a journal of files keeps beside its records: where it stands, and how a record is known to be in its place."""
+"""Head row of the file-based journals, and verification of stored records against the hash chain."""
 
 import struct
 import zlib
@@ -11,14 +11,14 @@ from wmem.model.history import ORIGIN, Birth, Cursor
 __all__ = ["Found", "Head", "in_place"]
 
 Found: TypeAlias = tuple[int, int, bytes] | None
-"""A record as it was found: its id, its chain and its payload; None where it is missing or foreign."""
+"""A record as stored: id, chain and payload; None where it is missing or foreign."""
 
 _FIELDS = struct.Struct(">QQQQQQ")
 _CHECKED = struct.Struct(">QQQQQQI")
 
 
 class Head(NamedTuple):
-    """What is known of a journal without reading its records; `tail_bytes` are those after its base."""
+    """Metadata of a journal, stored beside its records; `tail_bytes` counts the records after its base."""
 
     head: Cursor
     base: Cursor
@@ -27,21 +27,21 @@ class Head(NamedTuple):
 
     @classmethod
     def born(cls, cursor: Cursor) -> "Head":
-        """Of a journal whose first record made `cursor`, before that record's bytes are counted."""
+        """The head of a new journal whose first record has `cursor`; its `tail_bytes` do not count that record yet."""
         return cls(cursor, ORIGIN, Birth(cursor.chain), 0)
 
     def packed(self, seal: int) -> bytes:
-        """As bytes that belong to one journal; `seal` is a checksum of its name."""
+        """Encode as bytes, bound to one journal by `seal`, a checksum of its name."""
         (version, chain), (base, base_chain), (birth,), tail_bytes = self
         fields = _FIELDS.pack(version, chain, base, base_chain, birth, tail_bytes)
         return fields + zlib.crc32(fields, seal).to_bytes(4, "big")
 
     @classmethod
     def unpacked(cls, stored: bytes, seal: int) -> "Head":
-        """What `packed` packed for the same journal.
+        """Decode a stored head.
 
         Raises:
-            ValueError: Something else.
+            ValueError: It is damaged, or belongs to another journal.
         """
         if len(stored) != _CHECKED.size:
             msg = "size"
@@ -54,18 +54,18 @@ class Head(NamedTuple):
 
 
 def in_place(found: Iterable[Found], base: Cursor, birth: Birth) -> Iterator[Record[bytes]]:
-    """The records that follow `base`, with no bytes for one that is missing, foreign or not in its place.
+    """The records after `base`; one that is missing, foreign or breaks the chain gets the payload b"".
 
-    No codec takes that for a payload, so the record is reported as damaged.
+    No codec accepts an empty payload, so such a record is reported as damaged.
     """
     before: int | None = base.chain
     for version, record in enumerate(found, base.version + 1):
         if record is None:
-            before = None  # what comes after it cannot be told from this one
+            before = None  # the next record's chain cannot be verified
             yield Record(0, b"")
             continue
         record_id, chain, payload = record
-        # The chain says that the record is in its place; the first one's begins with a salt that nobody keeps.
+        # The first record's chain starts from a salt that is not stored; it is compared with the incarnation.
         due = birth.chain if version == 1 else None if before is None else chain_after(before, record_id)
         if due in (None, chain):
             before = chain

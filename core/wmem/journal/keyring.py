@@ -1,4 +1,4 @@
-"""The keys of a store: one that encrypts, and those that are still read."""
+"""Encryption keys of a store: one active key that encrypts, and older keys that only decrypt."""
 
 import base64
 import binascii
@@ -27,15 +27,15 @@ class KeyRing:
     """The keys of a store; immutable, and equal to a ring of the same keys.
 
     Args:
-        active: Encrypts whatever is written. A key is 32 random bytes, or their base64 or
+        active: The key that encrypts all writes. A key is 32 random bytes, or their base64 or
             hexadecimal text; see `new_key`.
-        others: Keys under which something may still be stored: they only decrypt.
-        plaintext: Read what was stored without a key as well, until `AgentMemory.rotate`
-            has encrypted it. Leave it off otherwise: with it, whoever can write to the store
-            can put records there without knowing a key.
+        others: Older keys under which records may still be stored; they only decrypt.
+        plaintext: Also read unencrypted records, until `AgentMemory.rotate` has encrypted
+            them. Leave it off otherwise: with it, anybody who can write to the store can
+            add records without knowing a key.
 
     Raises:
-        InvalidInputError: A key that is none, such as a passphrase, or one that is given twice.
+        InvalidInputError: A key is invalid, such as a passphrase, or is given twice.
     """
 
     __slots__ = ("_active", "_keys", "_plaintext")
@@ -53,7 +53,7 @@ class KeyRing:
 
     @staticmethod
     def new_key() -> str:
-        """A new random key as base64 text, to be kept where secrets are kept: what it encrypts is lost without it."""
+        """A new random key as base64 text. Store it with your secrets: without it, what it encrypts is lost."""
         return base64.b64encode(secrets.token_bytes(_KEY_SIZE)).decode("ascii")
 
     @property
@@ -63,29 +63,29 @@ class KeyRing:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """The ids of all keys, the active one first: eight hexadecimal digits that tell keys apart and nothing else."""
+        """The ids of all keys, the active one first: eight hexadecimal digits that reveal nothing of the key."""
         return tuple(self._keys)
 
     @property
     def plaintext(self) -> bool:
-        """Whether what was stored without a key is read too."""
+        """Whether unencrypted records are read too."""
         return self._plaintext
 
     def key(self, id: str) -> bytes | None:
-        """The key of an id; None if it is not in the ring."""
+        """The key with this id; None if it is not in the ring."""
         return self._keys.get(id)
 
     def with_active(self, key: bytes | str) -> "KeyRing":
-        """The ring in which this key encrypts, new or not, and all others are still read."""
+        """A ring with this key active, whether new or already in the ring; all others still decrypt."""
         chosen = _checked(key)
         others = (each for id, each in self._keys.items() if id != key_id(chosen))
         return KeyRing(chosen, *others, plaintext=self._plaintext)
 
     def without(self, id: str) -> "KeyRing":
-        """The ring that has dropped a key.
+        """A ring without this key.
 
         Raises:
-            InvalidInputError: The active key, or one that is not there.
+            InvalidInputError: The key is the active one, or not in the ring.
         """
         if id == self._active:
             msg = f"the key {id!r} is active: make another one active first"
@@ -113,7 +113,7 @@ class KeyRing:
 
 
 def key_id(key: bytes) -> str:
-    """A fingerprint of a key from which nothing of the key follows."""
+    """Fingerprint of a key, from which the key cannot be derived."""
     return hmac.digest(key, b"wmem key id", hashlib.sha256)[:_ID_SIZE].hex()
 
 
@@ -132,13 +132,13 @@ def encrypting(keys: KeyRing) -> "Codec[bytes]":
 
 
 def _checked(given: bytes | str) -> bytes:
-    """A key's bytes; no message ever holds any of them."""
+    """Validate a key and return its bytes; no error message contains any of them."""
     key = _of_text(given.strip()) if isinstance(given, str) else given
     if not isinstance(key, bytes | bytearray) or len(key) != _KEY_SIZE:
         size = f"{len(key)} bytes" if isinstance(key, bytes | bytearray) else type(given).__name__
         msg = f"a key is {_KEY_SIZE} random bytes, or their base64 or hexadecimal text, and not {size}: {_HOW}"
         raise InvalidInputError(msg)
-    # 32 random bytes are all printable once in 10^14 times.
+    # 32 random bytes are all printable with a probability of 10^-14.
     if bytes(key).isascii() and bytes(key).decode("ascii").isprintable():
         msg = f"a key is {_KEY_SIZE} random bytes, and no text that can be guessed: {_HOW}"
         raise InvalidInputError(msg)

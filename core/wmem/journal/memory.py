@@ -55,7 +55,7 @@ _GONE: Tail[object] = Tail(joined=False, base=ORIGIN, snapshot=None, records=(),
 
 
 class _Register:
-    """The paths that exist, as a tree: what is asked of one branch costs nothing for the others."""
+    """Tree of existing paths, so that listing a subtree does not visit the others."""
 
     __slots__ = ("_below",)
 
@@ -63,7 +63,7 @@ class _Register:
         self._below: dict[Path, dict[Path, None]] = {}
 
     def add(self, path: Path) -> None:
-        """Hang a path below its parents, which need not exist themselves."""
+        """Add a path, and its parents as nodes even if they have no journal."""
         for depth in range(len(path), 0, -1):
             branch = self._below.setdefault(path[: depth - 1], {})
             if path[:depth] in branch:
@@ -71,15 +71,15 @@ class _Register:
             branch[path[:depth]] = None
 
     def at_or_below(self, prefix: Path) -> list[Path]:
-        """Everything that hangs there, parents that do not exist themselves included."""
+        """All nodes of the subtree, including parents without a journal."""
         found = [prefix]
-        for path in found:  # it grows as it goes
+        for path in found:  # grows while iterating
             if path in self._below:
                 found += self._below[path]
         return found
 
     def cut(self, prefix: Path, exists: Container[Path]) -> None:
-        """Take a branch off, and with it the parents that were there for its sake alone."""
+        """Remove a subtree, and parents that have no journal and no other children."""
         for path in self.at_or_below(prefix):
             self._below.pop(path, None)
         for depth in range(len(prefix), 0, -1):
@@ -92,10 +92,10 @@ class _Register:
 
 
 class MemoryJournal(Generic[P]):
-    """A `Journal` in process memory, for one engine or for all that share a name.
+    """A `Journal` in process memory, for one engine or for all engines that share a name.
 
     Args:
-        size: Bytes a payload takes.
+        size: Returns the size of a payload in bytes.
     """
 
     def __init__(self, size: Callable[[P], int]) -> None:
@@ -105,11 +105,11 @@ class MemoryJournal(Generic[P]):
         self._lock = threading.Lock()
 
     def forked(self) -> None:
-        """Take a lock of its own in a child process: the parent's may be held for ever there."""
+        """Replace the lock in a forked child: the inherited one may be held for ever."""
         self._lock = threading.Lock()
 
     def head(self, path: Path) -> Cursor:
-        """Where a journal stands, without waiting."""
+        """The head of a journal, without taking the lock."""
         log = self._logs.get(path)
         if log is None:
             return ORIGIN
@@ -122,7 +122,7 @@ class MemoryJournal(Generic[P]):
     def _tail(self, path: Path, after: Cursor) -> Tail[P]:
         log = self._logs.get(path)
         if log is None:
-            return _NOTHING if after == ORIGIN else _GONE  # type: ignore[return-value]  # empty: of any payload
+            return _NOTHING if after == ORIGIN else _GONE  # type: ignore[return-value]  # empty, so valid for any payload type
         return log.tail(after)
 
     def append(
@@ -135,7 +135,7 @@ class MemoryJournal(Generic[P]):
             if expected is not None and (log is None or log.birth != expected) and head != expected:
                 missed = self._tail(path, expected) if isinstance(expected, Cursor) else None
                 if missed is not None and (len(missed.records) > MISSED_MAX or missed.snapshot is not None):
-                    missed = None  # too much to bring along
+                    missed = None  # too much for a refusal: the writer reads
                 return Appended(None, head, missed, 0 if log is None else log.bytes, None if log is None else log.birth)
             if log is None:
                 log = self._logs[path] = _Log()

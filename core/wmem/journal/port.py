@@ -1,9 +1,9 @@
-"""What the engine asks of a store: five methods over append-only journals.
+"""The journal port: five methods over append-only journals, which every storage backend implements.
 
-A journal belongs to one path. It is a base with a snapshot, and the records
-appended since. A cursor names a history and not a position: its chain commits
-to every record before it, so a journal that was deleted and grew again, was
-rolled back or restored is never taken for the one a reader knows.
+A journal belongs to one path: a snapshot at a base cursor, and the records appended
+since. A cursor identifies a history, not just a position: its chain is a hash over every
+record before it, so a journal that was deleted and recreated, rolled back or restored is
+never mistaken for the one a reader knows.
 """
 
 import hashlib
@@ -31,28 +31,28 @@ __all__ = [
 
 P = TypeVar("P")
 
-CHAIN_BITS = 52  # what a double holds exactly, so that Lua on Redis computes the same
-MISSED_MAX = 256  # records that a refused append brings along; beyond, the writer reads
+CHAIN_BITS = 52  # a double holds them exactly, so Lua on Redis computes the same chain
+MISSED_MAX = 256  # records returned with a refused append; if there are more, the writer reads
 
 
 class Record(NamedTuple, Generic[P]):
-    """One committed transaction; its id was made once, before the first try."""
+    """One committed transaction; its id is generated once, before the first attempt, and reused by retries."""
 
     id: int
     payload: P
 
 
 class Tail(NamedTuple, Generic[P]):
-    """What a reader lacks.
+    """The records (and snapshot, if needed) that a reader at some cursor is missing.
 
     Attributes:
-        joined: Whether the reader's cursor is part of this history. If not, it
-            starts again from `snapshot` (None: from nothing).
+        joined: Whether the reader's cursor is part of this history. If not, the reader
+            rebuilds from `snapshot` (None: from an empty state).
         base: Where `records` begin: the reader's cursor when joined, else the snapshot's.
         snapshot: The state at `base`, only when not joined.
         records: The records after `base`, oldest first.
         head: The cursor after the last record; `ORIGIN` when there is no journal.
-        birth: The life of this journal; None when there is none.
+        birth: The incarnation of this journal; None when there is no journal.
     """
 
     joined: bool
@@ -64,16 +64,16 @@ class Tail(NamedTuple, Generic[P]):
 
 
 class Appended(NamedTuple, Generic[P]):
-    """What became of an append.
+    """Result of an append.
 
     Attributes:
         cursor: The new head; None when the append was refused and changed nothing.
-        previous: The head it was appended after; on a refusal, the head it met.
-        missed: On a refusal, what the writer lacks if it is at most `MISSED_MAX` records.
-        tail_bytes: How many bytes of records the journal holds after its base.
-        birth: The life of the journal; None when there is none.
-        certain: Whether a refusal tells that this record is not there. A client that repeats
-            a call by itself may be refused what it had been granted before, and not heard of.
+        previous: The head before the append; on a refusal, the journal's current head.
+        missed: On a refusal, the records the writer is missing, if at most `MISSED_MAX`.
+        tail_bytes: Total bytes of the records after the base.
+        birth: The incarnation of the journal; None when there is no journal.
+        certain: Whether a refusal proves that this record was not stored. False for a client with
+            its own retries: its first attempt may have been stored and its reply lost.
     """
 
     cursor: Cursor | None
@@ -85,13 +85,13 @@ class Appended(NamedTuple, Generic[P]):
 
 
 class Journal(Protocol[P]):
-    """The port, in the colour of threads. Every method is atomic; each raises only `StoreError`.
+    """The sync journal port. Every method is atomic and raises only `StoreError`.
 
-    An exception leaves a write unknown: all of it is stored, or nothing.
+    After an exception the outcome of a write is unknown: either all of it is stored, or nothing.
     """
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
-        """What comes after each cursor; paths of one root, at one instant, in one round trip."""
+        """The tail after each cursor; all paths share one root and are read at one instant, in one round trip."""
         ...
 
     def append(
@@ -100,49 +100,49 @@ class Journal(Protocol[P]):
         """Append one record.
 
         Args:
-            expected: A cursor appends only at exactly that head (`ORIGIN`: only if there
-                is no journal); a birth only in that life; None always.
-            keep_s: Seconds for which the journal must at least be kept from now on,
-                None for ever. It only ever lengthens.
+            expected: With a cursor, append only if it is the head (`ORIGIN`: only if there is no
+                journal); with a `Birth`, only to that incarnation; None: always.
+            keep_s: Minimum retention of the journal in seconds from now, None for ever.
+                It only ever extends the retention.
         """
         ...
 
     def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
-        """Put `snapshot` in place of the records up to `upto`; False changes nothing."""
+        """Replace the records up to `upto` by `snapshot`; False means that nothing was changed."""
         ...
 
     def delete(self, path: Path, life: Birth | None, /) -> None:
-        """Delete a journal and those of all its descendants in one step.
+        """Delete a journal and those of all its descendants atomically.
 
         Args:
-            life: Delete nothing if the journal is in another life than this; None for
-                whichever there is, or none.
+            life: Delete only this incarnation, nothing if the journal has another; None deletes
+                whatever exists.
         """
         ...
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        """The existing paths at or below `prefix`, whole segments, from a register."""
+        """The existing paths at or below `prefix` (compared by whole segments), from a register, never a scan."""
         ...
 
 
 class Purge(Protocol):
-    """What a journal offers beside the port when deleted bytes outlive their deletion in its store."""
+    """Optional method of a journal whose store may keep deleted bytes on disk after deletion."""
 
     def purge(self, path: Path, /) -> Sequence[str]:
-        """Make what was compacted away or deleted unreadable, as far as the store lets a client.
+        """Remove compacted and deleted records physically, as far as a client of the store can.
 
         Args:
-            path: The scope whose content it was; the whole store may be purged.
+            path: The scope whose content was deleted; the whole store may be purged.
 
         Returns:
-            One sentence for each thing that still keeps such bytes, and what the operator
-            must do about it; empty when nothing does.
+            One sentence for each place that still keeps deleted bytes, with what the operator
+            must do about it; empty when there is none.
         """
         ...
 
 
 class AsyncJournal(Protocol[P]):
-    """The port in the colour of coroutines; see `Journal`."""
+    """The async journal port; see `Journal`."""
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]: ...
     async def append(
@@ -158,23 +158,23 @@ _CHAIN_MASK = (1 << CHAIN_BITS) - 1
 
 
 def chain_after(chain: int, record_id: int) -> int:
-    """The chain of a record: 52 bits that commit to it and to everything before it."""
+    """The chain after a record: a 52-bit hash of the previous chain and the record id."""
     digest = hashlib.blake2b(_pair(chain, record_id), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - CHAIN_BITS)
 
 
 def quick_chain_after(chain: int, record_id: int) -> int:
-    """The same from Python's own hash of integers: for journals that no other process reads."""
+    """Like `chain_after`, but with Python's `hash`: faster, for journals that no other process reads."""
     return hash((chain, record_id)) & _CHAIN_MASK
 
 
 def new_salt() -> int:
-    """The chain before the first record: random, so that no two lives share a birth."""
+    """The chain before the first record: 52 random bits, so that each incarnation has its own `Birth`."""
     return int.from_bytes(os.urandom(7), "big") >> (56 - CHAIN_BITS)
 
 
 def new_record_id() -> int:
-    """63 random bits from the system: a seeded generator would repeat ids in two processes."""
+    """63 random bits from the operating system: a seeded generator could repeat ids in two processes."""
     try:
         return _drawn.pop()
     except IndexError:
@@ -182,7 +182,7 @@ def new_record_id() -> int:
         return new_record_id()
 
 
-# Drawn in advance, for the system call costs more than an append; a child must not draw its parent's.
+# Generated in batches: the system call costs more than an append. A forked child must not reuse its parent's.
 _IDS = struct.Struct(">64Q")
 _drawn: list[int] = []
 os.register_at_fork(after_in_child=_drawn.clear)

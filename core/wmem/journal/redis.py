@@ -1,8 +1,8 @@
 """Journals on a Redis or Valkey server, for any number of processes and machines.
 
 A scope is a hash (head, base, birth, snapshot) and a stream of records; a root has a register of
-its scopes and keeps their births. All keys of a root share one slot of a cluster, so each call
-is one script: one step, one round trip. Needs Redis 6.2, or any Valkey; no modules.
+its scopes and stores their births. All keys of a root share one cluster slot, so each call is one
+atomic script and one round trip. Needs Redis 6.2, or any Valkey; no modules.
 """
 
 import json
@@ -23,22 +23,22 @@ from wmem.model.history import ORIGIN, Birth, Cursor, Path
 __all__ = ["AsyncRedisJournal", "RedisJournal"]
 
 _ROOTS = "wmem:roots"
-_KEEP_MAX_MS = 1 << 50  # beyond what the server's clock can be added to, thirty thousand years
-_NOWHERE = "18446744073709551615-18446744073709551615"  # the last id there is: no record's
+_KEEP_MAX_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
+_NOWHERE = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's
 _IDS = 1 << 64
 
 
 class RedisJournal:
-    """A `Journal` of bytes on a server, for threads.
+    """A sync `Journal` of bytes on a Redis server.
 
     Args:
         url: ``redis://user:password@host:port/db``, ``rediss://…`` or ``unix://…``; with
-            ``?cluster=true`` a cluster that the host is part of.
+            ``?cluster=true`` the cluster that the host is part of.
         client: A ``redis.Redis`` or ``redis.RedisCluster`` that the caller owns: it is used
-            as it is, and never closed. The URL then only names it.
+            as it is, and never closed. The URL then only names the store.
 
     Raises:
-        InvalidInputError: The URL names no server, or `client` is none for threads.
+        InvalidInputError: The URL names no server, or `client` is not a sync client.
     """
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
@@ -48,12 +48,12 @@ class RedisJournal:
         self.forked()
 
     def forked(self) -> None:
-        """Begin with connections of its own, in a child process too."""
+        """Start with new connections; also called in a forked child."""
         self._line = line(self.url, self._client)
         self._ports = bind(Server=self._line)
 
     def check(self) -> None:
-        """Ask the server whether it will do, and warn of settings that lose data.
+        """Check the server's version, and warn of settings that lose data.
 
         Raises:
             StoreError: It cannot be reached, or is too old.
@@ -86,10 +86,10 @@ class RedisJournal:
 
 
 class AsyncRedisJournal:
-    """A `Journal` of bytes on a server, for coroutines of any loop; see `RedisJournal`.
+    """An async `Journal` of bytes on a Redis server, for any event loop; see `RedisJournal`.
 
-    Each loop has one connection that all its tasks share. A `client` of the caller's own belongs
-    to the loop it was first used in, as redis-py has it.
+    Each loop has one connection that all its tasks share. A caller's `client` belongs to the loop
+    it was first used in, as redis-py requires.
     """
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
@@ -107,11 +107,11 @@ class AsyncRedisJournal:
         await arun(checked(self.url), self._ports)
 
     def close(self) -> None:
-        """Have every loop close its connections, from a thread."""
+        """Have every loop close its connections; callable from any thread."""
         self._lines.close()
 
     async def aclose(self) -> None:
-        """Close the connections that wmem made in the running loop, and have other loops close theirs."""
+        """Close the running loop's connections that wmem made, and have other loops close theirs."""
         await self._lines.aclose()
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
@@ -139,7 +139,7 @@ class AsyncRedisJournal:
 
 
 class _Root(NamedTuple):
-    """The keys of a root, and what those of its scopes begin with."""
+    """The keys of a root, and the prefixes of its scopes' hashes and streams."""
 
     births: str
     register: str
@@ -150,12 +150,12 @@ class _Root(NamedTuple):
 
 @lru_cache(256)
 def _repeats_nothing(url: RedisUrl, client: object | None) -> bool:
-    """Whether a command is sent once, and not again by the driver: see `Appended.certain`."""
+    """Whether the driver never resends a command: see `Appended.certain`."""
     return client is None and not url.cluster
 
 
 def _root(root: str) -> _Root:
-    # A hash tag ends at the first brace: there must be none in it, and JSON can do without.
+    # A hash tag ends at the first closing brace, so braces are escaped in the JSON.
     tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
     key = f"wmem:{{{tag}}}:"
     return _Root(f"{key}births", f"{key}register", f"{key}names", f"{key}h", f"{key}s")
@@ -163,11 +163,11 @@ def _root(root: str) -> _Root:
 
 @lru_cache(1024)
 def _name(path: Path) -> str:
-    """Injective: JSON escapes what a segment may hold, so no two paths share a name."""
+    """Unique name of a path: its JSON."""
     return json.dumps(path, separators=(",", ":"))
 
 
-# -- the port, for both colours
+# -- the port as flows, for sync and async
 
 
 def _evaluated(script: Script, keys: Sequence[str], args: Sequence[Word], *, writes: bool) -> Flow[Any]:
@@ -176,7 +176,7 @@ def _evaluated(script: Script, keys: Sequence[str], args: Sequence[Word], *, wri
     try:
         return (yield from ask(send, "EVALSHA", script.sha, *words))
     except ScriptMissingError:
-        # Which means that it was not executed; from now on the server knows it.
+        # The script was not executed; EVAL executes and caches it.
         return (yield from ask(send, "EVAL", script.text, *words))
 
 
@@ -211,7 +211,7 @@ def _append(
     args = (name, record_id, record, wanted, _ms(keep_s), new_salt(), MISSED_MAX)
     reply = yield from _evaluated(APPEND, keys, (*args, ""), writes=True)
     if reply == []:
-        # Roots lie in a slot of their own; known before the first scope is, so that none is ever unlisted.
+        # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
         yield from ask(Server.write, "SADD", _ROOTS, path[0].encode("utf-8", "surrogatepass"))
         reply = yield from _evaluated(APPEND, keys, (*args, "rooted"), writes=True)
     if isinstance(reply, list):
@@ -251,7 +251,7 @@ def _paths(prefix: Path) -> Flow[list[Path]]:
     return found
 
 
-# -- words and replies
+# -- encoding arguments and decoding replies
 
 
 def _told(cursor: Cursor) -> str:
@@ -260,7 +260,7 @@ def _told(cursor: Cursor) -> str:
 
 
 def _ms(keep_s: float | None) -> Word:
-    """Milliseconds, at least one; '' for ever."""
+    """Seconds as milliseconds, at least one; '' for ever."""
     return "" if keep_s is None else max(1, math.ceil(min(keep_s * 1000, _KEEP_MAX_MS)))
 
 
@@ -277,11 +277,11 @@ def _tail(reply: list[Any]) -> Tail[bytes]:
     joined, told_base, snapshot, entries, told_head, birth = reply
     base, head = _cursor(told_base), _cursor(told_head)
     if not joined and base != ORIGIN and snapshot is None:
-        snapshot = b""  # gone, which no codec takes for a payload
+        snapshot = b""  # missing: no codec accepts it as a payload
     records = [(_cursor(entry).version, _record(fields)) for entry, fields in entries]
     if len(records) != head.version - base.version:
         found = dict(records)
-        # What is missing counts as damage, where it was.
+        # A missing record counts as damage at its version.
         missing = Record(0, b"")
         records = [(each, found.get(each, missing)) for each in range(base.version + 1, head.version + 1)]
     return Tail(bool(joined), base, snapshot, tuple(record for _, record in records), head, _birth(birth))

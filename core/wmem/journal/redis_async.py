@@ -1,4 +1,4 @@
-"""Commands to a Redis server, for coroutines: one connection for all tasks of a loop, closed with it."""
+"""Async commands to a Redis server: one connection for all tasks of an event loop, closed with the loop."""
 
 import asyncio
 import weakref
@@ -29,8 +29,8 @@ from wmem.journal.redis_url import RedisUrl
 
 __all__ = ["AsyncLines", "AsyncServer", "async_line"]
 
-_AT_ONCE = 32  # calls of one loop through a client with a pool of its own; the driver's raises beyond 100
-_BATCH = 256  # commands that go out in one write
+_AT_ONCE = 32  # concurrent calls of one loop through a pooled client; the driver's pool raises beyond 100
+_BATCH = 256  # commands sent in one write
 _BATCH_BYTES = 1 << 20
 
 
@@ -48,7 +48,7 @@ class _AsyncLine(Protocol):
 
 
 class _Lost(NamedTuple):
-    """What came instead of a reply."""
+    """An error in place of a reply; `sent`: the command may have reached the server."""
 
     why: BaseException
     sent: bool
@@ -57,14 +57,14 @@ class _Lost(NamedTuple):
 class _Shared:
     """One connection that carries the calls of all tasks of a loop, many to a write.
 
-    A task that is cancelled leaves its reply to be read and dropped by the others, so no half-read
-    reply is ever left; calls that are not yet written when it is cancelled are never sent.
+    The reply to a cancelled task is still read, and dropped, so no half-read reply is ever left; a
+    call that is not yet written when its task is cancelled is never sent.
     """
 
     def __init__(self, url: RedisUrl) -> None:
         kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver)}
         kind = kwargs.pop("connection_class", redis.asyncio.connection.Connection)
-        kwargs.pop("max_connections", None)  # of a pool: here is one connection, which is not more
+        kwargs.pop("max_connections", None)  # an option of pools; this is a single connection
         self._connection: Any = kind(retry=redis.asyncio.retry.Retry(NoBackoff(), 0), **kwargs)
         self._waiting: deque[tuple[bytes, asyncio.Future[Any]]] = deque()
         self._sent: deque[asyncio.Future[Any]] = deque()
@@ -78,20 +78,20 @@ class _Shared:
         return await reply
 
     async def _carry(self) -> None:
-        """Send what waits and read what was sent until there is neither: the server works while this one reads."""
+        """Send waiting commands and read replies until there are none left, overlapping both."""
         try:
             while self._waiting or self._sent:
                 if self._sent or await self._ready():
                     await self._exchange()
         finally:
             self._carrier = None
-            # Anything is left only when this task was cancelled: the loop is being closed.
+            # Calls are left only if this task was cancelled: the loop is being closed.
             for _, reply in self._waiting:
                 reply.cancel()
             self._waiting.clear()
 
     async def _exchange(self) -> None:
-        """Send all that waits, and read one reply."""
+        """Send the next batch of waiting commands, and read one reply."""
         try:
             if data := self._batch():
                 await self._connection.send_packed_command(data)
@@ -120,11 +120,11 @@ class _Shared:
         return b"".join(batch)
 
     async def _ready(self) -> bool:
-        """Connect, anew if the server closed the connection while nobody used it; all that waits hears of a failure."""
+        """Connect, or reconnect if the server closed an idle connection; a failure goes to all waiting calls."""
         connection = self._connection
         try:
             await connection.connect()
-            # The older name is the only one before version 8 of the driver.
+            # Before version 8 the driver has only the older name.
             if await getattr(connection, "can_read", connection.can_read_destructive)():
                 await connection.disconnect(nowait=True)
                 await connection.connect()
@@ -139,8 +139,8 @@ class _Shared:
         await self._connection.disconnect()
 
     def abandon(self) -> None:
-        """Let go of the socket, of a loop that was closed before it: nothing can be awaited on it any more."""
-        writer = self._connection._writer  # noqa: SLF001  # the driver has no door for a loop that is gone
+        """Close the socket of a loop that is already closed, where nothing can be awaited any more."""
+        writer = self._connection._writer  # noqa: SLF001  # the driver has no API for a closed loop
         if writer is None:
             return
         self._connection._writer = self._connection._reader = None  # noqa: SLF001  # the same
@@ -148,17 +148,17 @@ class _Shared:
             writer.transport.abort()
         socket = getattr(writer.transport, "_sock", None)
         if socket is not None:
-            writer.transport._sock = None  # noqa: SLF001  # the loop that would have closed it is gone
+            writer.transport._sock = None  # noqa: SLF001  # the loop that would close it is closed itself
             socket.close()
 
 
 def _settle(reply: asyncio.Future[Any], answer: object) -> None:
-    if not reply.done():  # whoever asked may have been cancelled
+    if not reply.done():  # the caller may have been cancelled
         reply.set_result(answer)
 
 
 class _AsyncClient:
-    """See `_Client`; at most `_AT_ONCE` calls at a time."""
+    """Commands through a redis-py client: a cluster client, or one that the caller owns."""
 
     def __init__(self, client: Any, *, owned: bool) -> None:
         self._client = client
@@ -177,14 +177,14 @@ class _AsyncClient:
             await self._client.aclose()
 
     def abandon(self) -> None:
-        """A cluster's nodes know by themselves."""
+        """Does nothing: redis-py cleans up the connections of its own clients."""
 
 
 def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]:
-    """How coroutines of one loop reach a server: what makes the connection, in that loop.
+    """Factory of a loop's connection to the server; to be called in that loop.
 
     Raises:
-        InvalidInputError: `client` is none for coroutines, or an option of the URL has a wrong value.
+        InvalidInputError: `client` is not an async client, or an option of the URL has a wrong value.
     """
     if client is None:
         check_options(url)
@@ -200,14 +200,14 @@ def _async_cluster(url: RedisUrl) -> Any:
 
 
 class AsyncLines:
-    """An `AsyncServer` of every loop that uses it: each has its own connections, closed with the loop.
+    """An `AsyncServer` for any number of event loops: each has its own connections, closed with the loop.
 
     Args:
-        connect: Makes the connections of the running loop.
+        connect: Creates the connections of the running loop.
     """
 
     _left: ClassVar[set[AsyncGenerator[None, None]]] = set()
-    """Of loops that stand still while somebody closes from a thread: they end with their loop."""
+    """Lifetimes of loops that were not running at `close`: they end with their loop."""
 
     def __init__(self, url: RedisUrl, connect: Callable[[], _AsyncLine]) -> None:
         self._url = url
@@ -230,7 +230,7 @@ class AsyncLines:
         answer = await found.call(words)
         if type(answer) is _Lost:
             if isinstance(answer.why, asyncio.CancelledError):
-                # Not this task was cancelled, but the one that carried its command.
+                # The task that was cancelled is not this one, but the one that sends commands.
                 raise translated(exceptions.ConnectionError("the loop is being closed"), self._url, writes=writes)
             raise translated(answer.why, self._url, writes=writes, sent=answer.sent) from answer.why
         return answer
@@ -241,14 +241,14 @@ class AsyncLines:
             made = self._connect()
         except TypeError as exc:
             raise unknown_option(exc, self._url) from exc
-        # A loop that ends closes the generators that began in it: there is no other moment to close connections in.
+        # A loop that ends closes the async generators started in it: the only hook to close connections in.
         lifetime = _lifetime(made)
         await anext(lifetime)
         self._lines[loop] = (made, lifetime)
         return made
 
     def _sweep(self) -> None:
-        """Let go of what belongs to loops that are closed."""
+        """Drop the connections of closed loops."""
         for loop, (made, _) in list(self._lines.items()):
             if loop.is_closed():
                 made.abandon()
@@ -262,7 +262,7 @@ class AsyncLines:
         self.close()
 
     def close(self) -> None:
-        """Have every other loop close its connections: at once where it runs, else when it ends."""
+        """Have every other loop close its connections: now if it is running, else when it ends."""
         self._sweep()
         AsyncLines._left -= {each for each in AsyncLines._left if getattr(each, "ag_frame", None) is None}
         for loop, (_, lifetime) in list(self._lines.items()):
@@ -273,7 +273,7 @@ class AsyncLines:
         self._lines.clear()
 
     def forked(self) -> None:
-        """Leave the parent's connections alone, open as they are, and begin with none."""
+        """In a forked child: keep the parent's connections open and unused, and start with none."""
         self._parents.append(self._lines)
         self._lines = weakref.WeakKeyDictionary()
 

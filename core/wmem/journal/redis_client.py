@@ -1,8 +1,8 @@
-"""Commands to a Redis server, for threads: over connections that wmem makes, or a client that its caller owns.
+"""Sync commands to a Redis server, over connections that wmem makes or a client that the caller owns.
 
-Clients that wmem makes repeat nothing by themselves: a write whose reply was lost is
-repeated by whoever can tell whether it arrived. A caller's client is used as it is and
-never closed.
+Connections that wmem makes never retry: a write whose reply was lost is retried by the
+engine, which can find out whether it arrived. A caller's client is used as it is and never
+closed.
 """
 
 import threading
@@ -39,9 +39,9 @@ __all__ = [
 Word: TypeAlias = str | bytes | int
 
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds
-_MAX_CONNECTIONS = 2**16  # of threads: each has its own while it waits
+_MAX_CONNECTIONS = 2**16  # one per thread that waits for a reply
 
-_BINARY = ("EVAL", "EVALSHA", "SMEMBERS")  # not others: the driver's own handling of their replies takes no such option
+_BINARY = ("EVAL", "EVALSHA", "SMEMBERS")  # only these: the driver's reply callbacks of others take no such option
 
 _REFUSED = (
     exceptions.ResponseError,
@@ -51,14 +51,14 @@ _REFUSED = (
     exceptions.MaxConnectionsError,
     exceptions.DataError,
 )
-"""The server, or the driver before it sent anything, said no."""
+"""Errors after which nothing was executed: refused by the server, or by the driver before sending."""
 
 FAILED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, RuntimeError)
-"""Whatever a driver raises; a `RuntimeError` when a client meets another loop than its own."""
+"""All errors a driver raises; `RuntimeError` when a client is used in another loop than its own."""
 
 
 class ScriptMissingError(StoreError):
-    """The server does not know the script; it did nothing."""
+    """The server has not cached the script; nothing was executed."""
 
 
 class Server(Protocol):
@@ -68,7 +68,7 @@ class Server(Protocol):
         """The reply to a command that changes nothing.
 
         Raises:
-            ScriptMissingError: An EVALSHA of a script the server has not met.
+            ScriptMissingError: An EVALSHA of a script that the server has not cached.
             StoreError: The server refused, could not be reached or did not answer.
         """
         ...
@@ -77,7 +77,7 @@ class Server(Protocol):
         """The reply to a command that changes something.
 
         Raises:
-            UnknownOutcomeError: It was sent, and the reply was lost.
+            UnknownOutcomeError: The command was sent, and the reply was lost.
             ScriptMissingError: See `query`.
             StoreError: The server refused, or could not be reached.
         """
@@ -85,7 +85,7 @@ class Server(Protocol):
 
 
 class Line(Server, Protocol):
-    """A `Server` that somebody lets go of."""
+    """A `Server` that can be closed."""
 
     def close(self) -> None:
         """Close the connections that wmem made."""
@@ -93,10 +93,10 @@ class Line(Server, Protocol):
 
 
 def translated(exc: BaseException, url: str, *, writes: bool, sent: bool = True) -> StoreError:
-    """A driver's failure as what a caller of the journal can act on."""
+    """The `StoreError` for an error of the driver."""
     if isinstance(exc, exceptions.NoScriptError):
         return ScriptMissingError(url)
-    # Some drivers' errors say nothing but their name.
+    # Some driver errors have no message.
     what = f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
     if isinstance(exc, _REFUSED):
         return StoreError(f"{url}: the server refused: {what}; nothing was changed")
@@ -108,7 +108,7 @@ def translated(exc: BaseException, url: str, *, writes: bool, sent: bool = True)
 
 
 class _Pooled:
-    """Connections of threads, made by wmem: one command, one reply, no client around them."""
+    """A pool of connections made by wmem, used directly, without redis-py's client."""
 
     def __init__(self, url: RedisUrl) -> None:
         self._url = url
@@ -144,11 +144,11 @@ class _Pooled:
 
 
 class _Client:
-    """A client that routes by itself, or belongs to the caller.
+    """Commands through a redis-py client: a cluster client, or one that the caller owns.
 
     Args:
-        made: The caller's.
-        make: Makes wmem's own when it is first needed: it connects at once.
+        made: The caller's client.
+        make: Creates wmem's own client at first use, because creating it connects.
     """
 
     def __init__(self, url: RedisUrl, *, made: Any = None, make: Callable[[], Any] | None = None) -> None:
@@ -180,10 +180,10 @@ class _Client:
 
 
 def line(url: RedisUrl, client: object | None) -> Line:
-    """How threads reach a server; nothing is connected yet.
+    """The sync connection to a server, not yet connected.
 
     Raises:
-        InvalidInputError: `client` is none for threads, or the URL has an option that the driver refuses.
+        InvalidInputError: `client` is not a sync client, or the URL has an option that the driver refuses.
     """
     if client is None:
         check_options(url)
@@ -199,7 +199,7 @@ def _cluster(url: RedisUrl) -> Any:
 
 
 def packed(words: Sequence[Word]) -> bytes:
-    """A command as the protocol has it; four times as fast as the driver's own, which takes more kinds of words."""
+    """Encode a command in the Redis protocol; four times as fast as the driver, which accepts more types."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
         told = word.encode() if isinstance(word, str) else word if isinstance(word, bytes) else b"%d" % word
@@ -208,15 +208,15 @@ def packed(words: Sequence[Word]) -> bytes:
 
 
 def as_bytes(words: Sequence[Word]) -> dict[str, bool]:
-    """The option by which a client leaves a reply as it is, also one that reads everything else as text."""
+    """The option that keeps a reply undecoded, even in a client with `decode_responses`."""
     return {NEVER_DECODE: True} if words[0] in _BINARY else {}
 
 
 def check_options(url: RedisUrl) -> None:
-    """Have the driver read a URL now, and not when the first call makes a connection.
+    """Have the driver parse a URL now, not at the first connection.
 
     Raises:
-        InvalidInputError: An option has a value that it cannot have.
+        InvalidInputError: An option has an invalid value.
     """
     parse: Callable[[str], object] = redis.connection.parse_url
     try:
@@ -227,11 +227,11 @@ def check_options(url: RedisUrl) -> None:
 
 
 def unknown_option(exc: TypeError, url: str) -> InvalidInputError:
-    """For an option in a URL that no connection takes: the driver says so when it makes the first one."""
+    """The error for an unknown URL option, which the driver reports only at the first connection."""
     return InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}")
 
 
 def wrong_client(client: object, wanted: str, opener: str) -> InvalidInputError:
-    """For a client that is none for the colour it was given to."""
+    """The error for a sync client given to the async API, or the reverse, or no client at all."""
     kind = f"{type(client).__module__}.{type(client).__qualname__}"
     return InvalidInputError(f"client must be a {wanted} for {opener}, not {kind!r}")

@@ -1,8 +1,8 @@
-"""What the Redis journal has the server do in one step each, in Lua.
+"""Lua scripts of the Redis journal, each of them atomic.
 
 Cursors are stream ids, `version-chain`, in decimal. A chain has 52 bits, so that Lua's
-doubles hold it; record ids have 63 and stay text. Every script looks before its first
-write at each key it will write, and nothing can fail after it: what is refused changed nothing.
+doubles hold it; record ids have 63 and stay text. Every script accesses each key it will
+write before its first write, and nothing can fail after that: a failed script changed nothing.
 """
 
 import hashlib
@@ -12,7 +12,7 @@ __all__ = ["APPEND", "COMPACT", "DELETE", "PATHS", "READ", "Script"]
 
 
 class Script(NamedTuple):
-    """A script and the name under which a server that has met it knows it."""
+    """A script and its SHA-1, by which EVALSHA runs it once the server has cached it."""
 
     text: str
     sha: str

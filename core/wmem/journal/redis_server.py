@@ -1,4 +1,4 @@
-"""What a Redis server says of itself: whether it will do, and where deleted bytes outlive their deletion."""
+"""Checks of a Redis server: its version and settings, and where it still keeps deleted bytes."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,19 +17,19 @@ _NO_EVICTION = "noeviction"
 
 
 def _info() -> Flow[Mapping[str, str]]:
-    """What a server says of itself."""
+    """The fields of the INFO command."""
     reply = yield from ask(Server.query, "INFO")
     if not isinstance(reply, Mapping):
         text = reply if isinstance(reply, str) else bytes(reply).decode("utf-8", "replace")
         told = (line.partition(":") for line in text.splitlines())
         return {name: value for name, _, value in told}
-    # A client has read it already; one of a cluster may have asked each node.
+    # The client has parsed it already; a cluster client may return one mapping per node.
     nodes = [each for each in reply.values() if isinstance(each, Mapping) and "redis_version" in each]
     return {str(name): str(value) for name, value in (nodes[0] if nodes else reply).items()}
 
 
 def checked(url: str) -> Flow[None]:
-    """Ask whether the server will do, and warn of settings that lose data.
+    """Check the server's version, and warn of settings that lose data.
 
     Raises:
         StoreError: It cannot be reached, or is too old.
@@ -56,9 +56,9 @@ def checked(url: str) -> Flow[None]:
 
 
 def purged(url: RedisUrl) -> Flow[Sequence[str]]:
-    """Have the append-only file rewritten where that is allowed, and say what else keeps deleted bytes.
+    """Start a rewrite of the append-only file where allowed, and list what still keeps deleted bytes.
 
-    The server's own memory holds none: what is deleted or compacted away is gone from it.
+    The server's memory is not among them: deleted and compacted records are gone from it.
     """
     if url.cluster:
         return (f"each node of {url}: append-only files keep it until BGREWRITEAOF, RDB files until BGSAVE",)
@@ -93,7 +93,7 @@ def _aof_rewritten(url: str, *, already: bool) -> Flow[str]:
 
 
 def _saves() -> Flow[bool]:
-    """Whether the server writes RDB files, as far as one may know."""
+    """Whether the server writes RDB files; True if it does not allow the question."""
     try:
         reply = yield from ask(Server.query, "CONFIG", "GET", "save")
     except StoreError:

@@ -1,4 +1,4 @@
-"""The URL of a Redis server: one spelling for each store, and the password where nobody prints it."""
+"""Redis URLs, normalized so that one store has one spelling, and safe to print: without the password."""
 
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -13,11 +13,11 @@ _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
 class RedisUrl(str):
-    """A URL without its password, which opens the same store again in this process.
+    """A URL that prints without its password but opens the same store again in this process.
 
     Attributes:
         driver: The URL as redis-py reads it, password included.
-        cluster: Whether it leads to a cluster: ``?cluster=true``.
+        cluster: Whether the server is part of a cluster: ``?cluster=true``.
     """
 
     __slots__ = ("cluster", "driver")
@@ -26,7 +26,7 @@ class RedisUrl(str):
     cluster: bool
 
     def __eq__(self, other: object) -> bool:
-        # Two passwords are two stores: whoever has the wrong one must not get what another has opened.
+        # URLs that differ in the password are unequal: a caller with a wrong one must not get an open store.
         return str.__eq__(self, other) is True and (not isinstance(other, RedisUrl) or other.driver == self.driver)
 
     def __ne__(self, other: object) -> bool:
@@ -39,13 +39,13 @@ class RedisUrl(str):
 
 
 def redis_name(url: str) -> RedisUrl:
-    """The URL of a server as it is shown and compared.
+    """Parse and normalize the URL of a server.
 
-    Beside ``cluster``, its query takes the driver's own options, such as ``socket_timeout=30``
+    Beside ``cluster``, the query takes the driver's own options, such as ``socket_timeout=30``
     (seconds), ``db``, ``ssl_ca_certs`` or ``protocol``.
 
     Raises:
-        InvalidInputError: It names no server; the message does not repeat a password.
+        InvalidInputError: The URL is invalid; the message never contains a password.
     """
     if isinstance(url, RedisUrl):
         return url
@@ -77,7 +77,7 @@ def _url(scheme: str, user: str, place: str, query: str) -> str:
 
 
 def _split(url: str) -> SplitResult:
-    """The parts of a URL; what is wrong with them is told without them, for they may be a password's."""
+    """Split a URL; error messages do not quote it, because a part may belong to a password."""
     try:
         parts = urlsplit(url)
         _ = parts.port

@@ -1,4 +1,4 @@
-"""A diskcache directory opened strictly: bytes under text keys, typed errors, and forks survived."""
+"""Strict diskcache directory: only bytes under text keys, typed errors, safe across forks."""
 
 import os
 import threading
@@ -17,7 +17,7 @@ __all__ = ["SafeCache", "SafeDisk"]
 
 
 class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
-    """Bytes under text keys inside the database, and nothing else, whoever wrote the row."""
+    """Stores only bytes under text keys, inside the database; refuses rows of any other form."""
 
     def put(self, key: object) -> tuple[str, bool]:
         if type(key) is not str:
@@ -44,25 +44,25 @@ class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
         return value
 
     def remove(self, _file_path: str) -> None:
-        """Values never live in files, so no row can make one disappear."""
+        """Does nothing: values are never in files, so no row can cause one to be deleted."""
 
 
 class SafeCache:
     """One directory for all threads of this process and of its children.
 
     Args:
-        directory: Made with mode 0700 when missing.
+        directory: Created with mode 0700 when missing.
         wait_s: Seconds a call waits for another process's write before it raises `ConflictError`.
 
     Raises:
-        StoreError: The directory cannot be made.
+        StoreError: The directory cannot be created.
     """
 
     def __init__(self, directory: str, *, wait_s: float) -> None:
         self._directory = directory
         self._wait_s = wait_s
         if directory.startswith("~") or os.path.expandvars(directory) != directory:
-            # diskcache expands both and would open another directory than the one made here.
+            # diskcache expands both and would open another directory than the one created here.
             msg = f"cannot use the directory {directory!r}: '~' in front and '$' with a variable's name are expanded"
             raise StoreError(msg)
         try:
@@ -81,11 +81,11 @@ class SafeCache:
 
     @contextmanager
     def used(self) -> Iterator[Any]:
-        """The open diskcache, for calls whose failures come as typed errors.
+        """The open diskcache; errors of calls inside are raised as typed errors.
 
         Raises:
             ConflictError: Other writers held the store for `wait_s` seconds.
-            CorruptionError: What is there is no store, or damaged.
+            CorruptionError: The directory is not a store, or damaged.
             StoreError: Anything else; nothing was changed.
         """
         with self.gate, typed_errors(self._directory, self._wait_s):
@@ -105,13 +105,13 @@ class SafeCache:
             return scrubbed(os.path.abspath(Path(self._directory) / diskcache.core.DBNAME), self._wait_s)  # noqa: PTH100  # links stay
 
     def close(self) -> None:
-        """Close this thread's connection, and those of threads that ended; the next use connects again."""
+        """Close the connections of this thread and of ended threads; the next use reconnects."""
         with self.gate, self._connecting:
             if self.cache is not None:
                 self.cache.close()
 
     def disconnect(self) -> bool:
-        """See `Connected`: each connection refers to itself, and none but its thread may close it by name."""
+        """See `Connected`: connections are in reference cycles, and only the owning thread can close one explicitly."""
         left, self.cache = self.cache is not None, None
         return left
 
@@ -127,6 +127,6 @@ class SafeCache:
                 size_limit=2**62,
                 sqlite_secure_delete=1,
             )
-        except (TypeError, ValueError) as exc:  # what somebody else put into its table of settings
+        except (TypeError, ValueError) as exc:  # invalid rows in its table of settings
             msg = f"the store in {self._directory!r} has damaged settings: {exc}"
             raise CorruptionError(msg) from exc

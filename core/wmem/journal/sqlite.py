@@ -1,8 +1,8 @@
 """Journals in one SQLite file, for any number of processes on one machine.
 
-When a process is killed nothing it acknowledged is lost; when the machine loses power
-the last commits may be, whole ones and never from the middle, for the log is synced at
-checkpoints only. Network file systems do not keep SQLite's locks: the file must be local.
+When a process is killed, no acknowledged write is lost; when the machine loses power, the
+last commits may be lost (whole ones, in order), because the log is synced at checkpoints
+only. Network file systems do not keep SQLite's locks: the file must be local.
 """
 
 import re
@@ -21,13 +21,13 @@ __all__ = ["SqliteJournal"]
 
 _APPLICATION = int.from_bytes(b"wmem", "big")
 _FORMAT = 1
-_VERSION_BITS = 32  # of a record's place; the rest is its scope's number
-_TOGETHER = 8  # heads asked for in one statement
+_VERSION_BITS = 32  # low bits of a record's place; the rest is its scope's number
+_TOGETHER = 8  # most heads read in one statement
 
 _TABLES = (
-    # A number is never used again: the remains of a scope that lost its row are never taken for another's.
+    # AUTOINCREMENT never reuses a number: records left by a scope that lost its row are never taken for another's.
     "CREATE TABLE scope (number INTEGER PRIMARY KEY AUTOINCREMENT, path BLOB NOT NULL UNIQUE, head BLOB NOT NULL)",
-    # A place is number and version, so a scope's records lie together; at its base's place lies the checkpoint.
+    # place = scope number and version, so a scope's records are adjacent; the base's place holds the checkpoint.
     "CREATE TABLE record (place INTEGER PRIMARY KEY, id INTEGER NOT NULL, chain INTEGER NOT NULL, payload BLOB)",
 )
 _SCOPES = tuple(
@@ -38,14 +38,14 @@ _MOVE = "UPDATE scope SET head = ? WHERE number = ?"
 
 
 class _Scope(NamedTuple):
-    """One row of the table; `seal` is what its head is packed with."""
+    """One row of the table `scope`; `seal` is the checksum of its key, which its stored head includes."""
 
     number: int
     head: Head
     seal: int
 
     def place(self, version: int) -> int:
-        """Where a record of this version lies."""
+        """Primary key of the record with this version."""
         return self.number << _VERSION_BITS | version
 
 
@@ -58,7 +58,7 @@ class SqliteJournal:
 
     Raises:
         StoreError: The file cannot be made or opened, or a newer version of wmem wrote it.
-        CorruptionError: What is there is no store of wmem, or damaged.
+        CorruptionError: The file is not a store of wmem, or damaged.
     """
 
     def __init__(self, file: str, *, wait_s: float = 5.0) -> None:
@@ -66,7 +66,7 @@ class SqliteJournal:
         self._database = Database(file, wait_s=wait_s, prepare=self._prepare)
 
     def close(self) -> None:
-        """Close every connection; the next use connects again."""
+        """Close every connection; the next use reconnects."""
         self._database.close()
 
     # -- the port
@@ -74,7 +74,7 @@ class SqliteJournal:
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
         with self._database.reading() as connection:
             if len(after) <= _TOGETHER:
-                # One statement sees one instant: while there is no news it is all that is needed.
+                # One statement sees one instant: if no head has changed, no transaction is needed.
                 scopes = self._scopes(connection, list(after))
                 heads = [scope.head.head if scope else ORIGIN for scope in scopes]
                 if heads == list(after.values()):
@@ -142,7 +142,7 @@ class SqliteJournal:
                 scope = self._scope(connection, path)
                 if scope is None or scope.head.birth != life:
                     return
-            # By number and not by head: a damaged one must not keep its records.
+            # By number, not by head: the records of a scope with a damaged head must go too.
             gone = connection.execute("SELECT number FROM scope WHERE path >= ? AND path < ?", _below(path)).fetchall()
             for (number,) in gone:
                 places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
@@ -151,7 +151,7 @@ class SqliteJournal:
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         with self._database.reading() as connection:
-            # One row, for each costs a step of its own; no key holds the byte between them, for UTF-8 does not.
+            # One joined row, as each row costs a step; no key holds the separator 0xFE, because UTF-8 never does.
             ((count, joined),) = connection.execute(
                 "SELECT count(*), group_concat(path, CAST(x'FE' AS TEXT)) FROM scope WHERE path >= ? AND path < ?",
                 _below(prefix),
@@ -163,13 +163,13 @@ class SqliteJournal:
             raise CorruptionError(msg) from exc
 
     def purge(self, _path: Path, /) -> Sequence[str]:
-        """See `Purge`; the whole file is written anew."""
+        """See `Purge`; vacuums the whole file."""
         return self._database.scrub()
 
     # -- rows
 
     def _scopes(self, connection: Connection, paths: Sequence[Path]) -> list[_Scope | None]:
-        """The scopes of these paths, as of one instant."""
+        """The rows of these paths, at one instant; None where there is none."""
         keyed = [_keyed(path) for path in paths]
         keys = [key for key, _ in keyed]
         rows = {row[0]: row for row in connection.execute(_SCOPES[len(keys)], keys)}
@@ -222,7 +222,7 @@ class SqliteJournal:
         return Tail(joined, base, snapshot, tuple(in_place(found, base, birth)), head, birth)
 
     def _found(self, connection: Connection, scope: _Scope, after: int, upto: int) -> list[Found]:
-        """What lies at each place after one version and up to another."""
+        """The stored records after one version, up to and including another."""
         places = range(scope.place(after + 1), scope.place(upto + 1))
         rows = connection.execute(
             "SELECT place, id, chain, payload FROM record WHERE place >= ? AND place < ?", (places.start, places.stop)
@@ -235,11 +235,11 @@ class SqliteJournal:
         return [sound.get(place) for place in places]
 
     def _prepare(self, connection: Connection) -> None:
-        """Make the tables of a new file, or see that they are there."""
+        """Create the tables of a new file, or check that an existing file has them."""
         if _is_new(connection):
             _log_ahead(connection, self._file)
             connection.execute("BEGIN IMMEDIATE")
-            if _is_new(connection):  # nobody else was first
+            if _is_new(connection):  # no other process was first
                 for table in _TABLES:
                     connection.execute(table)
                 connection.execute(f"PRAGMA application_id={_APPLICATION}")
@@ -277,26 +277,26 @@ def _log_ahead(connection: Connection, file: str) -> None:
 
 @lru_cache(1024)
 def _keyed(path: Path) -> tuple[bytes, int]:
-    """The key of a path, and its checksum."""
+    """The key of a path and the key's checksum."""
     key = _key(path)
     return key, zlib.crc32(key)
 
 
 def _key(path: Path) -> bytes:
-    """Injective, and a path's descendants begin with it: each segment in UTF-8 with an end that nothing else holds."""
+    """Unique key of a path and prefix of its descendants' keys: UTF-8 segments, each ending in an unescaped NUL."""
     return b"".join(segment.encode("utf-8", "surrogatepass").replace(b"\0", b"\0\xff") + b"\0" for segment in path)
 
 
 def _below(path: Path) -> tuple[bytes, bytes]:
-    """The keys of a path and its descendants, from and to: no segment begins with 0xFF, for UTF-8 does not hold it."""
+    """Half-open key range of a path and its descendants; 0xFF is above every segment, as UTF-8 never uses it."""
     return _key(path), _key(path) + b"\xff"
 
 
 def _paths(joined: bytes, count: int) -> list[Path]:
-    """The paths of so many keys with 0xFE between them.
+    """Decode `count` keys joined by 0xFE to paths.
 
     Raises:
-        ValueError: One of them is no key.
+        ValueError: One of them is not a key.
     """
     keys = joined[:-1].split(b"\0\xfe") if count else []
     if len(keys) != count or joined[-1:] != b"\0"[:count]:
