@@ -1,6 +1,6 @@
-"""A scope as one document of plain JSON, and back: what is exported, imported elsewhere, is equal.
+"""Export of a scope as one plain JSON document, and its import; an imported scope equals the exported one.
 
-Instants are UTC epoch seconds; a document that tells them as ISO 8601 texts is read too.
+Instants are UTC epoch seconds; ISO 8601 texts are read too.
 """
 
 import math
@@ -40,7 +40,7 @@ _INSTANTS = (
     "valid_from",
     "valid_to",
 )
-_DERIVED = ("importance_score", "counter", "tokens")  # told, and made again
+_DERIVED = ("importance_score", "counter", "tokens")  # exported, but recomputed on import
 _NOT_REST = ("content", "importance", "tokens", "message")
 _COLUMNS = frozenset(Row._fields) - {"content", "rest", "importance", "role", "length", "tokens", "counter", "calls"}
 _UNREADABLE = (
@@ -53,11 +53,11 @@ _UNREADABLE = (
     ArithmeticError,
     RecursionError,
 )
-_BESIDE = ("updated_at", "access_count")  # what a row knows of a message and the message does not
+_BESIDE = ("updated_at", "access_count")  # fields of a message's row that `Message` lacks
 
 
 def exported(states: Sequence[State], now: float) -> dict[str, Any]:
-    """Everything a scope holds, expired and softly deleted things too, as plain JSON."""
+    """Everything a scope holds as plain JSON, including the expired and soft-deleted."""
     state = states[0]
     told: dict[str, list[dict[str, Any]]] = {"entries": [], "memories": [], "messages": []}
     for row in state.rows.values():
@@ -82,9 +82,9 @@ def _told(state: State, row: Row, now: float) -> dict[str, Any]:
 
 
 def imported(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
-    """Store what a document holds, all or nothing; see `Scope.import_`."""
+    """Store the contents of a document, all or nothing; see `Scope.import_`."""
     now = handle.settings.clock()
-    yield from handle.replica()  # the policy it is checked against
+    yield from handle.replica()  # loads the policy that the document is checked against
     step = _step(document)
     rows = _rows(handle, document, now)
 
@@ -186,12 +186,12 @@ def _rest(item: MemoryItem) -> bytes | None:
     if item.key is not None and item.type_name is not None:
         stored = item.content.encode("utf-8", "surrogatepass")
         if item.type_name == stored_type_name(stored):
-            del rest["type_name"]  # its JSON says it
+            del rest["type_name"]  # the stored JSON holds it
     return dump_json(rest) if rest else None
 
 
 def _text(handle: Handle, content: str) -> dict[str, Any]:
-    """What a row tells of a memory's content: counted here, whatever a document says of it."""
+    """The row columns of a memory's content; tokens are counted again, not taken from the document."""
     counter = handle.settings.counter()
     text = checked_content(handle, content)
     return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
@@ -202,7 +202,7 @@ def _value(handle: Handle, content: str, key: str) -> dict[str, Any]:
     if len(stored) > handle.policy.max_entry_bytes:
         msg = f"the value of {key!r} takes {len(stored)} bytes, more than the {handle.policy.max_entry_bytes} allowed"
         raise CapacityError(msg)
-    with suppress(SerializationError):  # an object of a user's class: it reads with `as_type`
+    with suppress(SerializationError):  # an object of a user's class: reading it needs `as_type`
         load_value(stored, key=key)
     return {"content": stored}
 

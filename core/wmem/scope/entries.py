@@ -1,6 +1,6 @@
-"""Scoped key-value: values by key, read through to the parents, written here.
+"""Key-value entries of a scope: reads fall back to the parents, writes stay here; sync and async.
 
-The reads run sync, async or on a frozen view; what they do is in `entry_reads`, what changes in `entry_flows`.
+The pure reads, which also run on a frozen view, are in the module `reads`, the writes in `flows`.
 """
 
 import logging
@@ -29,11 +29,11 @@ R = TypeVar("R")
 
 
 class EntryReads:
-    """The reads of a facet of entries, however a read is run.
+    """Reads of entries, independent of how a read is run.
 
     Args:
         run: Runs a pure read and returns its result.
-        absent: Called before an absence is reported; raises when it could be damage.
+        absent: Called before a key is reported absent; raises if a damaged record could hold it.
     """
 
     __slots__ = ("_absent", "_run")
@@ -50,8 +50,8 @@ class EntryReads:
         """The value under a key, from the nearest scope that has it.
 
         Args:
-            default: What an absent key reads as.
-            as_type: Revive as this type, by pydantic; values of user classes need it.
+            default: Returned for an absent key.
+            as_type: Load as this type, by pydantic; values of user classes need it.
 
         Raises:
             SerializationError: The value is not of `as_type`, or needs one.
@@ -68,12 +68,12 @@ class EntryReads:
         return row
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
-        """The values of those keys that are there."""
+        """The values of those keys that exist."""
         rows = self._run(reads.rows_at(reads.checked_keys(keys)))
         return {key: load_value(row.content, key=key) for key, row in rows.items()}
 
     def entry(self, key: str) -> MemoryItem | None:
-        """The item under a key, with everything known of it."""
+        """The whole item under a key, with its metadata."""
         row = self._row(key)
         if row is None:
             self._absent()
@@ -81,7 +81,7 @@ class EntryReads:
         return item_of(row, row.importance or 0.0)
 
     def contains(self, key: str) -> bool:
-        """Whether a key is there."""
+        """Whether a key exists."""
         if self._row(key) is None:
             self._absent()
             return False
@@ -113,13 +113,13 @@ class EntryReads:
 
 
 class LocalEntries(EntryReads):
-    """The reads of one scope alone, without its parents."""
+    """Reads of one scope without its parents."""
 
     __slots__ = ()
 
 
 class ViewedEntries(EntryReads):
-    """The reads of a frozen view.
+    """Reads of a frozen view.
 
     Attributes:
         local: The same without the parents.
@@ -171,15 +171,15 @@ class Entries(EntryReads):
         kind: ItemKind = "fact",
         ttl_s: float | None = None,
     ) -> None:
-        """Store a value under a key, in place of the one that is there.
+        """Store a value under a key, replacing the one that exists.
 
         Args:
             importance: 0 to 1.
-            ttl_s: Seconds until it is invisible; None for ever.
+            ttl_s: Seconds until it expires; None for never.
 
         Raises:
             InvalidInputError: A key that is blank or holds control characters, or a bad number.
-            SerializationError: A value that cannot be stored without loss.
+            SerializationError: The value cannot be stored without loss.
             CapacityError: The value or the scope is larger than the policy allows.
         """
         self._drive(
@@ -192,8 +192,8 @@ class Entries(EntryReads):
         """Replace a value by ``fn(value)`` and return the new one; concurrent updates all count.
 
         Args:
-            fn: Pure: it runs again when another writer came first.
-            default: What an absent key begins with; without it an absent key raises.
+            fn: Must be pure: it runs again when another writer came first.
+            default: Passed to `fn` for an absent key; without it an absent key raises.
 
         Raises:
             NotFoundError: The key is absent and there is no default.
@@ -202,9 +202,9 @@ class Entries(EntryReads):
         return self._drive(flows.update(self._handle, key, fn, default, as_type))
 
     def get_or_set(self, key: str, factory: Callable[[], T], *, as_type: Any = None) -> T:
-        """The value under a key; when absent, the factory's, stored before it is returned.
+        """The value under a key; if absent, the factory's, stored before it is returned.
 
-        Of several callers at once one value is stored, and all return that one.
+        Of several concurrent callers, one stores its value, and all return that one.
         """
         value: T = self._drive(flows.get_or_set(self._handle, key, factory, as_type))
         return value
@@ -238,14 +238,14 @@ class AsyncLocalEntries:
         self._absent = absent
 
     async def _reads(self, read: Read[R]) -> EntryReads:
-        """The reads over a result that is there already."""
+        """Run a read; returns reads over its result."""
         return self._over(await self._run(read))
 
     def _over(self, result: object) -> EntryReads:
         return EntryReads(lambda _: result, self._absent)
 
     async def _of(self, key: str) -> EntryReads:
-        """The reads of one key."""
+        """Read one key; returns reads over its row."""
         return await self._reads(reads.row_at(checked_key(key)))
 
     @overload

@@ -1,4 +1,4 @@
-"""What changes values by key, as flows; each is logged by its key, never with its value."""
+"""Flows that write entries; the log names the key, never the value."""
 
 import inspect
 import logging
@@ -32,14 +32,14 @@ _NATURAL = (str, int, float, bool, list, dict, type(None))
 
 
 class Missing:
-    """The type of a default that was not given."""
+    """The type of `MISSING`, a default that was not given."""
 
 
 MISSING = Missing()
 
 
 class _Draft(NamedTuple):
-    """A checked value on its way to a row."""
+    """A checked and serialized value, from which a row is made."""
 
     key: str
     content: bytes
@@ -63,8 +63,8 @@ def _draft(
     try:
         content = dump_value(value, key=key)
     except SerializationError as exc:
-        # The document wants it in the log too; its message names classes, never content.
-        _log.error("Failed to serialize value for key %s: %s", key, exc)  # no trace: the caller gets it
+        # Required in the log by the document; the message names classes, never content.
+        _log.error("Failed to serialize value for key %s: %s", key, exc)  # no traceback: the caller gets it
         raise
     limit = handle.policy.max_entry_bytes
     if len(content) > limit:
@@ -83,7 +83,7 @@ def _draft(
 
 
 def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
-    """The row of a draft, in the place of the entry that is there or under a fresh id.
+    """The row of a draft, under the id of the existing entry or a fresh id.
 
     Raises:
         CapacityError: The scope is full and the key is new.
@@ -133,19 +133,19 @@ def put(
         yield from handle.replica()
     draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
     now = handle.settings.clock()
-    # The place of a key that is there is known from the last catch-up; where it is not, the fold decides.
+    # The id of an existing key is known from the last catch-up; otherwise the fold decides.
     replica = handle.engine.replica(handle.path)
     held = key in replica.state.entries
     if not held and replica.behind:
         yield from handle.replica()
     passing, token = handle.settings.census.passing, object()
-    passing.add(token)  # before it is decided that nobody need count: whoever counts from here on knows of it
+    passing.add(token)  # before the decision not to count, so that any count from here on includes it
     try:
         plenty = held or has_plenty(handle, len(replica.state.entries))
         if plenty:
             row = _row(handle, replica.state, draft, now)
             if held and handle.engine.standing((handle.path,)) is None:
-                # Somebody else may have taken the key out: then it begins anew. Else the fold knows its place.
+                # Another writer may have removed the key: then this is a new entry. Else the fold reuses its id.
                 row = row._replace(id=new_ulid(now), created_at=now)
             yield from handle.post((ItemPut(row),), now)
     finally:
@@ -164,7 +164,7 @@ def put(
 
 
 def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
-    """Replace a value by what a function makes of it; see `Entries.update`."""
+    """Replace a value by the result of a function; see `Entries.update`."""
     key = checked_key(key)
     _checked_callable("fn", fn)
     now = handle.settings.clock()
@@ -173,7 +173,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
     tries = 0
     with handle.engine.lines.place(handle.path, key) as place:
         while True:
-            # Before it reads: whoever is ahead would change what it found.
+            # Wait before reading: a writer ahead in the queue would change the value read.
             deadline += yield from handle.engine.lines.turn(place, tries)
             local, before = yield from handle.read(local_and_nearest(key))
             if before is None:
@@ -181,7 +181,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
                 if isinstance(default, Missing):
                     msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
                     raise NotFoundError(msg)
-            # Outside every lock: the function may take its time, and read and write this very scope.
+            # Outside all locks: the function may be slow, and may read and write this same scope.
             value = _applied(fn, _revived(before, default, as_type, key))
             draft = _draft(handle, key, value)
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
@@ -192,7 +192,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
             if handle.settings.metrics is not None:
                 handle.settings.metrics.conflicts.add(1)
             if tries == 1:
-                # The first try may have stood in line for long, only to be refused: it was not met again and again.
+                # The first try may have queued for long before its one refusal: that is no repeated conflict.
                 deadline = max(deadline, time.monotonic() + RETRY_S)
             elif time.monotonic() > deadline:
                 msg = (
@@ -205,7 +205,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
 def _put_unless_changed(
     handle: Handle, draft: _Draft, *, local: Row | None, before: Row | None, fresh_id: str, now: float
 ) -> Decide[bool]:
-    """Put a draft in the place of the row it was made from; False when another is there by now."""
+    """Replace the row that a draft was made from; False if that row has changed since."""
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
         if state.entry(draft.key, now) != local:
@@ -224,7 +224,7 @@ def _put_unless_changed(
 
 
 def _rest_after(before: Row, draft: _Draft) -> bytes | None:
-    """What was known of the entry beside its value, with the class of the new one."""
+    """The metadata of the entry before, with the type name of the new value."""
     kept = load_json(before.rest or b"{}")
     kept.pop("type_name", None)
     kept |= load_json(draft.rest or b"{}")
@@ -272,7 +272,7 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
 
 
 def remove(handle: Handle, key: str) -> Flow[bool]:
-    """Remove a key; False when nobody could see one."""
+    """Remove a key; False when it was not visible."""
     key = checked_key(key)
     now = handle.settings.clock()
 
@@ -280,7 +280,7 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
         held = state.entries.get(key)
         if held is None:
             return [], False
-        # An expired entry goes too, although nobody could see it.
+        # An expired entry is removed too, although it was not visible.
         return [ItemRemoved(held, now)], state.entry(key, now) is not None
 
     removed = yield from handle.commit(decide, now)

@@ -1,4 +1,4 @@
-"""What can be read of values by key, as pure functions over the states of a scope and its parents."""
+"""Reads of entries, as pure functions of the states of a scope and its parents."""
 
 import logging
 import time
@@ -19,17 +19,17 @@ _log = logging.getLogger("wmem.scope")
 
 
 def row_at(key: str) -> Read[Row | None]:
-    """The row that a key reads as, from the nearest scope that has one."""
+    """The visible row of a key, from the nearest scope that has one."""
     return lambda states, now: nearest(key, states, now)
 
 
 def local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
-    """What a key reads as in the scope alone, and from the nearest scope that has it."""
+    """The visible rows of a key in the scope alone, and in the nearest scope that has one."""
     return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
 
 
 def merged(states: Sequence[State], now: float) -> dict[str, Row]:
-    """The visible entries by key, nearest scope first; what is shadowed is left out."""
+    """The visible entries by key, nearest scope first; shadowed ones are left out."""
     found: dict[str, Row] = {}
     for state in states:
         for row in state.visible(state.entries.values(), now):
@@ -43,7 +43,7 @@ def items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
 
 
 def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
-    """The rows of those keys that are there."""
+    """The rows of those keys that exist."""
 
     def read(states: Sequence[State], now: float) -> dict[str, Row]:
         found = {key: row_at(key)(states, now) for key in keys}
@@ -53,7 +53,7 @@ def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
 
 
 def checked_keys(keys: Iterable[str]) -> list[str]:
-    """Several keys, each checked."""
+    """Check each of several keys."""
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         msg = f"keys must be a list of keys, got {keys!r:.80}"
         raise InvalidInputError(msg)
@@ -61,7 +61,7 @@ def checked_keys(keys: Iterable[str]) -> list[str]:
 
 
 def looked_up(handle: Handle, key: str, row: Row | None, began: float) -> None:
-    """Tell log and metrics of the look-up of a key that began at an instant of `time.perf_counter`."""
+    """Record the lookup of a key in log and metrics; its start is an instant of `time.perf_counter`."""
     if (metrics := handle.settings.metrics) is not None:
         metrics.get_ms.record((time.perf_counter() - began) * 1_000)
         own = handle.engine.known(handle.path)

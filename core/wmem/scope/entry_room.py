@@ -1,4 +1,4 @@
-"""Whether an agent may have one entry more in all its scopes, asked so that a write seldom waits for it."""
+"""The limit on an agent's entries over all its scopes, checked so that a write seldom has to count."""
 
 import time
 from collections.abc import Callable
@@ -16,20 +16,20 @@ __all__ = ["has_plenty", "stored_within"]
 
 R = TypeVar("R")
 
-_FEW = 64  # as many writers at once are kept apart
+_FEW = 64  # margin for so many concurrent writers
 
 
 def has_plenty(handle: Handle, entries: int) -> bool:
-    """Note that a scope of so many entries gets one more; whether there is so much room that it is just appended."""
+    """Note that a scope of so many entries gets one more; true if there is room enough to just append it."""
     path, census, limit = handle.path, handle.settings.census, handle.root.policy.max_entries
     return entries + _FEW < handle.policy.max_entries and not census.due(path, entries, limit)
 
 
 def stored_within(handle: Handle, key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
-    """Write an entry, if a new one only when its agent may have one more.
+    """Write an entry; a new one only if its agent is below its limit of entries.
 
     Raises:
-        CapacityError: The agent has as many entries as it may.
+        CapacityError: The agent has reached its limit of entries.
     """
     entries = handle.engine.replica(handle.path).state.entries
     census = handle.settings.census
@@ -42,7 +42,7 @@ def stored_within(handle: Handle, key: str, write: Callable[[], Flow[R]], now: f
     deadline = time.monotonic() + RETRY_S
     tries = 0
     while True:
-        # Announced before counting: of two that count at once, the later one knows of the earlier.
+        # Announce before counting: of two concurrent counts, the later one knows of the earlier.
         others = census.begin(write)
         try:
             total = yield from _count(handle, now)
@@ -54,16 +54,16 @@ def stored_within(handle: Handle, key: str, write: Callable[[], Flow[R]], now: f
         if total >= limit or time.monotonic() > deadline:
             msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in all its scopes; remove some"
             raise CapacityError(msg)
-        # There is room, unless the others take it.
+        # There is room unless other writes take it: wait for them.
         while census.writing >= limit - total and time.monotonic() < deadline:
             tries += 1
             yield from ask(Pause.sleep, backoff(tries))
 
 
 def _count(handle: Handle, now: float) -> Flow[int]:
-    """How many entries the agent has in all its scopes; what was known, where counting would take its time.
+    """Count the agent's entries in all its scopes; 0 where a count would be slow and the limit is far off.
 
-    What is in a scope that cannot be read takes nobody's room: it must not close the others.
+    A scope that cannot be read counts as empty: it must not block writes to the others.
     """
     census, limit = handle.settings.census, handle.root.policy.max_entries
     notes = census.notes
@@ -78,7 +78,7 @@ def _count(handle: Handle, now: float) -> Flow[int]:
     counts = {}
     for replica in live:
         with replica.lock:
-            # What has expired takes nobody's room; as long as there is enough it need not be told apart.
+            # Expired entries do not count; below the limit they need not be filtered out.
             entries = replica.state.entries
             counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
     census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1}, limit, notes=notes)

@@ -1,7 +1,7 @@
-"""Taking content away so that nothing of it is left: here, in every copy, and in the bytes of the store.
+"""Erasure of content: from the scope, from every copy, and from the bytes of the store.
 
-A removal hides; its bytes leave with the next compaction. What is here waits for that,
-and then asks the store what may still keep some.
+A plain removal only hides; the bytes leave with the next compaction. These flows compact
+at once, purge the store, and ask it what may still keep some bytes.
 """
 
 import logging
@@ -35,7 +35,7 @@ _FACETS = ("entries", "items", "messages")
 
 
 def cleared(handle: Handle, facet: str) -> Flow[int]:
-    """Empty a facet, or with ``all`` the scope, and leave nothing of it in the store; how many could be seen."""
+    """Clear a facet, or with ``all`` the scope, and purge its bytes; returns how many were visible."""
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
@@ -47,13 +47,13 @@ def cleared(handle: Handle, facet: str) -> Flow[int]:
     if facet in ("entries", "all"):
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
     if handle.birth is not None:
-        # Also when it was empty: what was removed before may still be in the journal.
+        # Also when it was empty: what was removed earlier may still be in the journal.
         tell_remaining(handle, "cleared", (yield from swept(handle, [handle])))
     return count
 
 
 def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
-    """See `Scope.dispose`: with a purge the vectors of its texts go, too, for they tell of them."""
+    """See `Scope.dispose`; a purge also removes the vectors of its texts, which reveal them."""
     count = yield from handle.dispose()
     if purge and handle.path[0] in handle.engine.unpurged:
         tell_remaining(handle, "disposed", (yield from swept(handle)))
@@ -61,7 +61,7 @@ def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
 
 
 def tell_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
-    """Log what may still keep bytes of what was taken away, each thing once."""
+    """Log what may still keep bytes of removed content, each sentence once."""
     for sentence in remaining:
         if handle.engine.first_time(sentence):
             _log.warning("what was %s may leave bytes behind: %s", what, sentence)
@@ -77,12 +77,12 @@ def _ids(state: State, facet: str) -> Iterable[str]:
 
 
 def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
-    """Erase what is under these ids and every copy of it; see `Scope.erase`."""
+    """Erase the rows under these ids and every copy of them; see `Scope.erase`."""
     asked = dict.fromkeys(map(checked_id, ids))
     handle.check()
     wanted = {**asked, **{origin: None for each in asked if (origin := origin_of(each)) is not None}}
     gone: dict[str, None] = {}
-    # Its own scope comes first: whoever copies at the same time finds the tombstone, or is found.
+    # Its own scope comes first: a concurrent copy either sees the tombstone or is found here.
     scopes: dict[Path, Handle] = {handle.path: handle}
     merged: dict[Path, Sequence[Path]] = {}
     held = {handle.path}
@@ -101,7 +101,7 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
             for new in led:
                 if new not in scopes:
                     scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
-    # The bytes of a copy that was replaced or removed before are in a journal until that is compacted.
+    # The bytes of a copy that was replaced or removed earlier stay in a journal until it is compacted.
     _spread(held, merged)
     if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
@@ -111,7 +111,7 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
 
 
 def _spread(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
-    """Add to those that held something all that they were merged into."""
+    """Add to `held` all scopes that these were merged into, transitively."""
     while more := [path for path, sources in merged.items() if path not in held and not held.isdisjoint(sources)]:
         held |= set(more)
 
@@ -119,13 +119,13 @@ def _spread(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
 def _dropped(
     scope: Handle, wanted: Mapping[str, None], *, wherever: bool
 ) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
-    """Take out what leads to one of the wanted, leaving tombstones.
+    """Remove the rows that are, or were made from, a wanted id, leaving tombstones.
 
     Args:
-        wherever: Leave one for each of the wanted, whether it is here or not.
+        wherever: Leave a tombstone for each wanted id, whether it is here or not.
 
     Returns:
-        The rows that are gone now, and the scopes that were merged into this one.
+        The removed rows, and the scopes that were merged into this one.
     """
     try:
         replica, _ = yield from scope.replica()
@@ -139,27 +139,27 @@ def _dropped(
                 ids |= {each: None for each in wanted if each not in state.erased}
             sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
         if ids:
-            # On no condition: it would never be met where others write without pause. Who copies meanwhile finds
-            # the tombstone.
+            # Unconditionally: a conditional append would never succeed where others write without pause. A copy made
+            # meanwhile finds the tombstone.
             yield from scope.post([ErasedIds(tuple(ids))], scope.settings.clock())
     except DisposedError:
         if wherever:
             raise
-        return (), ()  # it is gone with all it had
+        return (), ()  # it was disposed with all it held
     return rows, sources
 
 
 def _leads(row: Row, wanted: Mapping[str, None]) -> bool:
-    """Whether a row is one of these, or was made from one."""
+    """Whether a row has one of these ids, or was made from such a row."""
     if row.id in wanted or origin_of(row.id) in wanted:
         return True
     return not wanted.keys().isdisjoint(_lineage(row))
 
 
 def _akin(row: Row) -> Iterable[str]:
-    """What else the content of a row is known by: the item it was promoted from or to, the entries it was merged from.
+    """All ids of a row's content: its own, of the item it was promoted from or to, of the entries it was merged from.
 
-    What a summary or another item was made from is content of its own.
+    The sources of a summary or another item are other content.
     """
     yield row.id
     for each in (origin_of(row.id), row.promoted_to):
@@ -177,13 +177,13 @@ def _lineage(row: Row) -> Sequence[str]:
 
 
 def _near(path: Path) -> list[Path]:
-    """Where copies of what is in a scope may be: above it, and in long-term memory."""
+    """The scopes that may hold copies of a scope's rows: its ancestors, and long-term memory."""
     above = [path[:depth] for depth in range(1, len(path))]
     return [*above, (path[0], SEMANTIC), (path[0], EPISODIC)]
 
 
 def _sessions(handle: Handle, rows: Sequence[Row]) -> Flow[list[Path]]:
-    """The scopes that promoted rows say they came from."""
+    """The scopes that promoted rows name as their origin."""
     named = {_session(row) for row in rows}
     paths = yield from ask(Journal.paths, handle.path[:1])
     return [path for path in paths if ("/".join(path[1:]) or path[0]) in named]
@@ -198,19 +198,19 @@ def _session(row: Row) -> Any:
 
 
 def swept(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
-    """Compact scopes, whatever their size, and purge their store; what may still keep bytes, one sentence each.
+    """Compact scopes of any size and purge their store; returns what may still keep bytes, one sentence each.
 
-    The vectors of texts that its agent has no longer go, too.
+    The vectors of texts that the agent no longer has are removed too.
     """
     remaining: list[str] = []
     store = store_of(handle)
     try:
         paths = [*(scope.path for scope in scopes), store.path]
         try:
-            # Of all together in one question: of most agents there are no vectors.
+            # All in one read: most agents have no vectors.
             found = dict(zip(paths, (yield from handle.engine.caught_up(paths)), strict=True))
         except (CorruptionError, WrongKeyError):
-            found = {}  # which of them cannot be read tells each by itself
+            found = {}  # each is read by itself below, so the unreadable one is named
         if (yield from pruned(store, found.get(store.path))):
             remaining += yield from _compacted(store)
         for scope in scopes:
@@ -218,7 +218,7 @@ def swept(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
         remaining += yield from ask(Purge.purge, handle.path)
         handle.engine.unpurged.discard(handle.path[0])
     except StoreError as exc:
-        # What was to go is gone for every reader already: that must not look as if it had failed.
+        # The content is erased for every reader already: raising would look as if that had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
     return list(dict.fromkeys(remaining))
 
@@ -238,7 +238,7 @@ def _compacted(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequ
         forgotten(replica)
         if (yield from handle.engine.compact(replica, now, limit=None)):
             return ()
-        # Somebody else may be compacting, from before or after what is to go: the journal tells which.
+        # Another writer may have compacted, before or after the erasure: the journal tells which.
         tails = yield from ask(Journal.read, {handle.path: ORIGIN})
         if tails[handle.path].base.version >= due.version or tails[handle.path].head == ORIGIN:
             return ()

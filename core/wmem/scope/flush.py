@@ -1,4 +1,4 @@
-"""Handing the items of a buffer on when they are enough."""
+"""Calling `on_flush` when the items of a buffer reach the flush threshold."""
 
 import inspect
 import logging
@@ -20,29 +20,29 @@ _log = logging.getLogger("wmem.scope.queue")
 
 
 def may_cross(policy: Policy, stored: int) -> bool:
-    """Whether one item more than is stored, seen or not, can be enough: most adds need not count."""
+    """Whether one more than the stored items, visible or not, could reach the threshold: most adds need not count."""
     return policy.flush_threshold is not None and stored + 1 >= policy.flush_threshold
 
 
 def crossed(policy: Policy, before: int, after: int) -> bool:
-    """Whether an add brought the items to the threshold: they were fewer before it."""
+    """Whether an add took the number of items from below the threshold to it or above."""
     return policy.flush_threshold is not None and before < policy.flush_threshold <= after
 
 
 def flushed(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
-    """Call `on_flush` with the items, outside all locks; what it raises is logged and breaks nothing."""
+    """Call `on_flush` with the items, outside all locks; an exception is logged, not raised."""
     on_flush = handle.policy.on_flush
     if on_flush is None:
         return
     items = [item_of(row, importance(row, now)) for row in rows]
     try:
         yield from ask(Callback.call, partial(on_flush, items))
-    except Exception:  # noqa: BLE001  # a user's function: the item that led here is stored, whatever it raises
+    except Exception:  # noqa: BLE001  # a user's function: the item is stored, whatever it raises
         _log.exception("on_flush failed for %d items of scope %s; they stay", len(items), "/".join(handle.path))
 
 
 def check_plain(policy: Policy) -> None:
-    """Raise `InvalidInputError` for an `on_flush` that only coroutines can call."""
+    """Raise `InvalidInputError` if `on_flush` is a coroutine function."""
     given = policy.on_flush
     if given is not None and (inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(type(given).__call__)):
         msg = "on_flush is a coroutine function and needs the async face: use wmem.aopen"

@@ -1,7 +1,7 @@
-"""What both faces of a scope share: its path, the life it means, and the flows under every method.
+"""What sync and async scopes share: path, incarnation, policy, and the flows to read, write and dispose.
 
-A handle holds no replica. It binds to the first life of its path that it meets and
-never follows into the next: whoever disposed a scope may rely on that.
+A handle holds no replica. It binds to the first incarnation of its path that it finds and
+never moves to the next: code that disposed a scope may rely on that.
 """
 
 import logging
@@ -29,7 +29,7 @@ __all__ = ["UNKNOWN", "Handle", "Hold", "Read", "Settings", "Unknown", "nearest"
 R = TypeVar("R")
 
 Read: TypeAlias = Callable[[Sequence[State], float], R]
-"""A pure read over the states of a scope and its parents, own first, at an instant."""
+"""A pure function of the states of a scope and its parents (own state first) and the time."""
 
 _log = logging.getLogger("wmem.scope")
 _SESSION_DEPTH = 2
@@ -37,16 +37,16 @@ _SESSION_DEPTH = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a caller chose when it opened the memory.
+    """The options with which a memory was opened.
 
     Attributes:
         clock: UTC epoch seconds.
-        counter: Counts tokens; made on first use.
+        counter: Returns the token counter, made on first use.
         policy: For scopes that are created without one.
         hold: Whether the memory is still open.
-        metrics: Where to measure; None measures nothing.
-        census: What is known of the agent's number of entries.
-        embedding: What turns texts into vectors; None recalls by words alone.
+        metrics: Where to record metrics; None records nothing.
+        census: The last known entry counts of the agent's scopes.
+        embedding: Turns texts into vectors; None recalls by words alone.
     """
 
     clock: Callable[[], float]
@@ -59,7 +59,7 @@ class Settings:
 
 
 class Hold:
-    """A memory's hold on its store; a scope of a closed memory serves no more."""
+    """Whether a memory is open or closed, shared by all its scopes."""
 
     __slots__ = ("__weakref__", "agent_id", "closed")
 
@@ -79,11 +79,11 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-"""What a replica cannot say without asking its store."""
+"""The reply when only the store can tell."""
 
 
 class Handle:
-    """One scope as one caller knows it."""
+    """A caller's reference to one scope."""
 
     __slots__ = ("_asked", "_disposed", "_followed", "birth", "engine", "lineage", "parent", "path", "root", "settings")
 
@@ -99,22 +99,22 @@ class Handle:
         self.birth: Birth | None = None
         self._asked = policy
         self._followed: tuple[str, Policy] | None = None
-        """The scope's policy as it is stored, and what that says."""
+        """The scope's policy: its stored JSON, and parsed."""
         self._disposed = False
 
     @property
     def policy(self) -> Policy:
-        """The policy the scope follows, as far as this handle knows."""
+        """The scope's policy, as far as this handle knows."""
         return self._followed[1] if self._followed is not None else self._asked or self.settings.policy
 
     @property
     def id(self) -> str:
-        """The whole path as one text, for people."""
+        """The whole path as one text, for logs."""
         return "/".join(self.path)
 
     @property
     def disposed(self) -> bool:
-        """Whether this life of the scope, or of a parent, is known to be over."""
+        """Whether this incarnation of the scope, or of a parent, is known to be disposed."""
         return self._disposed or (self.parent is not None and self.parent.disposed)
 
     def child(self, name: str, policy: Policy | None = None) -> "Handle":
@@ -126,7 +126,7 @@ class Handle:
         return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
 
     def check(self) -> None:
-        """Raise `DisposedError` when the scope is known to be gone, `InvalidInputError` when its memory is closed."""
+        """Raise `DisposedError` if the scope is known to be disposed, `InvalidInputError` if its memory is closed."""
         if self.settings.hold.closed:
             self.settings.hold.check()
         handle: Handle | None = self
@@ -139,7 +139,7 @@ class Handle:
         return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
 
     def met(self, replica: Replica[Any]) -> State:
-        """The state this handle may see; binds to the life it meets."""
+        """Bind to a replica's incarnation, if not bound yet, and return the state this handle may see."""
         if self.birth is None:
             if replica.birth is None or replica.state.disposed:
                 return _EMPTY
@@ -153,16 +153,16 @@ class Handle:
         return replica.state
 
     def _meet_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
-        """The states of the scope and its parents that this handle may see, parents met first."""
+        """The states of the scope and its parents that this handle may see; parents are bound first."""
         above = [] if self.parent is None or len(replicas) == 1 else self.parent._meet_each(replicas[1:])  # noqa: SLF001  # its own class
         return [self.met(replicas[0]), *above]
 
     def follow(self, state: State) -> Policy:
-        """The policy of a state, which this handle follows from now on.
+        """Adopt the policy stored in a state and return it.
 
         Raises:
-            InvalidInputError: It is the first that is met, and another than the scope is opened with.
-            CorruptionError: It is none.
+            InvalidInputError: It is the first one seen, and differs from the one the scope was opened with.
+            CorruptionError: It is not a policy.
         """
         stored = state.policy
         if stored is not None and (self._followed is None or self._followed[0] != stored):
@@ -177,7 +177,7 @@ class Handle:
         return self.policy
 
     def _check_agreed(self, stored: Policy) -> None:
-        """Raise `InvalidInputError` unless a scope's policy is the one that this handle was asked to open it with."""
+        """Raise `InvalidInputError` if a stored policy differs from the one this handle was opened with."""
         if self._asked is None or (differ := stored.unlike(self._asked)) == []:
             return
         kept, asked = stored.numbers(), self._asked.numbers()
@@ -199,7 +199,7 @@ class Handle:
         now = self.settings.clock()
         replicas = yield from self.engine.caught_up(self.lineage[:1] if alone else self.lineage)
         locks = [replica.lock for replica in replicas]
-        # Always from the scope up to its root, so that two readers never wait for each other.
+        # Always from the scope up to its root, so that two readers never deadlock.
         for lock in locks:
             lock.acquire()
         try:
@@ -209,11 +209,11 @@ class Handle:
                 lock.release()
 
     def entry(self, key: str) -> Row | Unknown | None:
-        """The nearest visible entry under a key, if it is known without asking the store."""
+        """The nearest visible entry under a key, if the replicas can tell without asking the store."""
         if self.birth is None or self._disposed or self.settings.hold.closed:
             return UNKNOWN
         replicas = self.engine.standing(self.lineage)
-        # A parent's end is this one's end: its own life need not be looked at while this one lasts.
+        # Disposing a parent disposes this scope too, so the incarnations of parents need no check here.
         if replicas is None or replicas[0].birth != self.birth or any(each.state.disposed for each in replicas):
             return UNKNOWN
         now = self.settings.clock()
@@ -228,7 +228,7 @@ class Handle:
         return nearest(key, (replica.state for replica in replicas), self.settings.clock())
 
     def check_intact(self, *, alone: bool = False) -> None:
-        """Raise `CorruptionError` when something here is damaged: an absence would be no answer."""
+        """Raise `CorruptionError` if a record is damaged: it could hold what was not found."""
         for path in self.lineage[:1] if alone else self.lineage:
             if damage := self.engine.replica(path).damage:
                 msg = (
@@ -238,14 +238,14 @@ class Handle:
                 raise CorruptionError(msg)
 
     def replica(self) -> Flow[tuple[Replica[Any], State]]:
-        """The own replica caught up, and the state this handle may see."""
+        """The scope's own replica, caught up, and the state this handle may see."""
         self.check()
-        # Before its first write nothing but its parents tells whether the scope may still begin.
+        # Before its first write, only its parents tell whether the scope may still be created.
         replicas = yield from self.engine.caught_up(self.lineage if self.birth is None else self.lineage[:1])
         return replicas[0], self._meet_each(replicas)[0]
 
     def replicas(self) -> Flow[list[Replica[Any]]]:
-        """The replicas of the scope and its parents, caught up; that of a scope that is not there is an empty one."""
+        """The replicas of the scope and its parents, caught up; empty for a scope that does not exist."""
         self.check()
         replicas = yield from self.engine.caught_up(self.lineage)
         met = self._meet_each(replicas)
@@ -257,19 +257,19 @@ class Handle:
     # -- writing
 
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
-        """Append what depends on no state; it never conflicts."""
+        """Append changes that do not depend on the state; this never conflicts."""
         self.check()
         if self.birth is None:
             yield from self.replica()
         if self.birth is not None:
             if (yield from self.engine.post(self.path, self.birth, changes, now=now)):
                 return
-            # This life is over, or its store let it lapse when all it held had expired: then it begins again.
+            # This incarnation was disposed, or dropped by the store when all it held had expired: create it again.
             yield from self.replica()
         yield from self.commit(lambda _: (changes, None), now)
 
     def commit(self, decide: Decide[R], now: float) -> Flow[R]:
-        """Append what is decided on the state as it is; see `Engine.commit`."""
+        """Append changes decided from the current state; see `Engine.commit`."""
         replica, _ = yield from self.replica()
         if self.birth is None:
             yield from self._room(replica)
@@ -282,7 +282,7 @@ class Handle:
             tries += 1
             if state.disposed:
                 raise OtherLife(self.path)
-            # Another writer may have been first, perhaps with other numbers: said before anything is written.
+            # Another writer may have created it with another policy: raise before anything is written.
             self.follow(state)
             return decide(state)
 
@@ -305,16 +305,16 @@ class Handle:
         return result
 
     def _stays(self, parent: "Handle") -> Flow[None]:
-        """See that no parent ended while this scope began: that deletion did not meet it, and the next life would.
+        """Delete this new scope if a parent was disposed meanwhile; else the parent's next incarnation would have it.
 
         Raises:
-            DisposedError: One did; nothing of this scope is left.
+            DisposedError: One was; nothing of this scope is left.
         """
         above: Handle | None = parent
         while above is not None and above.birth is None:
             above = above.parent
         if above is None:
-            return  # there was none
+            return  # no parent existed
         try:
             replicas = yield from self.engine.caught_up(parent.lineage)
             parent._meet_each(replicas)  # noqa: SLF001  # its own class
@@ -324,7 +324,7 @@ class Handle:
             raise
 
     def _room(self, replica: Replica[Any]) -> Flow[None]:
-        """Make sure that the scope may begin: no remains of an earlier life, not too many siblings."""
+        """Prepare to create the scope: finish an interrupted disposal, check the number of siblings."""
         yield from self._finish(replica)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
             above, _ = yield from self.parent.replica()
@@ -336,20 +336,20 @@ class Handle:
                 raise CapacityError(msg)
 
     def _finish(self, replica: Replica[Any]) -> Flow[None]:
-        """Finish a disposal whose author was stopped between the mark and the deletion."""
+        """Finish a disposal that was interrupted between marking and deletion."""
         if replica.state.disposed and replica.birth is not None:
             yield from ask(Journal.delete, self.path, replica.birth)
 
     # -- the scope itself
 
     def children(self) -> Flow[list[str]]:
-        """The names of the scopes directly below, those of wmem itself and those that were emptied left out."""
+        """The names of the scopes directly below, without wmem's internal and emptied ones."""
         self.check()
         depth = len(self.path)
         listed = yield from ask(Journal.paths, self.path)
-        # wmem's own segments come first below a scope, or last.
+        # wmem's internal segments are the first below a scope, or the last.
         paths = [path for path in listed if len(path) > depth and path[depth][0] != "~" != path[-1][0]]
-        # What was empty when this process last looked may have been filled by another.
+        # Another process may have filled a scope that this one last saw empty.
         if emptied := self.engine.bare(paths):
             yield from self.engine.caught_up(emptied)
             gone = frozenset(self.engine.bare(emptied))
@@ -358,14 +358,14 @@ class Handle:
         return sorted({path[depth] for path in paths} - ended)
 
     def dispose(self) -> Flow[int]:
-        """End this life of the scope and delete it with all descendants; nobody has seen to their bytes yet.
+        """Delete this incarnation of the scope with all descendants; their bytes are not purged yet.
 
         Returns:
-            How many entries were cleared; 0 with a warning when it was gone already.
+            How many entries were deleted; 0 with a warning when it was disposed already.
         """
         if self.disposed:
             if self.engine.ended([self.path]):
-                # Marked, and then its author was stopped, or the store failed it.
+                # It was marked, but not deleted: interrupted, or the store failed.
                 yield from self._deleted(self.engine.replica(self.path).birth)
             _log.warning("Working memory scope %s already disposed, operation ignored", self.id)
             return 0
@@ -382,15 +382,15 @@ class Handle:
             if self.birth is not None:
                 count = yield from self.commit(decide, now)
         except DisposedError:
-            return (yield from self.dispose())  # somebody else's came first: warn as if it were ours
-        # Marked first, deleted second: a crash in between leaves a scope that every reader takes for gone.
-        # Of the life that was marked alone: another may have begun by now.
+            return (yield from self.dispose())  # another disposal came first: warn as for a second one of ours
+        # Mark first, delete second: a crash in between leaves a scope that every reader takes for disposed.
+        # Only the marked incarnation is deleted: another may have begun by now.
         yield from self._deleted(self.birth)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 
     def _deleted(self, life: Birth | None) -> Flow[None]:
-        """Delete one life of the scope with all descendants."""
+        """Delete one incarnation of the scope with all descendants."""
         yield from ask(Journal.delete, self.path, life)
         self._disposed = True
         self.engine.forget(self.path)
@@ -398,7 +398,7 @@ class Handle:
 
 
 def nearest(key: str, states: Iterable[State], now: float) -> Row | None:
-    """The visible entry under a key of the first state that has one; it needs no lock."""
+    """The visible entry under a key in the first state that has one; needs no lock."""
     for state in states:
         if (row := state.entry(key, now)) is not None:
             return row

@@ -1,4 +1,4 @@
-"""Writing session memories: flows, each a decision on the state as it is."""
+"""Flows that write items: add, count an access, update, remove."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypedDict, cast
@@ -25,7 +25,7 @@ __all__ = ["ItemFields", "add", "checked_content", "drafted", "found", "remove",
 
 
 _MAY_BE_NONE = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
-    "importance"  # which is computed then
+    "importance"  # None: it is computed
 }
 
 
@@ -92,7 +92,7 @@ def _row(
 
 
 def _given(fields: ItemFields) -> dict[str, object]:
-    """What a caller gave, with what follows from it."""
+    """The caller's fields, with tags checked and the agent's fingerprint added."""
     given = dict(fields)
     if "tags" in given:
         given["tags"] = as_tags(cast("Iterable[str]", given["tags"]))
@@ -102,7 +102,7 @@ def _given(fields: ItemFields) -> dict[str, object]:
 
 
 def checked_content(handle: Handle, content: object) -> str:
-    """The text of an item, as the scope's policy allows it."""
+    """Check an item's text against the scope's policy and return it."""
     if not isinstance(content, str) or not content:
         msg = f"content must be text of at least 1 character, got {content!r:.80}"
         raise InvalidInputError(msg)
@@ -122,7 +122,7 @@ def _checked_priority(priority: object) -> None:
 def drafted(
     handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
 ) -> Flow[tuple[Row, float]]:
-    """An item as the scope's policy wants it, not stored yet, and the instant it is of."""
+    """Make the row of a new item, not stored yet; returns it and its time."""
     handle.check()
     if handle.birth is None:
         yield from handle.replica()
@@ -144,11 +144,11 @@ def add(
 
 
 def found(handle: Handle, state: State, wanted: str, now: float, *, deleted: bool = False) -> Row:
-    """The row of an item that can be seen, or, with `deleted`, could be if it were not softly deleted.
+    """The row of a visible item; with `deleted`, also of a softly deleted one.
 
     Raises:
         NotFoundError: There is no such item.
-        ExpiredError: Its time is over.
+        ExpiredError: It has expired.
     """
     row = state.rows.get(wanted)
     if row is None or wanted not in state.items or (row.deleted_at is not None and not deleted):
@@ -162,11 +162,11 @@ def found(handle: Handle, state: State, wanted: str, now: float, *, deleted: boo
 
 
 def touch(handle: Handle, wanted: str) -> Flow[tuple[MemoryItem, str | None, bool]]:
-    """Read an item and count it.
+    """Read an item and count the access.
 
     Returns:
-        The item, the rule of promotion that names it now, if one does, and whether what
-        is counted should be written now.
+        The item, the promotion rule it meets now, if any, and whether the access counts
+        should be written now.
     """
     wanted = checked_id(wanted)
     now = handle.settings.clock()
@@ -189,7 +189,7 @@ def update(
     ttl_s: float | DefaultTtl | None,
     fields: ItemFields,
 ) -> Flow[MemoryItem]:
-    """Change what is given; see `Items.update`."""
+    """Change the given fields; see `Items.update`."""
     wanted = checked_id(wanted)
     now = handle.settings.clock()
     given = _given(fields)
@@ -224,9 +224,9 @@ def update(
 
 
 def _untold(given: Mapping[str, object], told: Mapping[str, object]) -> frozenset[str]:
-    """What was given its default, which is stored by its absence: what is known of it has to go.
+    """The stored fields to clear: those that were given their default, which is not stored.
 
-    None takes a field away where there may be none; elsewhere it is no answer.
+    None clears a field that may be None; for any other it is ignored.
     """
     names = {name for name, value in given.items() if name not in told and (value is not None or name in _MAY_BE_NONE)}
     if "agent_id" in names and "agent_fingerprint" not in told:
@@ -235,14 +235,14 @@ def _untold(given: Mapping[str, object], told: Mapping[str, object]) -> frozense
 
 
 def remove(handle: Handle, wanted: str) -> Flow[bool]:
-    """Remove an item; False when nobody could see one."""
+    """Remove an item; False when there was no visible one."""
     wanted = checked_id(wanted)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
         if wanted not in state.items:
             return [], False
-        # An expired item goes too, although nobody could see it.
+        # An expired item is removed too, although it was invisible.
         return [ItemRemoved(wanted)], state.rows[wanted].visible(now)
 
     return (yield from handle.commit(decide, now))

@@ -1,4 +1,4 @@
-"""What can be asked of session memories: pure reads over a state."""
+"""Pure reads of items over a state: get, list, count, expired, promoted, pending."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,13 +14,13 @@ __all__ = ["as_item", "counted", "expired", "listed", "one", "pending", "promote
 
 
 def as_item(state: State, row: Row, now: float) -> MemoryItem:
-    """The item as of now, with the fetches that are not yet in the journal."""
+    """The item of a row as of now, with the fetches that are not in the journal yet."""
     unwritten, at = state.unwritten.get(row.id, (0, None))
     return item_of(row, importance_of(row, now, unwritten), unwritten=unwritten, at=at)
 
 
 def shown(row: Row, now: float, *, include_expired: bool, include_promoted: bool) -> bool:
-    """Whether a list shows a row: never what is softly deleted, the rest as asked."""
+    """Whether a list includes a row: never a softly deleted one; expired and promoted ones on request."""
     if row.deleted_at is not None or (row.promoted_to is not None and not include_promoted):
         return False
     return include_expired or not row.expired(now)
@@ -29,7 +29,7 @@ def shown(row: Row, now: float, *, include_expired: bool, include_promoted: bool
 def listed(
     *, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None
 ) -> Read[list[MemoryItem]]:
-    """The items that are shown, in the order they were added, or the newest so many, newest first."""
+    """The items, oldest first; or, with `newest`, that many of the newest, newest first."""
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].rows
@@ -46,7 +46,7 @@ def listed(
 
 
 def one(wanted: str) -> Read[MemoryItem | None]:
-    """The item under an id, if it is shown."""
+    """The visible item under an id, or None."""
 
     def read(states: Sequence[State], now: float) -> MemoryItem | None:
         row = states[0].rows.get(wanted)
@@ -58,25 +58,25 @@ def one(wanted: str) -> Read[MemoryItem | None]:
 
 
 def counted(states: Sequence[State], now: float) -> int:
-    """How many items are shown."""
+    """How many items are neither expired, softly deleted nor promoted."""
     rows = states[0].rows
     return sum(shown(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items)
 
 
 def expired(states: Sequence[State], now: float) -> list[MemoryItem]:
-    """The items whose time is over and that cleanup has not taken yet."""
+    """The expired items that cleanup has not removed yet."""
     rows = map(states[0].rows.__getitem__, states[0].items)
     return [as_item(states[0], row, now) for row in rows if row.expired(now) and row.deleted_at is None]
 
 
 def promoted(states: Sequence[State], now: float) -> list[MemoryItem]:
-    """The visible items that long-term memory has too."""
+    """The visible items that were copied to long-term memory."""
     visible = states[0].visible(states[0].items, now)
     return [as_item(states[0], row, now) for row in visible if row.promoted_to is not None]
 
 
 def pending(policy: Callable[[], Policy]) -> Read[list[MemoryItem]]:
-    """The items that a rule of promotion names and that are not promoted yet."""
+    """The items that meet a promotion rule and are not promoted yet."""
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         state, numbers = states[0], policy()

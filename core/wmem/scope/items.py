@@ -1,4 +1,4 @@
-"""Session memories: items with a priority, a time to live and an importance that use raises."""
+"""`scope.items`: the sync and async face of session memories (add, fetch, search, expire, promote)."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack
@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 class ItemReads:
-    """The reads of a facet of items, however a read is run; none of them counts as an access."""
+    """The read methods of `scope.items`, sync or async; none of them counts as an access."""
 
     __slots__ = ("_absent", "_policy", "_run")
 
@@ -43,11 +43,11 @@ class ItemReads:
         return found
 
     def exists(self, id: str) -> bool:  # see `get`
-        """Whether the item is there and its time is not over."""
+        """Whether `get` would return the item."""
         return self.get(id) is not None
 
     def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
-        """The items in the order they were added; promoted ones only if asked for."""
+        """The items, oldest first; expired and promoted ones only on request."""
         found: list[MemoryItem] = self._run(
             reads.listed(include_expired=include_expired, include_promoted=include_promoted)
         )
@@ -76,17 +76,17 @@ class ItemReads:
         order: Order | None = None,
         limit: int = 10,
     ) -> Hits:
-        """The items that match everything asked for, best first.
+        """The items that match the query and every filter, best first.
 
         Args:
-            query: Text; None or blank asks for the filters alone. Case makes no difference.
-            tags: At least one of these, case included.
-            priority: Exactly this one.
-            metadata: All of these pairs.
+            query: Text, matched regardless of case; None or blank applies the filters alone.
+            tags: At least one of these must match, case-sensitive.
+            priority: Exactly this one must match.
+            metadata: All of these pairs must match.
             min_confidence: 0 to 1, or low, medium, high; an item without confidence fails any.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
                 ``importance`` find those that hold any of its words; ``recall`` ranks by BM25.
-                By default what the scope's policy says.
+                By default the policy's `search_order`.
             limit: How many at most; `Hits.total` counts all.
 
         Raises:
@@ -109,17 +109,17 @@ class ItemReads:
         return found
 
     def expired(self) -> list[MemoryItem]:
-        """The items whose time is over and that cleanup has not taken yet."""
+        """The expired items that cleanup has not removed yet."""
         found: list[MemoryItem] = self._run(reads.expired)
         return found
 
     def promoted(self) -> list[MemoryItem]:
-        """The items that long-term memory has too, until they expire here."""
+        """The items that were copied to long-term memory and have not expired here."""
         found: list[MemoryItem] = self._run(reads.promoted)
         return found
 
     def pending(self) -> list[MemoryItem]:
-        """The items that a rule of promotion names and that are not promoted yet."""
+        """The items that meet a promotion rule and are not promoted yet."""
         found: list[MemoryItem] = self._run(reads.pending(self._policy))
         return found
 
@@ -146,11 +146,11 @@ class Items(ItemReads):
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
-        """Remember a text.
+        """Add an item.
 
         Args:
             content: 1 character to 100 KiB of UTF-8 (policy).
-            ttl_s: Seconds until it expires, None for ever; by default the policy's for the priority.
+            ttl_s: Seconds until it expires, None for never; by default the policy's TTL for the priority.
             fields: See `ItemFields`.
 
         Raises:
@@ -160,11 +160,11 @@ class Items(ItemReads):
         return added
 
     def fetch(self, id: str) -> MemoryItem:  # the field's own name
-        """The item, counted as an access, with its importance as of now.
+        """Read an item and count the access, which may promote it; its importance is as of now.
 
         Raises:
             NotFoundError: There is no such item.
-            ExpiredError: Its time is over.
+            ExpiredError: It has expired.
         """
         found: MemoryItem = self._drive(promotion_flows.fetch(self._handle, id))
         return found
@@ -178,14 +178,14 @@ class Items(ItemReads):
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
-        """Change what is given and leave the rest, expiry included.
+        """Change the given fields; the rest stays, expiry included.
 
         Args:
-            fields: See `ItemFields`; None takes away what may be None, an `importance` to be computed again.
+            fields: See `ItemFields`; None clears a field that may be None, and lets `importance` be computed again.
 
         Raises:
             NotFoundError: There is no such item.
-            ExpiredError: Its time is over.
+            ExpiredError: It has expired.
         """
         updated: MemoryItem = self._drive(
             flows.update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
@@ -193,7 +193,7 @@ class Items(ItemReads):
         return updated
 
     def remove(self, id: str) -> bool:  # the field's own name
-        """Remove an item for good; False when there is none that could be seen."""
+        """Remove an item permanently; False when there is no visible one."""
         removed: bool = self._drive(flows.remove(self._handle, id))
         return removed
 
@@ -203,7 +203,7 @@ class Items(ItemReads):
         return count
 
     def expire(self, id: str) -> MemoryItem:  # the field's own name
-        """End an item's time now; until cleanup takes it, `expired` lists it and `extend_ttl` revives it.
+        """Expire an item now; until cleanup removes it, `expired` lists it and `extend_ttl` revives it.
 
         Raises:
             NotFoundError: There is no such item.
@@ -216,25 +216,25 @@ class Items(ItemReads):
         id: str,  # the field's own name
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
     ) -> MemoryItem:
-        """Add time to an item's life, by default as much as its priority has; one that expired begins again from now.
+        """Extend an item's life, by default by its priority's TTL; an expired item is revived, counted from now.
 
         Args:
             ttl_s: Seconds to add; None for ever.
 
         Raises:
-            NotFoundError: There is no such item, or cleanup took it.
-            CapacityError: It had expired, and there is no room for it any more.
+            NotFoundError: There is no such item, or cleanup removed it.
+            CapacityError: It had expired and no longer fits.
         """
         extended: MemoryItem = self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
         return extended
 
     def undelete(self, id: str) -> MemoryItem:  # the field's own name
-        """Take a soft deletion back.
+        """Undo a soft deletion.
 
         Raises:
-            NotFoundError: There is no such item, or it was removed for good.
-            ExpiredError: Its time is over.
-            CapacityError: There is no room for it any more.
+            NotFoundError: There is no such item, or it was removed permanently.
+            ExpiredError: It has expired.
+            CapacityError: It no longer fits.
         """
         back: MemoryItem = self._drive(lifetime_flows.undelete(self._handle, id))
         return back
@@ -246,7 +246,7 @@ class Items(ItemReads):
         target_id: str,
         metadata: Mapping[str, Any] | None = None,
     ) -> MemoryItem:
-        """Let an item point to another element; the relation goes with it to long-term memory.
+        """Add a relation from an item to another element; promotion copies it, too.
 
         Args:
             type: Such as ``references`` or ``depends_on``.
@@ -254,32 +254,32 @@ class Items(ItemReads):
 
         Raises:
             NotFoundError: There is no such item.
-            ExpiredError: Its time is over.
+            ExpiredError: It has expired.
         """
         related: MemoryItem = self._drive(lifetime_flows.relate(self._handle, id, type, target_id, metadata))
         return related
 
     def promote(self, id: str, *, if_promoted: IfPromoted = "return") -> MemoryItem:  # the field's own name
-        """Copy an item to long-term memory, where it stays; here it is marked and stays until it expires.
+        """Copy an item to long-term memory; the original is marked as promoted and stays until it expires.
 
-        Once, however often and by how many processes at a time it is asked for.
+        Idempotent, also across processes: an item is copied once.
 
         Args:
-            if_promoted: ``"error"`` takes a second promotion for a mistake.
+            if_promoted: ``"error"`` raises on a second promotion.
 
         Returns:
-            The item as long-term memory has it.
+            The copy in long-term memory.
 
         Raises:
             NotFoundError: There is no such item.
-            ExpiredError: Its time is over.
-            AlreadyPromotedError: It was promoted before, and that was to be an error.
+            ExpiredError: It has expired.
+            AlreadyPromotedError: It was promoted before, and `if_promoted` is ``"error"``.
         """
         kept: MemoryItem = self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
         return kept
 
     def promote_many(self, ids: Sequence[str]) -> Bulk:
-        """Promote several items, each by itself: a failure stops none of the others."""
+        """Promote several items one by one; a failure does not stop the others."""
         bulk: Bulk = self._drive(promotion_flows.promote_many(self._handle, ids))
         return bulk
 

@@ -1,4 +1,4 @@
-"""How long an item stays: ending it, giving it more time, taking back a deletion; and what it points to."""
+"""Flows that change an item's lifetime (expire, extend, undelete) and its relations."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ __all__ = ["expire", "extend_ttl", "relate", "undelete"]
 def _changed(
     handle: Handle, wanted: str, change: Callable[[State, Row, float], Row], *, growing: bool = False
 ) -> Flow[MemoryItem]:
-    """Put what `change` makes of an item, whether it can be seen or not, in its place."""
+    """Replace an item, visible or not, by what `change` returns for it."""
     wanted = checked_id(wanted)
     now = handle.settings.clock()
 
@@ -48,7 +48,7 @@ def _changed(
 
 
 def expire(handle: Handle, wanted: str) -> Flow[MemoryItem]:
-    """End an item's time; see `Items.expire`."""
+    """Expire an item; see `Items.expire`."""
 
     def change(state: State, row: Row, now: float) -> Row:
         if row.deleted_at is not None:
@@ -59,7 +59,7 @@ def expire(handle: Handle, wanted: str) -> Flow[MemoryItem]:
 
 
 def extend_ttl(handle: Handle, wanted: str, ttl_s: float | DefaultTtl | None) -> Flow[MemoryItem]:
-    """Give an item more time, also one whose time is over; see `Items.extend_ttl`."""
+    """Extend an item's life, also an expired one's; see `Items.extend_ttl`."""
 
     def change(state: State, row: Row, now: float) -> Row:
         if row.deleted_at is not None:
@@ -72,7 +72,7 @@ def extend_ttl(handle: Handle, wanted: str, ttl_s: float | DefaultTtl | None) ->
 
 
 def undelete(handle: Handle, wanted: str) -> Flow[MemoryItem]:
-    """Take a soft deletion back; see `Items.undelete`."""
+    """Undo a soft deletion; see `Items.undelete`."""
 
     def change(state: State, row: Row, now: float) -> Row:
         if row.deleted_at is None:
@@ -85,7 +85,7 @@ def undelete(handle: Handle, wanted: str) -> Flow[MemoryItem]:
 def relate(
     handle: Handle, wanted: str, relation: str, target_id: str, metadata: Mapping[str, Any] | None
 ) -> Flow[MemoryItem]:
-    """Let an item point to another element; see `Items.relate`."""
+    """Add a relation to another element; see `Items.relate`."""
     for name, given in (("type", relation), ("target_id", target_id)):
         if not isinstance(given, str) or not given.strip():
             msg = f"a relation's {name} must be text that is not blank, got {given!r:.80}"

@@ -1,7 +1,7 @@
-"""What a query means, for recall: its vector, and those of the texts that have none yet.
+"""Embeds a query for retrieval, and backfills the vectors of texts that have none yet.
 
-The embedder is asked outside all locks, in batches, for what is neither here nor stored.
-Whatever goes wrong with it costs the meaning, never the pack.
+The embedder is called outside all locks, in batches, for vectors neither in memory nor stored.
+When it fails, retrieval goes by words alone; the pack never fails.
 """
 
 import logging
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 __all__ = ["meaning"]
 
 BATCH = 64
-MOST_NEW = 512  # texts embedded for one pack; the others wait for the next ones
-MOST_ITEMS = 100_000  # of one scope, whose cosines are computed one and all
-MOST_CHARACTERS = 8_000  # of a text: few models look further, and one too long would fail all of its batch
+MOST_NEW = 512  # texts embedded for one pack; the others wait for later packs
+MOST_ITEMS = 100_000  # of one scope: the cosine of every one is computed
+MOST_CHARACTERS = 8_000  # of a text: few models read more, and one too long would fail its whole batch
 
 _log = logging.getLogger("wmem.scope")
 
 
 class _Text(NamedTuple):
-    """A row without a vector, of which replica, what it says, and what its vector is stored under."""
+    """A row without a vector, with its replica's depth, its text, and the id its vector is stored under."""
 
     depth: int
     row: Row
@@ -47,17 +47,17 @@ class _Text(NamedTuple):
 
 
 class _Failed(Exception):  # noqa: N818  # a signal inside this module
-    """The embedder did not do what it is for; the sentence says what."""
+    """The embedder failed; the message says how."""
 
 
 def meaning(handle: Handle, replicas: Sequence[Replica[Any]], query: str) -> Flow[tuple[Dense | None, Sequence[str]]]:
-    """What a query means, once what it is compared with has vectors.
+    """Embed a query, and first the texts it is compared with that have no vector.
 
     Args:
-        replicas: The scope's, then its parents', whose messages are not recalled.
+        replicas: The scope's, then its parents', whose messages are not retrieved.
 
     Returns:
-        None where recall goes by words alone, and the warnings that say why; no embedder is no reason for one.
+        The embedding, None to rank by words alone; and warnings that say why, none if there is no embedder.
     """
     embedding = handle.settings.embedding
     if embedding is None:
@@ -94,7 +94,7 @@ def _told(handle: Handle, warning: str, what: str) -> Sequence[str]:
 
 
 class _Supply:
-    """Gives vectors to the rows that have none: stored ones, and new ones to some of the rest, the newest first."""
+    """Backfills rows without a vector: from the vector store, then some from the embedder, the newest first."""
 
     def __init__(
         self, handle: Handle, embedding: Embedding, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
@@ -106,11 +106,11 @@ class _Supply:
         self._nothing = vector * 0
         self._began = handle.settings.clock()
         self._store = store_of(handle)
-        # A question is mostly the newest message, too: it is not asked for twice.
+        # The query is mostly the newest message, too: it is embedded once.
         self._known: Mapping[str, Floats] = {fingerprint(query, embedding.name): vector}
 
     def flow(self) -> Flow[None]:
-        """Give what there is, within the time of one call of the embedder."""
+        """Run the backfill, within the timeout of one call of the embedder."""
         waiting = [
             (depth, row)
             for depth, replica in enumerate(self._replicas)
@@ -121,7 +121,7 @@ class _Supply:
         replica = yield from looked(self._store, texts=len(waiting), few=BATCH)
         new: dict[str, list[_Text]] = {}
         texts = self._read(waiting)
-        # A few at a time: to read all of a large scope takes seconds, and there may be enough among the newest.
+        # In slices: reading all of a large scope takes seconds, and the newest may be enough.
         while len(new) < MOST_NEW and self._in_time() and (some := list(islice(texts, MOST_NEW))):
             found = kept(replica, dict.fromkeys(text.id for text in some), self._width)
             self._take(some, found)
@@ -132,7 +132,7 @@ class _Supply:
         root, engine = self._handle.path[0], self._handle.engine
         mine = engine.claim((root, id) for id in wanted)
         try:
-            # Since they were looked up another pack may have been done with them.
+            # Another pack may have stored them since they were looked up.
             found = kept(replica, [id for _, id in mine], self._width)
             self._take([text for id in found for text in wanted[id]], found)
             yield from self._make({id: wanted[id] for _, id in mine if id not in found})
@@ -155,7 +155,7 @@ class _Supply:
                 self._handle.engine.grow(shelved(replica, self._embedding.name, found))
 
     def _make(self, wanted: Mapping[str, Sequence[_Text]]) -> Flow[None]:
-        """Have texts embedded, store their vectors and take them in, batch by batch."""
+        """Embed texts, store their vectors and index them, batch by batch."""
         made = {id: vector for id, vector in self._known.items() if id in wanted}
         left = iter([id for id in wanted if id not in made])
         while True:
@@ -176,7 +176,7 @@ class _Supply:
         return now - self._began < self._embedding.timeout_s and self._embedding.off_until <= now
 
     def _settle(self, texts: Sequence[_Text]) -> Flow[None]:
-        """See that no text went while its vector was made: who took it away has not met the vector."""
+        """Purge again if a text was removed while it was embedded: its removal did not see the vector."""
         try:
             replicas = yield from self._handle.replicas()
         except DisposedError:
@@ -189,7 +189,7 @@ class _Supply:
             tell_remaining(self._handle, "gone while its vector was made", (yield from swept(self._handle)))
 
     def _await(self, texts: Sequence[_Text]) -> Flow[None]:
-        """Wait for the vectors that another pack has made, and take them."""
+        """Wait for the vectors that another pack is making, and index them."""
         works = [(self._handle.path[0], text.id) for text in texts]
         until, tries = time.monotonic() + self._embedding.timeout_s, 0
         while self._handle.engine.claimed(works) and time.monotonic() < until:
@@ -205,10 +205,10 @@ def _says(replica: Replica[Any], text: _Text) -> bool:
 
 
 def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Flow[Floats]":
-    """Vectors of length 1, or of zeros where the embedder has nothing to say.
+    """Embed texts: vectors of length 1, or all zeros where the embedder returns zeros.
 
     Raises:
-        _Failed: It raised, took too long, or returned what is no matrix of numbers.
+        _Failed: It raised, took too long, or returned no matrix of numbers.
     """
     clock = handle.settings.clock
     began = clock()
@@ -227,7 +227,7 @@ def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Fl
     except (TypeError, ValueError) as exc:
         msg = f"failed: {exc}"
         raise _Failed(msg) from exc
-    except Exception as exc:  # a tensor on another device, say: becoming an array is its own code
+    except Exception as exc:  # a tensor on another device, say: its conversion to an array is foreign code
         msg = f"returned a {type(given).__name__} that is no array: {type(exc).__name__}"
         raise _Failed(msg) from exc
     if (took := clock() - began) > embedding.timeout_s:

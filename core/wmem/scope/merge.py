@@ -1,4 +1,4 @@
-"""Bringing what a scope found out back into its parent, in one record, once."""
+"""Merge of a scope's entries and items into its parent, in one record, once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ __all__ = ["merged_to_parent"]
 
 
 def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
-    """Copy the local entries, and the plain items if asked for, into the parent.
+    """Copy the local entries, and optionally the plain items, into the parent.
 
-    The parent remembers the point of the source's history it has merged, and how:
-    asking again for the same adds nothing. From a later point everything that the source
-    holds is copied again, also what the parent has removed meanwhile.
+    The parent stores which point of the source's history it has merged, and with which
+    flags: repeating that merge adds nothing. A merge of a later point copies everything
+    that the source holds again, also what the parent has removed meanwhile.
 
     Returns:
         How many entries and items were merged.
 
     Raises:
-        InvalidInputError: The scope is a root, or a flag is none: it is kept in the record.
-        CapacityError: The parent has not room for all of them; nothing was merged.
+        InvalidInputError: The scope is a root, or a flag, which goes into the record, is not a bool.
+        CapacityError: The parent has no room for all of them; nothing was merged.
     """
     for name, given in (("overwrite", overwrite), ("items", items)):
         if not isinstance(given, bool):
@@ -42,7 +42,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     if state.unwritten:
-        # What was fetched here counts there too.
+        # Write pending fetch counts first, so that the parent gets them too.
         yield from handle.post((), now)
         replica, state = yield from handle.replica()
     with replica.lock:
@@ -78,7 +78,7 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
 
 
 def _erased_meanwhile(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
-    """Erase the copies of what was erased while it was copied."""
+    """Erase copies of rows that were erased while they were copied."""
     try:
         _, state = yield from handle.replica()
     except DisposedError:
@@ -88,14 +88,14 @@ def _erased_meanwhile(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
 
 
 def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:
-    """The row as the parent keeps it: an entry under an id of its own, an item under the same id.
+    """The row for the parent: an entry gets an id of its own, an item keeps its id.
 
-    What the parent knows of an item's use stays.
+    An item keeps the higher access count of both, and a promotion of either.
     """
     if row.key is not None:
         fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
         rest = load_json(row.rest or b"{}")
-        # What it was made from, so that whoever erases that finds this.
+        # Record the source, so that erasing it finds this copy.
         rest["lineage_ids"] = list(dict.fromkeys((*rest.get("lineage_ids", ()), row.id)))
         return row._replace(id=fresh if held is None else held.id, rest=dump_json(rest))
     if held is None:

@@ -1,4 +1,4 @@
-"""What can be done with a conversation: reads as pure functions over a state, writes as flows."""
+"""Reads of a conversation as pure functions of a state, and writes as flows."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -45,7 +45,7 @@ _TYPES = {"user": "user_message", "assistant": "assistant_message", "tool": "too
 
 
 def everything(limit: int | None) -> Read[list[Message]]:
-    """The messages, oldest first, or the newest so many."""
+    """The messages, oldest first; with a limit, only the newest ones."""
 
     def read(states: Sequence[State], now: float) -> list[Message]:
         del now  # messages have no time to live
@@ -72,7 +72,7 @@ def counted(states: Sequence[State], _: float) -> int:
 
 
 def by_turn(messages: Sequence[Message]) -> list[list[Message]]:
-    """Messages grouped by turn; without a `turn_id` a turn begins with each user message."""
+    """Messages grouped by `turn_id`; without one, a turn begins with each user message."""
     turns: list[list[Message]] = []
     named: dict[str, list[Message]] = {}
     loose: list[Message] | None = None
@@ -94,7 +94,7 @@ def by_turn(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def row_of(message: Message, handle: Handle, now: float) -> Row:
-    """A message as a row, its tokens counted; an absent id is made."""
+    """A message as a row, with its tokens counted and an id made if it has none."""
     counter = handle.settings.counter()
     created_at = now if message.created_at is None else message.created_at
     return Row(
@@ -114,7 +114,7 @@ def row_of(message: Message, handle: Handle, now: float) -> Row:
 
 
 def _changed(rows: Sequence[Row], state: State) -> list[Change]:
-    """What storing these rows changes: a message that is there as it is changes nothing."""
+    """The changes needed to store these rows; none for a message that is stored unchanged."""
     changes: list[Change] = []
     latest: dict[str, Row] = {}
     for row in rows:
@@ -135,41 +135,41 @@ def _changed(rows: Sequence[Row], state: State) -> list[Change]:
 
 
 def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
-    """Store the rows that change something; returns them with the instants they are stored under."""
+    """Store the rows that are new or changed; returns all rows as stored, with their times."""
     handle.check()
     if handle.birth is None:
         yield from handle.replica()
     replica = handle.engine.replica(handle.path)
     changes = _changed(rows, replica.state)
     if len(changes) < len(rows):
-        # What seems to be there as it is may have been changed or taken out by others: look first.
+        # A row that seems unchanged may have been changed or removed by others: catch up first.
         _, state = yield from handle.replica()
         changes = _changed(rows, state)
     if changes:
         yield from handle.post(changes, now)
         if replica.behind:
-            # Another process may have stored one of the ids first, and its instant stays.
+            # Another process may have stored one of the ids first, and its time stays.
             replica, _ = yield from handle.replica()
     return [replica.state.rows.get(row.id, row) for row in rows]
 
 
 def replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
-    """Put other messages in place of all; see `Messages.replace`."""
+    """Replace all messages; see `Messages.replace`."""
 
     def decide(state: State) -> tuple[Sequence[Change], None]:
         before = list(state.messages)
         wanted = [row.id for row in rows]
         if wanted[: len(before)] == before:
-            # The new history continues the old one: only what is new or changed is written.
+            # The new conversation continues the old one: write only what is new or changed.
             return _changed(rows, state), None
-        _changed(rows, state)  # refuses ids that are taken
+        _changed(rows, state)  # raises for ids of items and entries
         return [Cleared("messages", len(before), now), *(ItemPut(row) for row in rows)], None
 
     yield from handle.commit(decide, now)
 
 
 def pop(handle: Handle) -> Flow[Message | None]:
-    """Take the newest message out."""
+    """Remove and return the newest message."""
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], Message | None]:
@@ -180,7 +180,7 @@ def pop(handle: Handle) -> Flow[Message | None]:
 
 
 def remove(handle: Handle, wanted: str) -> Flow[bool]:
-    """Remove a message; False when it is not there."""
+    """Remove a message; False when it does not exist."""
     wanted = checked_id(wanted)
     now = handle.settings.clock()
 
@@ -191,7 +191,7 @@ def remove(handle: Handle, wanted: str) -> Flow[bool]:
 
 
 def drafted(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Message], list[Row], float]:
-    """What was given, as messages, and as rows what of it is to be stored."""
+    """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
     said = as_messages(given)
     recalled = _recalled(said)
@@ -199,10 +199,10 @@ def drafted(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Me
 
 
 def _recalled(said: Sequence[Message]) -> set[int]:
-    """The places of texts that a pack made from what is stored.
+    """The positions of messages that `pack` made from stored content.
 
-    They carry a mark. Where it was lost they are known by their form, but never the newest
-    that a user says: whoever pastes such a text has said it.
+    They carry a mark. Where it was lost, they are recognized by their form, except for the
+    newest user message: a user may have pasted such a text.
     """
     newest = max((at for at, message in enumerate(said) if message.role == "user"), default=-1)
     return {
@@ -214,7 +214,7 @@ def _recalled(said: Sequence[Message]) -> set[int]:
 
 
 def as_stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) -> Message | list[Message]:
-    """The messages as a read gives them back: with the ids and instants they were stored under."""
+    """The messages as a read would return them: with their stored ids and times."""
     rows = iter(stored_as)
     stored = []
     recalled = _recalled(said) if len(stored_as) < len(said) else set()

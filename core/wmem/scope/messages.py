@@ -1,4 +1,4 @@
-"""The conversation of a scope: messages in the order of the journal, kept for ever."""
+"""The conversation of a scope: messages in journal order, never evicted; sync and async."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
@@ -17,7 +17,7 @@ R = TypeVar("R")
 
 
 class MessageReads:
-    """The reads of a conversation, however a read is run."""
+    """Reads of a conversation, independent of how a read is run."""
 
     __slots__ = ("_absent", "_run")
 
@@ -26,7 +26,7 @@ class MessageReads:
         self._absent = absent
 
     def all(self, limit: int | None = None) -> list[Message]:
-        """The messages, oldest first; with a limit the newest so many."""
+        """The messages, oldest first; with a limit, only the newest ones."""
         found: list[Message] = self._run(flows.everything(None if limit is None else checked_limit(limit)))
         return found
 
@@ -38,7 +38,7 @@ class MessageReads:
         return found
 
     def turns(self) -> list[list[Message]]:
-        """The messages by turn: those of one `turn_id` together, else from one user message to the next."""
+        """The messages grouped by `turn_id`; without one, from one user message to the next."""
         return flows.by_turn(self.all())
 
     def count(self) -> int:
@@ -48,7 +48,7 @@ class MessageReads:
 
 
 class Messages(MessageReads):
-    """The conversation of one scope; nothing ever leaves it but by `remove`, `pop`, `replace` and `clear`."""
+    """The conversation of one scope; messages leave it only by `remove`, `pop`, `replace` and `clear`."""
 
     __slots__ = ("_drive", "_handle")
 
@@ -62,31 +62,31 @@ class Messages(MessageReads):
     @overload
     def append(self, messages: Sequence[Sayable]) -> list[Message]: ...
     def append(self, messages: Sayable | Sequence[Sayable]) -> Message | list[Message]:
-        """Store one message or several, all or none; an id that is there is updated in place.
+        """Store one message or several, all or none; a message with an existing id is updated in place.
 
-        Recalled text that a pack made is not stored again: it is in the store already.
+        Recalled text that `pack` added is not stored again.
 
         Returns:
-            What is stored: the same messages, each with its id and instant; a note as it was given.
+            The same messages, each with its stored id and time; recalled notes are returned as given.
 
         Raises:
-            InvalidInputError: Something is no message; nothing was stored.
+            InvalidInputError: Something is not a message; nothing was stored.
         """
         said, rows, now = flows.drafted(self._handle, messages)
         return flows.as_stored(said, self._drive(flows.append(self._handle, rows, now)), messages)
 
     def replace(self, messages: Sequence[Sayable]) -> None:
-        """Put another conversation in place of this one, in one step."""
+        """Replace the whole conversation, atomically."""
         _, rows, now = flows.drafted(self._handle, messages)
         self._drive(flows.replace(self._handle, rows, now))
 
     def pop(self) -> Message | None:
-        """Take the newest message out; of several callers at once each gets another one."""
+        """Remove and return the newest message; concurrent callers each get a different one."""
         popped: Message | None = self._drive(flows.pop(self._handle))
         return popped
 
     def remove(self, id: str) -> bool:  # the field's own name
-        """Remove a message; False when it is not there."""
+        """Remove a message; False when it does not exist."""
         removed: bool = self._drive(flows.remove(self._handle, id))
         return removed
 

@@ -1,4 +1,4 @@
-"""From what a scope holds to what a pack is asked: candidates, read lazily, and what recall found."""
+"""Flow of `Scope.pack`: builds the pack request from lazily read messages, pinned items and recall hits."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -26,11 +26,11 @@ from wmem.text.tokens import Counter, message_tokens
 __all__ = ["packed"]
 
 _CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
-_LEAST_FOUND = 64  # memories that are looked at however small the budget
-_SHORT = 8  # tokens that a short memory takes
-_LARGE = 4  # a long memory is cut to one part in so many of the budget at most
-_FULL = 3  # budgets that are filled from what is found
-_SUMMARY = 8  # one part in so many of the budget is set aside for a summary
+_LEAST_FOUND = 64  # hits that are considered however small the budget
+_SHORT = 8  # tokens of a short memory
+_LARGE = 4  # a long memory is truncated to the budget divided by this
+_FULL = 3  # hits are taken until they fill so many budgets
+_SUMMARY = 8  # the budget divided by this is reserved for a summary
 
 
 def packed(
@@ -114,7 +114,7 @@ def packed(
 def _quoting(
     own: Replica[Any], counter: Counter, found: Sequence[Found], overrides: Mapping[str, Message]
 ) -> Quoting | None:
-    """The quotes of what was found in the scope itself: of its parents' rows it is not told when they change."""
+    """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
     held = quoted(own)
     if held is None or not found:
         return None
@@ -126,14 +126,14 @@ def _quoting(
 
 
 def _most(budget: int) -> int:
-    """How many memories are worth looking at: twice as many short ones as a budget holds."""
+    """How many hits to ask for: as many short memories as fill the budget, within limits."""
     return max(_LEAST_FOUND, min(LIMIT, budget // _SHORT)) if isinstance(budget, int) else LIMIT
 
 
 def _enough(found: Iterable[Found], budget: int) -> Iterator[Found]:
-    """The best that take several budgets: what comes behind them could only fill up the last few tokens."""
+    """The best hits, until they fill several budgets; later ones could only fill the last few tokens."""
     if not isinstance(budget, int):
-        return  # the request will refuse it
+        return  # `PackRequest` refuses it
     tokens = 0
     for each in found:
         yield each
@@ -158,7 +158,7 @@ def _newest_first(replica: Replica[Any], candidate: "_Candidates") -> Iterator[C
         with replica.lock:
             rows = list(islice(replica.state.newest_messages(), read, read + size))
         for row in rows:
-            # Messages that came in since the last chunk push others into this one again.
+            # Messages appended since the last chunk shift others into this one again.
             if row.id not in seen:
                 seen.add(row.id)
                 yield candidate(row)
@@ -168,7 +168,7 @@ def _newest_first(replica: Replica[Any], candidate: "_Candidates") -> Iterator[C
 
 
 class _Candidates:
-    """Makes candidates of rows, for one pack."""
+    """Turns rows into candidates, for one pack."""
 
     def __init__(self, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]) -> None:
         self._counter = counter
@@ -177,7 +177,7 @@ class _Candidates:
         self._decoder = decoder
 
     def __call__(self, row: Row) -> Candidate:
-        """The row as a candidate, or the framework's message instead of it."""
+        """The row as a candidate, or the framework's message that overrides it."""
         live = self._overrides.get(row.id)
         if live is not None:
             load: Callable[[], Message] = partial(_given, live)
@@ -187,7 +187,7 @@ class _Candidates:
             known = row.tokens if row.counter == self._name and row.role is not None else None
             tokens = message_tokens(load(), self._counter) if known is None else known
             calls, pinned = row.calls, row.pinned
-        # A row keeps the role of the message it was made from. In order, not by name: it is made of very many.
+        # A row has the role of its message. Positional arguments are faster, and there are very many rows.
         role: Role | None = row.role  # type: ignore[assignment]
         return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned)
 
@@ -197,9 +197,9 @@ def _load(row: Row) -> Message:
 
 
 class _Decoder:
-    """Decodes rows, and takes over what the pack before it decoded: two packs of a session share nearly all.
+    """Decodes rows, reusing what the previous pack decoded: two packs of a session share nearly all.
 
-    What one pack included is kept for the next, so a budget bounds it and what was removed is soon gone.
+    Only what one pack read is kept for the next, so a budget bounds it and removed rows soon leave.
     """
 
     def __init__(self, held: Mapping[str, tuple[Row, Message]]) -> None:
@@ -213,7 +213,7 @@ class _Decoder:
         else:
             message = _load(row)
             if message.metadata or message.native is not None or any(part.data for part in message.parts):
-                return message  # it holds JSON that its reader may change
+                return message  # not reused: it holds JSON that the caller may change
         self.used[row.id] = row, message
         return message
 
@@ -223,21 +223,21 @@ def _given(message: Message) -> Message:
 
 
 class _Live:
-    """A framework's own view of the conversation, laid over what is stored, for one pack.
+    """A framework's own message list, merged with the stored messages for one pack.
 
-    What it holds from its newest user message on is what the model answers now: it is
-    the newest, wherever the store has it. Before that, stored messages keep their
-    places, and others stand behind the stored one they follow.
+    From its newest user message on it is the current turn, which comes last, wherever
+    the store has it. Before that, stored messages keep their order, and others come
+    right after the stored one they follow.
     """
 
     def __init__(self, handle: Handle, given: Sequence[Sayable], replica: Replica[Any], now: float) -> None:
         self.overrides: dict[str, Message] = {}
-        """Messages that are stored, as the framework has them now."""
+        """Stored messages by id, as the framework has them now."""
         self._after: dict[str | None, list[Candidate]] = {}
-        """Messages that are not stored, by the stored one they follow, newest first."""
+        """Messages that are not stored, newest first, by the stored one they follow."""
         self._standing: list[Candidate] = []
         self._turn: dict[str, Candidate] = {}
-        """The turn that is under way, oldest first."""
+        """The current turn, oldest first."""
         self.count = 0
         counter = handle.settings.counter()
         live = as_messages(given)
@@ -261,14 +261,14 @@ class _Live:
                 self._after.setdefault(behind, []).insert(0, candidate)
 
     def standing(self, stored: AbstractSet[str]) -> list[Candidate]:
-        """What every pack holds that the framework alone knows to be pinned or of the system."""
+        """Pinned and system messages that only the framework knows as such."""
         return [candidate for candidate in self._standing if candidate.id not in stored]
 
     def among(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
-        """The stored messages, newest first, with the live ones where they belong.
+        """Merge the live messages into the stored ones, newest first.
 
-        Live messages before the first stored one the framework knows stand just before it;
-        where it knows none, they are newer than all that is stored.
+        Live messages ahead of the first stored one in the framework's list go just before it;
+        if the list has no stored one, they are newer than all that is stored.
         """
         yield from reversed(self._turn.values())
         first = next((each for each in self.overrides if each not in self._turn), None)

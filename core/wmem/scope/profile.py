@@ -1,4 +1,4 @@
-"""By which profile a scope weighs what recall finds: chosen anew, and recorded."""
+"""Changing the recall profile of a scope, recorded in its journal."""
 
 import logging
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _log = logging.getLogger("wmem.scope")
 
 def profiled(handle: Handle, scoring: Scoring) -> Flow[Policy]:
     """See `Scope.use_profile`."""
-    handle.policy.weighed(scoring)  # what is no profile asks nothing of the store
+    handle.policy.weighed(scoring)  # an invalid profile raises before any IO
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Policy, Policy]]:

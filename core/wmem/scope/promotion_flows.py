@@ -1,4 +1,4 @@
-"""Bringing items to long-term memory: there first, then marked here, once however often it is tried."""
+"""Promotion of items to long-term memory: copied there first, then marked here; idempotent."""
 
 import dataclasses
 import logging
@@ -28,7 +28,7 @@ __all__ = ["IfPromoted", "fetch", "long_term", "promote", "promote_many"]
 IfPromoted: TypeAlias = Literal["return", "error"]
 
 _log = logging.getLogger("wmem.scope")
-_POLICY = Policy.entries(name="long-term")  # kept until somebody removes it
+_POLICY = Policy.entries(name="long-term")  # no expiry
 
 
 def long_term(handle: Handle, name: str) -> Handle:
@@ -41,7 +41,7 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     """Copy an item to long-term memory; see `Items.promote`.
 
     Args:
-        rule: The rule that asked for it; None when a caller did.
+        rule: The promotion rule that triggered it; None for a caller's request.
     """
     wanted = checked_id(wanted)
     if if_promoted not in ("return", "error"):
@@ -65,13 +65,13 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
     made = _made(handle, row, rest, now, unwritten=unwritten, rule=rule)
 
     def decide(there: State) -> tuple[Sequence[Change], MemoryItem]:
-        # By what it was made from: an earlier try, of this process or another, may have come this far.
+        # Looked up by its source: an earlier attempt, of any process, may have copied it.
         held = there.origins.get(wanted)
         if held is not None:
             return [], as_item(there, there.rows[held], now)
         return [ItemPut(made)], as_item(there, made, now)
 
-    # Long-term first, then the mark: a crash in between leaves it pending, and the next try finds it there.
+    # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
     kept = yield from target.commit(decide, now)
 
     def mark(own: State) -> tuple[Sequence[Change], bool]:
@@ -81,7 +81,7 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
         return [ItemPromoted(wanted, kept.id, now)], False
 
     if (yield from handle.commit(mark, now)):
-        # It was erased while it was copied: the copy must go too.
+        # It was erased while it was copied: erase the copy too.
         yield from erased(handle, [wanted])
         msg = f"item {wanted!r} in scope {handle.path!r} was erased meanwhile"
         raise NotFoundError(msg)
@@ -93,12 +93,12 @@ def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str |
 
 
 def _fetched(row: Row, at: float | None) -> Row:
-    """The row with the instant of its last fetch, which may not be written yet."""
+    """The row with the time of its last fetch, which may not be in the journal yet."""
     return row if at is None else row._replace(last_accessed_at=max(at, row.last_accessed_at or at))
 
 
 def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None) -> Row:
-    """The row that long-term memory keeps: everything known of the item, and how it came there."""
+    """The row for long-term memory: all of the item's fields, and metadata on its promotion."""
     told = {
         "promoted_from_working": "true",
         "working_memory_id": row.id,
@@ -128,7 +128,7 @@ def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwr
 
 
 def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
-    """Promote several, each by itself; see `Items.promote_many`."""
+    """Promote several items one by one; see `Items.promote_many`."""
     if isinstance(wanted, str | bytes) or not isinstance(wanted, Sequence):
         msg = f"ids must be a list of ids, got {wanted!r:.80}"
         raise InvalidInputError(msg)
@@ -146,7 +146,7 @@ def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
 
 
 def fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
-    """Read an item, count it, and promote it when a rule names it; see `Items.fetch`."""
+    """Read an item, count the access, and promote it when a rule is met; see `Items.fetch`."""
     fetched, rule, write = yield from touch(handle, wanted)
     if rule is not None and (yield from _promoted_unasked(handle, wanted, rule)):
         return (yield from handle.read(one(wanted), alone=True)) or fetched
@@ -156,7 +156,7 @@ def fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
 
 
 def _promoted_unasked(handle: Handle, wanted: str, rule: str) -> Flow[bool]:
-    """Promote what a rule names on the way of a fetch; a failure is logged once and leaves it pending."""
+    """Promote an item during its fetch; a failure is logged once and leaves it pending."""
     try:
         yield from promote(handle, wanted, if_promoted="return", rule=rule)
     except WmemError as exc:

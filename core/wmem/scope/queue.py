@@ -1,4 +1,4 @@
-"""The bounded queue: a view over the items of a scope, in the words of its document."""
+"""`scope.queue`: the sync and async face of the bounded queue, a view over the scope's items."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, Unpack
@@ -22,10 +22,10 @@ Span: TypeAlias = Literal["all", "recent"]
 
 
 class QueueReads:
-    """The reads of a queue, however a read is run.
+    """The read methods of `scope.queue`, sync or async.
 
-    `importance` is here what an item was given, or what its words tell among those of the
-    other items; it decides what leaves.
+    `importance` here is the given one, or else computed from the item's words against those
+    of the other items; it decides what is evicted.
     """
 
     __slots__ = ("_handle", "_run")
@@ -44,14 +44,14 @@ class QueueReads:
         min_importance: float = 0.0,
         limit: int | None = None,
     ) -> list[MemoryItem]:
-        """The items that share a word with a prompt, the important and the new ones first.
+        """The items that share a word with a prompt, best first.
 
-        Rank is the sum of importance and of the place in the queue, both from 0 to 1.
+        They are ranked by importance plus position in the queue, both from 0 to 1 (the newest).
 
         Args:
-            prompt: None or blank asks for all.
-            tags: Any one of them is enough.
-            metadata: All of these pairs.
+            prompt: None or blank matches all.
+            tags: At least one of these must match.
+            metadata: All of these pairs must match.
             limit: How many at most, None for all.
         """
         found: list[MemoryItem] = self._run(
@@ -68,11 +68,11 @@ class QueueReads:
         return found
 
     def summarize(self, span: Span = "all", token_limit: int = 256) -> Summary:
-        """The sentences that say most, of the important items first, as they were said.
+        """Extractive summary: the most informative sentences, verbatim, of important items first.
 
         Args:
             span: All items, or those of the last steps that count as recent (policy).
-            token_limit: How many tokens the text may take; at least 1.
+            token_limit: Maximum tokens of the text; at least 1.
         """
         made: Summary = self._run(flows.summarized(self._handle, span, token_limit))
         return made
@@ -83,13 +83,13 @@ class QueueReads:
         return told
 
     def decisions(self, limit: int | None = None) -> list[Decision]:
-        """Why items left, newest first, as far back as the scope remembers; never what they said."""
+        """Why items were evicted, newest first, as many as the scope keeps; never their content."""
         told: list[Decision] = self._run(flows.decided(limit))
         return told
 
 
 class Queue(QueueReads):
-    """The queue of one scope; `Policy.queue` gives it the numbers of its document."""
+    """The queue of one scope; `Policy.queue` has the numbers of its document."""
 
     __slots__ = ("_drive",)
 
@@ -105,13 +105,13 @@ class Queue(QueueReads):
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> Memorized:
-        """Add an item at the end; what has to leave for it goes in the same step.
+        """Add an item at the end; evictions to make room are part of the same record.
 
         Args:
-            fields: See `ItemFields`; without an `importance` its words decide it.
+            fields: See `ItemFields`; without `importance` it is computed from the words.
 
         Raises:
-            CapacityError: It is larger than the whole queue may be, or all else is pinned.
+            CapacityError: It exceeds the queue's limits by itself, or all else is pinned.
             InvalidInputError: Anything out of range; nothing was stored.
         """
         told: Memorized = self._drive(
@@ -120,13 +120,13 @@ class Queue(QueueReads):
         return told
 
     def forget(self, instruction: str, mode: Mode = "soft") -> Forgotten:
-        """Forget what an instruction means; nothing there to forget is no error.
+        """Forget the items that an instruction selects; selecting none is no error.
 
         Args:
             instruction: ``oldest``, ``least important``, ``position:N`` (0 is the oldest) or
                 ``before:step_N`` (all of the steps before it).
-            mode: ``soft`` hides it until room is needed, `items.undelete` brings it back;
-                ``hard`` removes it.
+            mode: ``soft`` hides them until room is needed, `items.undelete` restores them;
+                ``hard`` removes them.
 
         Raises:
             InvalidInputError: The instruction is none of the four; the message lists them.
@@ -135,12 +135,12 @@ class Queue(QueueReads):
         return told
 
     def advance_step(self, steps: int = 1) -> int:
-        """Begin a new step, a turn of the agent; returns its number. The first step is 0."""
+        """Begin a new step (a turn of the agent) and return its number; the first step is 0."""
         step: int = self._drive(flows.advanced(self._handle, steps))
         return step
 
     def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
-        """Evict what matters least until no more is left; returns who left, first to last.
+        """Evict the least important items until at most so many are left; returns them, first to last.
 
         Raises:
             CapacityError: Pinned items alone are more; nothing was evicted.

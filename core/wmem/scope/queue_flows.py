@@ -1,4 +1,4 @@
-"""What can be done with a queue: reads as pure functions over a state, writes as flows."""
+"""Operations of `scope.queue`: reads as pure functions over a state, writes as flows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def remembered(
     min_importance: float,
     limit: int | None,
 ) -> Read[list[MemoryItem]]:
-    """The items that a prompt and filters ask for; see `QueueReads.remember`."""
+    """The items that match a prompt and filters; see `QueueReads.remember`."""
     wanted = _wanted(prompt)
     asked = frozenset(as_tags(tags))
     about = checked_pairs(metadata)
@@ -77,7 +77,7 @@ def remembered(
 
 
 def _wanted(prompt: str | None) -> frozenset[str]:
-    """What an item must share a word with: the prompt's terms, or where it has none, its common words."""
+    """The words an item must share one of: the prompt's terms, or all its words if it has no terms."""
     if prompt is not None and not isinstance(prompt, str):
         msg = f"prompt must be text, got {prompt!r:.80}"
         raise InvalidInputError(msg)
@@ -89,7 +89,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def summarized(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
-    """The sentences that say most; see `QueueReads.summarize`."""
+    """Extractive summary of the items; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
         msg = f"span must be 'all' or 'recent', got {span!r:.80}"
         raise InvalidInputError(msg)
@@ -132,7 +132,7 @@ def _capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
 
 
 def decided(limit: int | None) -> Read[list[Decision]]:
-    """Why items left, newest first."""
+    """Why items were evicted, newest first."""
     if limit is not None:
         checked_limit(limit)
 
@@ -159,7 +159,7 @@ def memorize(
 
 
 def _left(gone: Sequence[Victim]) -> list[MemoryItem]:
-    """Those who were evicted, with the importance that decided; an expired item was nobody's any more."""
+    """The evicted items, with the importance that decided; expired ones do not count as evicted."""
     return [
         item_of(victim.row, victim.parts.get("importance", victim.row.importance or 0.0))
         for victim in gone
@@ -168,7 +168,7 @@ def _left(gone: Sequence[Victim]) -> list[MemoryItem]:
 
 
 def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
-    """Forget what an instruction means; see `Queue.forget`."""
+    """Forget the items that an instruction selects; see `Queue.forget`."""
     what = understood(instruction)
     if mode not in ("soft", "hard"):
         msg = f"mode must be 'soft' or 'hard', got {mode!r:.80}"
@@ -200,7 +200,7 @@ def _for_good(rows: Sequence[Row]) -> list[Change]:
 
 
 def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
-    """Evict until so much is left; see `Queue.evict_to`."""
+    """Evict items down to a size; see `Queue.evict_to`."""
     if items is None and tokens is None:
         msg = "evict_to needs items=, tokens= or both"
         raise InvalidInputError(msg)
@@ -220,7 +220,7 @@ def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[li
 
 
 def advanced(handle: Handle, steps: int) -> Flow[int]:
-    """Go on by so many steps; see `Queue.advance_step`."""
+    """Advance the step counter; see `Queue.advance_step`."""
     checked_whole(steps, "steps", 1)
     now = handle.settings.clock()
 

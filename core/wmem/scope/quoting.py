@@ -1,4 +1,4 @@
-"""How the memories of a scope were quoted: packs of a session quote the same ones again and again."""
+"""Cache of quotes as rendered for a pack: packs of a session quote the same memories repeatedly."""
 
 import threading
 from collections.abc import Mapping
@@ -10,11 +10,11 @@ __all__ = ["Quoted", "Quoting"]
 
 _MOST = 1_024
 _CHARS = 1_000
-"""A longer one is quoted anew each time."""
+"""A longer quote is not cached."""
 
 
 class Quoted:
-    """Quotes by row and counter, the newest thousand; what is forgotten leaves nothing behind."""
+    """The newest 1,024 quotes, by row and counter; `forget` leaves nothing of a row."""
 
     __slots__ = ("_held", "_lock")
 
@@ -23,12 +23,12 @@ class Quoted:
         self._lock = threading.Lock()
 
     def get(self, row: Row, counter: str) -> Quote | None:
-        """How the row was quoted, its tokens by the counter of that name."""
+        """The quote of a row, its tokens counted by the counter of that name."""
         held = self._held.get(row.id)
         return held[2] if held is not None and held[0] is row and held[1] == counter else None
 
     def put(self, row: Row, counter: str, quote: Quote) -> None:
-        """Take in how a row is quoted; the oldest goes for it."""
+        """Store the quote of a row; drops the oldest when full."""
         if len(quote.block) > _CHARS:
             return
         with self._lock:
@@ -37,14 +37,14 @@ class Quoted:
                 del self._held[next(iter(self._held))]
 
     def forget(self, id: str) -> None:
-        """Let go of a row that changed, or is gone."""
+        """Drop the quote of a row that changed, or is gone."""
         if id in self._held:
             with self._lock:
                 self._held.pop(id, None)
 
 
 class Quoting:
-    """The quotes of one pack: of these rows under one counter."""
+    """The cached quotes for one pack: of these rows, under one counter."""
 
     def __init__(self, quoted: Quoted, counter: str, rows: Mapping[str, Row]) -> None:
         self._quoted = quoted

@@ -1,4 +1,4 @@
-"""What a scope can find for a question, by words and by meaning: an index beside each replica, kept up to date."""
+"""Retrieval over a scope and its parents, by BM25 and vectors: an index beside each replica, kept up to date."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Dense", "Found", "forgotten", "quoted", "recall", "shelved", "text_of", "unshelved"]
 
-LIMIT = 200  # candidates of one scope; a budget that holds more of them was no tight one
+LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
 _ITEMS = "\0items"
-"""The thread that items stand in, beside those of messages."""
+"""The thread of items in the neighbour graph, apart from the messages' threads."""
 _IN_SEQUENCE = {
     "user_message": "user",
     "assistant_message": "assistant",
@@ -40,16 +40,16 @@ _IN_SEQUENCE = {
     "tool_call": "tool",
     "tool_result": "tool",
 }
-"""Types of items that tell what happened one after the other, and who speaks; a fact stands for itself."""
+"""Item types that form a sequence, and the speaker's role; other types, such as facts, have no neighbours."""
 _NEWEST = 4
-"""Messages that every pack has already: what repeats them is a duplicate."""
+"""The newest messages, which every pack includes: what repeats them is a duplicate."""
 
 
 _SCORE = itemgetter(0)
 
 
 class Found(NamedTuple):
-    """A row that matches, its score, and what tells what the score is made of."""
+    """A matching row, its score, and a function that returns the score's parts."""
 
     row: Row
     score: float
@@ -57,38 +57,38 @@ class Found(NamedTuple):
 
 
 class Dense(NamedTuple):
-    """What a query means: its vector, of length 1, by the embedder of a name."""
+    """A query's embedding: the embedder's name, and the vector, of length 1."""
 
     name: str
     vector: "Floats"
 
 
 class _Weighed(NamedTuple):
-    """Rows of one replica, what is known of them by columns, and what reckons with these."""
+    """Candidate rows of one replica, their signals as columns, and the arithmetic for these."""
 
     rows: list[Row]
     signals: Signals[Any]
     sums: Arithmetic[Any]
 
     def most(self) -> Best:
-        """The most that any of them has of what is not from 0 to 1 by itself."""
+        """The maximum of each signal that is not from 0 to 1 by itself."""
         sums, (words, near, session, vector, *_) = self.sums, self.signals
         return Best(sums.most(sums.each(add, words, near)), sums.most(session), sums.most(vector))
 
     def ranked(self, best: Best, profile: Recall, limit: int) -> Iterator[tuple[float, "_Weighed", int]]:
-        """The scores of the best and their places, best first."""
+        """The best scores and their positions, best first."""
         sums = self.sums
         scores = sums.each(total(best, profile), *self.signals)
         places = sums.largest(scores, limit)
         return zip(sums.plain(sums.take(scores, places)), repeat(self), sums.plain(places), strict=False)
 
     def parts(self, at: int, best: Best, profile: Recall) -> Mapping[str, float]:
-        """What the score of one is made of."""
+        """The parts of one row's score."""
         return parts(Signals(*(float(column[at]) for column in self.signals)), best, profile)
 
 
 class _Shelf:
-    """What one embedder made of the rows of a replica, and which rows it has not seen as they are now."""
+    """One embedder's vectors of a replica's rows, and the ids of rows without an up-to-date vector."""
 
     __slots__ = ("vectors", "waiting")
 
@@ -97,7 +97,7 @@ class _Shelf:
         self.waiting: dict[str, None] = dict.fromkeys(ids)
 
     def put(self, id: str, row: Row | None) -> None:
-        """Forget what a row said."""
+        """Drop the vector of a row that changed, or is gone."""
         self.vectors.remove(id)
         self.waiting.pop(id, None)
         if row is not None:
@@ -105,7 +105,7 @@ class _Shelf:
 
 
 class _Recall:
-    """The index of one replica and its conversation; its lock comes before the replica's."""
+    """BM25 index, neighbour graph, vectors and quotes of one replica; lock it before the replica."""
 
     __slots__ = ("_newest", "index", "lock", "quoted", "shelves", "turns")
 
@@ -116,15 +116,15 @@ class _Recall:
         self.lock = threading.Lock()
         self.quoted = Quoted()
         self._newest: tuple[Row, str] | None = None
-        """The message of the user that was taken in last."""
+        """The user message that was indexed last, and its text."""
 
     def said(self, row: Row) -> str:
-        """What a message says."""
+        """The text of a message; that of the newest user message is cached."""
         newest = self._newest
         return newest[1] if newest is not None and newest[0] is row else text_of(row)
 
     def put(self, id: str, row: Row | None) -> None:
-        """Take in what a row says now; None is a row that is gone."""
+        """Index a row as it is now; None removes it."""
         self.quoted.forget(id)
         if self._newest is not None and self._newest[0].id == id:
             self._newest = None
@@ -160,20 +160,20 @@ def recall(
     *,
     dense: Dense | None = None,
 ) -> Iterator[Found]:
-    """What matches a query, best first: of the scope everything, of its parents all but messages.
+    """Rank what matches a query, best first: all of the scope, and all but messages of its parents.
 
     Args:
         replicas: The scope's, then its parents'.
-        profile: How what matches is weighed.
-        limit: How many may be found.
-        dense: What the query means, beside its words.
+        profile: The weights of the score.
+        limit: How many at most.
+        dense: The query's embedding; None ranks by words alone.
     """
     weighed = [
         _searched(replica, query, now, profile, limit=limit, dense=dense, nearer=replicas[:depth])
         for depth, replica in enumerate(replicas)
     ]
     best = Best(*map(max, zip(*[each.most() for each in weighed], strict=True)))
-    # Stable: of equal scores the nearer scope's and the better match stays first.
+    # A stable sort: of equal scores the nearer scope's and the better match stays first.
     ranked = sorted(
         chain.from_iterable(each.ranked(best, profile, limit) for each in weighed), key=_SCORE, reverse=True
     )
@@ -181,19 +181,19 @@ def recall(
 
 
 def _inherited(row: Row | None, nearer: Sequence[Replica[Any]], now: float) -> bool:
-    """Whether nearer scopes see it: no message, and no entry that one of them overrides."""
+    """Whether a parent's row is visible below: no message, and no entry that a nearer scope overrides."""
     if row is None or row.role is not None:
         return False
     return row.key is None or not any(each.state.entry(row.key, now) for each in nearer)
 
 
 def quoted(replica: Replica[Any]) -> Quoted | None:
-    """How rows of a replica were quoted; None where nothing was ever recalled."""
+    """The quote cache of a replica; None before its first recall."""
     return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
 
 
 def forgotten(replica: Replica[Any]) -> None:
-    """Keep nothing of what is gone from a replica: not until the next question either."""
+    """Drop removed rows from a replica's index now, not at the next query."""
     memory = replica.recall
     if isinstance(memory, _Recall):
         with memory.lock:
@@ -201,12 +201,12 @@ def forgotten(replica: Replica[Any]) -> None:
 
 
 def unshelved(replica: Replica[Any], name: str, width: int, now: float, *, messages: bool) -> list[Row]:
-    """What can be seen and has no vector of an embedder's here, newest first.
+    """The visible rows without a vector by an embedder, newest first.
 
     Args:
-        name: The embedder's.
-        width: That of its vectors; those of another model that had the name are let go.
-        messages: Messages, too.
+        name: The embedder's name.
+        width: Dimensions of its vectors; vectors of another width are dropped (an earlier model of the name).
+        messages: Include messages.
     """
     memory = _memory(replica)
     with memory.lock:
@@ -221,17 +221,17 @@ def unshelved(replica: Replica[Any], name: str, width: int, now: float, *, messa
 
 
 def shelved(replica: Replica[Any], name: str, made: Iterable[tuple[Row, "Floats"]]) -> int:
-    """Take in the vectors of rows; of those that say something else by now none is taken.
+    """Add the vectors of rows to the index; rows whose content has changed are skipped.
 
     Returns:
-        By how many bytes what is kept grew.
+        By how many bytes the index grew.
     """
     memory = _memory(replica)
     with memory.lock:
         _catch_up(memory, replica)
         shelf = memory.shelves.get(name)
         if shelf is None:
-            return 0  # the replica began anew
+            return 0  # the replica was reset
         with replica.lock:
             rows = replica.state.rows
             taken = [(row.id, vector) for row, vector in made if _says(rows.get(row.id), row)]
@@ -261,7 +261,7 @@ def _memory(replica: Replica[Any]) -> _Recall:
 
 
 def _catch_up(memory: _Recall, replica: Replica[Any]) -> None:
-    """Take in what changed since the last time. Under the memory's lock."""
+    """Index what changed since the last call; the caller holds the index's lock."""
     with replica.lock:
         state = replica.state
         news: Iterable[str] = state.rows if state.changed is None else state.changed
@@ -281,7 +281,7 @@ def _searched(
     dense: Dense | None,
     nearer: Sequence[Replica[Any]],
 ) -> _Weighed:
-    """What a replica has for the query and can be seen; of a parent's no messages, nor what nearer scopes override."""
+    """Visible candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
     memory = _memory(replica)
     with memory.lock:
         _catch_up(memory, replica)
@@ -343,7 +343,7 @@ def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:
 
 
 def text_of(row: Row) -> str:
-    """What a row says, as one text: a message's text and calls, an item's content, an entry as ``key: value``."""
+    """The text of a row: a message's text and calls, an item's content, an entry as ``key: value``."""
     if row.role is not None:
         return _told(message_of(row))
     told = load_json(row.content)

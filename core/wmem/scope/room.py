@@ -1,4 +1,4 @@
-"""Making room in a scope that is full, and storing an item in it: the item and what leaves for it are one record."""
+"""Capacity of a scope: choosing what to evict, and storing an item and its evictions as one record."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -17,17 +17,17 @@ from wmem.state import State
 __all__ = ["Stored", "changes_of", "depends", "evicted_to", "log_evictions", "made_room", "size_of", "stored"]
 
 _log = logging.getLogger("wmem.scope.queue")
-_LARGE = 256  # items above which room is made for the next writes too
+_LARGE = 256  # above so many items, eviction frees room for later writes too
 _FILLED = 0.95
 
 
 class Stored(NamedTuple):
-    """What became of storing an item.
+    """The result of storing an item.
 
     Attributes:
-        row: As it is stored.
-        seen: All rows that can be seen now, oldest first; the new one alone where nobody asked.
-        gone: Who left for it, first to last.
+        row: The item's row as stored.
+        seen: All visible rows, oldest first; only the new one unless queued or near the flush threshold.
+        gone: What was removed to make room, first to last.
     """
 
     row: Row
@@ -36,7 +36,7 @@ class Stored(NamedTuple):
 
 
 def depends(policy: Policy) -> bool:
-    """Whether what an add stores, or calls, depends on what is there."""
+    """Whether an add must read the state: for limits, the flush threshold or steps."""
     return policy.capped or policy.flush_threshold is not None or _counts_steps(policy)
 
 
@@ -45,22 +45,22 @@ def _counts_steps(policy: Policy) -> bool:
 
 
 def size_of(rows: Iterable[Row]) -> Room:
-    """How many items these are, and their tokens."""
+    """The number of rows and the sum of their tokens."""
     rows = list(rows)
     return Room(len(rows), sum(row.tokens or 0 for row in rows))
 
 
 def made_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> list[Change]:
-    """What must leave so that new or changed items fit; none of these leaves, and nothing pinned.
+    """The changes that make new or changed rows fit; neither these nor pinned rows are evicted.
 
     Raises:
-        CapacityError: Not even that makes room, or the policy lets nothing leave.
+        CapacityError: Evicting all the others is not enough, or the policy does not evict.
     """
     return changes_of(_leaving_for(handle, state, rows, now), now)
 
 
 def changes_of(gone: Iterable[Victim], now: float) -> list[Change]:
-    """What a record says of those who leave: an expired item was nobody's any more, so it is not evicted."""
+    """The changes that record removals; an expired item is recorded as expired, not as evicted."""
     return [
         ItemExpired(victim.row.id)
         if victim.rule == "expired"
@@ -70,7 +70,7 @@ def changes_of(gone: Iterable[Victim], now: float) -> list[Change]:
 
 
 def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
-    """Tell log and metrics who left, once that is stored; never what they said."""
+    """Log and count evictions, once they are stored; never the items' content."""
     scope = "/".join(handle.path)
     metrics = handle.settings.metrics
     for change in changes:
@@ -91,11 +91,11 @@ def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
 
 
 def stored(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flow[Stored]:
-    """Store an item, together with what leaves for it, and hand the items on if they are enough now.
+    """Store an item with its evictions, and call `on_flush` if it reaches the threshold.
 
     Args:
-        queued: Note the scope's step on an item that was given none, whatever the policy, and
-            tell all that can be seen.
+        queued: Set the scope's step on an item without one, whatever the policy, and return
+            all visible rows.
     """
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Stored, Sequence[Change], bool]]:
@@ -123,7 +123,7 @@ def _leaving_for(handle: Handle, state: State, rows: Sequence[Row], now: float) 
     if not policy.capped or (policy.max_tokens is None and len(state.items) + len(rows) <= (policy.max_items or 0)):
         return []
     fresh = {row.id: row for row in rows}
-    # Where something may leave, what nobody sees takes room too: it is bounded, and the first to go.
+    # With eviction, invisible rows count too: so they are bounded, and they are evicted first.
     held = state.visible(state.items, now) if policy.eviction is None else map(state.rows.__getitem__, state.items)
     others = [row for row in held if row.id not in fresh]
     coming, there = size_of(fresh.values()), size_of(others)
@@ -143,10 +143,10 @@ def _leaving_for(handle: Handle, state: State, rows: Sequence[Row], now: float) 
 def evicted_to(
     handle: Handle, state: State, now: float, *, items: int | None = None, tokens: int | None = None
 ) -> list[Victim]:
-    """Who must leave so that no more than so many items and tokens are stored.
+    """Choose what to evict so that at most so many items and tokens stay stored.
 
     Raises:
-        CapacityError: Pinned ones alone are more.
+        CapacityError: Pinned items alone are more.
     """
     rows = [state.rows[each] for each in state.items]
     needed = _excess(size_of(rows), items, tokens)
@@ -166,7 +166,7 @@ def _chosen(handle: Handle, rows: Sequence[Row], needed: Room, wanted: Room, *, 
 
 
 def _excess(size: Room, items: int | None, tokens: int | None) -> Room:
-    """How much more than a limit, None for no limit, a size is."""
+    """By how much a size exceeds limits; None is no limit."""
     over_items = 0 if items is None else max(0, size.items - items)
     over_tokens = 0 if tokens is None else max(0, size.tokens - tokens)
     return Room(over_items, over_tokens)

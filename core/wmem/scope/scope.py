@@ -1,4 +1,4 @@
-"""A scope: an isolated container with a path, and its facets, in both colours and as a frozen view."""
+"""A scope: an isolated container with a path, and its facets; sync, async and as a frozen view."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -35,7 +35,7 @@ R = TypeVar("R")
 
 
 class Colours:
-    """The ports of one memory in both colours, each made when first needed."""
+    """The sync and async ports of one memory, each made when first needed."""
 
     __slots__ = ("_async", "_make_async", "_make_sync", "_sync")
 
@@ -47,14 +47,14 @@ class Colours:
 
     @property
     def sync(self) -> Ports:
-        """The ports for threads."""
+        """The sync ports."""
         if self._sync is None:
             self._sync = self._make_sync()
         return self._sync
 
     @property
     def aio(self) -> Ports:
-        """The ports for coroutines."""
+        """The async ports."""
         if self._async is None:
             self._async = self._make_async()
         return self._async
@@ -65,7 +65,7 @@ class ScopeView:
     """A scope and its parents as they were at one cursor; it never changes and costs no IO.
 
     Attributes:
-        cursor: The point of the scope's history it shows.
+        cursor: The point in the scope's history that it shows.
     """
 
     path: Path
@@ -101,7 +101,7 @@ def _view(handle: Handle) -> Flow[ScopeView]:
 
 
 class _Named:
-    """What a scope knows of itself without asking the store."""
+    """Properties of a scope that need no access to the store."""
 
     __slots__ = ("_colours", "_handle")
 
@@ -126,12 +126,12 @@ class _Named:
 
     @property
     def policy(self) -> Policy:
-        """The numbers this scope follows."""
+        """The limits and rules of this scope."""
         return self._handle.policy
 
     @property
     def is_disposed(self) -> bool:
-        """Whether this life of the scope is known to be over; it never comes back."""
+        """Whether this incarnation of the scope is known to be disposed; it never comes back."""
         return self._handle.disposed
 
     def __repr__(self) -> str:
@@ -172,7 +172,7 @@ class Scope(_Named):
         return run(flow, self._colours.sync)
 
     def aio(self) -> "AsyncScope":
-        """The same scope for coroutines."""
+        """The async twin of this scope."""
         return AsyncScope(self._handle, self._colours)
 
     def child(self, name: str, policy: Policy | None = None) -> "Scope":
@@ -180,7 +180,7 @@ class Scope(_Named):
 
         Raises:
             InvalidInputError: A name that is blank, reserved or holds control characters.
-            DisposedError: This scope is gone.
+            DisposedError: This scope was disposed.
         """
         return Scope(self._below(name, policy), self._colours)
 
@@ -189,8 +189,8 @@ class Scope(_Named):
         """A child with a unique name, disposed at exit; see `dispose` for what may stay in files until maintenance.
 
         Args:
-            merge: Bring its entries and items into this scope first, on a clean exit only;
-                a scope that cannot be merged stays, so that its work is not lost.
+            merge: Merge its entries and items into this scope first, on a clean exit only;
+                a child that cannot be merged is not disposed, so its work is not lost.
         """
         scope = Scope(self._unique(name), self._colours)
         try:
@@ -209,93 +209,93 @@ class Scope(_Named):
         return self._drive(self._handle.children())
 
     def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
-        """Copy the local entries into the parent, in one step and once.
+        """Copy the local entries into the parent, atomically and once.
 
         Args:
-            overwrite: Replace what the parent has under the same keys.
+            overwrite: Replace the parent's entries under the same keys.
             items: Copy the plain items too.
 
         Returns:
-            How many were merged; 0 when the parent has this point of the history already.
+            How many were merged; 0 when the parent has merged this point of the history already.
         """
         return self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
 
     def dispose(self, *, purge: bool = True) -> int:
-        """End this scope and delete it with all below it; a new one may begin under its name.
+        """Delete this scope and all its descendants; a new one may be created under its name.
 
         Args:
-            purge: Leave nothing of it in the store's files either, which may take them being
-                written anew: false for the scopes of many short tasks, as `temporary` has it;
-                then `AgentMemory.maintain` sees to it, or the next erasure.
+            purge: Also remove its bytes from the store's files, which may rewrite them. `temporary`
+                passes false, as suits the scopes of many short tasks: then `AgentMemory.maintain`
+                or the next erasure purges them.
 
         Returns:
-            How many entries were cleared; 0, with a warning in the log, when it was gone already.
+            How many entries were deleted; 0, with a warning in the log, when it was disposed already.
         """
         return self._drive(disposed(self._handle, purge=purge))
 
     def clear(self) -> int:
-        """Empty the scope of entries, items and messages; it lives on, and its parents and children are untouched.
+        """Delete all entries, items and messages; the scope, its parents and its children stay.
 
-        Nothing of what it held is left in the store, as far as the store allows; what else may
-        keep some is logged, and `erase` without ids tells it.
+        Their bytes leave the store too, as far as it allows; what may still keep some is logged,
+        and returned by `erase` without ids.
 
         Returns:
-            How many things could be seen.
+            How many of them were visible.
         """
         return self._drive(cleared(self._handle, "all"))
 
     def erase(self, *ids: str) -> Erased:
-        """Take things away for good, by id, so that nothing of their content is left in the store.
+        """Erase by id, for good, so that nothing of the content is left in the store.
 
-        It follows each id to its copies: in long-term memory, in the parents it was merged into,
-        and in the scopes it was merged from. The ids stay as tombstones without content.
-        Without ids it makes sure that nothing is left of what was removed from here before.
+        Copies are erased too: in long-term memory, in the parents it was merged into, and in
+        the scopes it was merged from. The ids stay as tombstones without content.
+        Without ids, it purges the bytes of what was removed from this scope before.
 
         Returns:
-            What was erased, and what may still keep bytes of it outside of what wmem controls.
+            What was erased, and what outside of wmem's control may still keep bytes of it.
         """
         return self._drive(erased(self._handle, ids))
 
     def export(self) -> dict[str, Any]:
-        """Everything the scope holds as plain JSON, expired and softly deleted things too; for `import_`."""
+        """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`."""
         return self._drive(self._handle.read(exported, alone=True))
 
     def import_(self, document: Mapping[str, Any]) -> int:
-        """Store what `export` made, here or elsewhere, all or nothing; what is under the same ids is replaced.
+        """Store a document made by `export`, here or elsewhere, all or nothing; the same ids are replaced.
 
         Returns:
             How many entries, items and messages were stored.
 
         Raises:
-            InvalidInputError: It is no such document, or of a newer version.
+            InvalidInputError: It is not such a document, or of a newer version.
             CapacityError: There is no room for its items.
         """
         return self._drive(imported(self._handle, document))
 
     def use_profile(self, scoring: Scoring) -> Policy:
-        """Weigh what recall finds in this scope by another profile from now on, for everyone who opens it.
+        """Rank recall in this scope by another profile from now on, for everyone who opens it.
 
-        The change is recorded, and kept until the scope is disposed; scopes below follow their own.
-        A name means what each version of wmem takes it for, coefficients stay as they are.
+        The change is stored until the scope is disposed; child scopes have their own profile.
+        A named profile may change with the version of wmem, coefficients do not.
 
         Args:
             scoring: ``evidence``, ``balanced``, or coefficients, such as `propose_profile` proposes.
 
         Returns:
-            What the scope follows now. When it did so before, nothing is written.
+            The scope's policy now. If the profile was in use already, nothing is written.
 
         Raises:
             InvalidInputError: There is no such profile, or one of its coefficients is out of range.
-            DisposedError: This scope is gone.
+            DisposedError: This scope was disposed.
         """
         return self._drive(profiled(self._handle, scoring))
 
     def stats(self) -> ScopeStats:
-        """What this scope holds by itself, in numbers."""
+        """Counts and sizes of this scope alone."""
         return self._drive(scope_stats(self._handle))
 
     def view(self) -> ScopeView:
-        """The scope and its parents as of now, for reading twice and seeing the same."""
+        """A frozen view of the scope and its parents as of now, on which repeated reads agree."""
         return self._drive(_view(self._handle))
 
     def pack(
@@ -317,33 +317,33 @@ class Scope(_Named):
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
     ) -> Context:
-        """The prompt that serves a query best within a budget; nothing of the scope is written or deleted.
+        """Build the prompt that serves a query best within a token budget; it changes nothing in the scope.
 
-        With an embedder and a query, vectors of texts that had none are stored, in a scope of wmem's
-        own that no list, listener or export shows.
+        With an embedder and a query, missing vectors of texts are stored, in a scope internal to
+        wmem that no list, listener or export shows.
 
         Args:
-            query: What memory is searched for; None or blank packs by recency alone.
-            budget: The ceiling in tokens for system text, tools, note, messages and reserve.
-            system: The system text; it is never cut.
+            query: What to search memory for; None or blank packs by recency alone.
+            budget: Most tokens for system text, tools, note, messages and reserve together.
+            system: The system text; it is never truncated.
             tools: JSON schemas of the tools, counted.
             reserve: Tokens kept free for the reply.
             recent: How many of the newest messages come before recalled ones, within a
                 quarter of the budget.
-            profile: Whose rules of order the prompt obeys.
-            orphans: What becomes of calls without result: left out, or answered as interrupted.
-            messages: A framework's own view of the conversation: messages that are stored
-                are taken as it has them, others stand where it has them, in this pack only.
+            profile: The provider whose rules of message order the prompt obeys.
+            orphans: What to do with tool calls without a result: drop, or answer as interrupted.
+            messages: A framework's own view of the conversation, for this pack only: stored
+                messages are taken in its version, others are inserted at its positions.
             inherit: Recall entries and items of the parents too.
-            note_role: Who says the note of memories.
-            stable: Begin the conversation at the same place for many turns and put the note just
+            note_role: The role of the message that carries recalled memories.
+            stable: Start the conversation at the same message for many turns and put the note just
                 before the newest user message, so that a provider's prompt cache keeps hitting.
                 A system note stays in front where the provider takes system text only there.
-            summary: Tokens set aside for a summary of what the budget leaves out, in the note:
-                its best sentences as they were said; True for an eighth of the budget.
-            scoring: How what the query finds is weighed, by name or as coefficients; None
-                follows the policy of the scope.
-            prompt_counter: A provider's own count of a whole prompt; the last word on it.
+            summary: Tokens reserved in the note for a summary of what the budget leaves out:
+                its best sentences, verbatim; True for an eighth of the budget.
+            scoring: How to rank the hits of the query, by name or as coefficients; None
+                uses the policy of the scope.
+            prompt_counter: A provider's own token counter of whole prompts; it overrides other counts.
 
         Raises:
             InvalidInputError: A budget below 1, or anything else out of range.
@@ -387,11 +387,11 @@ class AsyncScope(_Named):
         return arun(flow, self._colours.aio)
 
     def sync(self) -> Scope:
-        """The same scope for threads."""
+        """The sync twin of this scope."""
         return Scope(self._handle, self._colours)
 
     def child(self, name: str, policy: Policy | None = None) -> "AsyncScope":
-        """See `Scope.child`; it asks nothing of the store, so it is not awaited."""
+        """See `Scope.child`; it does no IO, so it is not awaited."""
         return AsyncScope(self._below(name, policy), self._colours)
 
     @asynccontextmanager

@@ -1,7 +1,7 @@
-"""Searching session memories: what matches, in what order, and how many there are.
+"""Item search: filters, text match and ranking, as a pure read over a state.
 
-The texts are kept folded beside the state from the first search on, and brought up
-to date by what changed since the last.
+From the first search on, the case-folded texts are kept beside the state and updated with
+what changed since the last search.
 """
 
 import re
@@ -34,7 +34,7 @@ _ORDERS = ("relevance", "recency", "importance", "recall")
 
 
 class _Filter(NamedTuple):
-    """What an item must be, beside holding the query."""
+    """The filters of a search, beside the query."""
 
     tags: frozenset[str]
     priority: str | None
@@ -44,7 +44,7 @@ class _Filter(NamedTuple):
     include_promoted: bool
 
     def kept(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
-        """Those of the rows that are so; written out, for it is asked of every match."""
+        """The rows that pass; written out for speed, for it runs on every match."""
         expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
         plain = not self.metadata and self.min_confidence is None
         for row in rows:
@@ -65,7 +65,7 @@ class _Filter(NamedTuple):
 
 
 class _Haystack:
-    """The folded texts of a state's items, and, once words are asked for, an index of them."""
+    """The case-folded texts of a state's items and, once needed, a BM25 index of them."""
 
     __slots__ = ("index", "texts")
 
@@ -75,7 +75,7 @@ class _Haystack:
 
     @classmethod
     def of(cls, state: State) -> "_Haystack":
-        """That of a state, up to date."""
+        """The index of a state, brought up to date."""
         held = state.haystack
         fresh = not isinstance(held, cls) or state.sought is None
         made = cls() if fresh or not isinstance(held, cls) else held
@@ -83,7 +83,7 @@ class _Haystack:
         if news:
             for each in news:
                 made.put(each, state.rows[each] if each in state.items else None)
-        # Last, for a view is read without a lock: another of its readers must not meet half of it.
+        # Assigned last: a view is read without a lock, and its other readers must not see it half built.
         state.haystack, state.sought = made, {}
         return made
 
@@ -98,7 +98,7 @@ class _Haystack:
             self.index.add(changed, text)
 
     def words(self) -> Index:
-        """The index, built when it is first needed."""
+        """The BM25 index, built on first use."""
         if self.index is None:
             made = Index()
             for each, text in self.texts.items():
@@ -120,7 +120,7 @@ def found(
     order: Order | None,
     limit: int,
 ) -> Read[Hits]:
-    """What matches everything asked for, best first; see `ItemReads.search`."""
+    """The items that match the query and every filter, best first; see `ItemReads.search`."""
     if query is not None and not isinstance(query, str):
         msg = f"query must be text, or None for filters alone, got {query!r:.80}"
         raise InvalidInputError(msg)
@@ -144,7 +144,7 @@ def found(
     def read(states: Sequence[State], now: float) -> Hits:
         state, ranked_by = states[0], order or policy().search_order
         matches = _matches(state, wanted, ranked_by)
-        kept = list(asked.kept(map(state.rows.__getitem__, reversed(matches)), now))  # of equals the newest first
+        kept = list(asked.kept(map(state.rows.__getitem__, reversed(matches)), now))  # newest first among equals
         if ranked_by == "recency":
             best = [(row, row.created_at) for row in kept[:most]]
         else:
@@ -156,7 +156,7 @@ def found(
 
 
 def _matches(state: State, wanted: str, ranked_by: Order) -> dict[str, float]:
-    """The ids of what holds the query, oldest first: by relevance with the place of it, else with its BM25 score."""
+    """Ids of matching items, oldest first, with the match's position for ``relevance``, else the BM25 score."""
     if not wanted:
         return dict.fromkeys(state.items, 0.0)
     haystack = _Haystack.of(state)
@@ -171,7 +171,7 @@ def _matches(state: State, wanted: str, ranked_by: Order) -> dict[str, float]:
 
 
 def _common(wanted: str) -> Callable[[str], bool]:
-    """What looks in a folded text for any of a query's words, too common for the index; for signs as they stand."""
+    """A test whether a folded text has any of a query's stop words, or its symbols if it has no words."""
     if not (words := words_of(wanted)):
         needle = wanted.casefold()
         return lambda text: needle in text
@@ -182,7 +182,7 @@ def _common(wanted: str) -> Callable[[str], bool]:
 def _scores(
     state: State, rows: Sequence[Row], matches: Mapping[str, float], ranked_by: Order, now: float, *, matched: bool
 ) -> Iterator[float]:
-    """What each row is ranked by, the best the largest."""
+    """The score each row is ranked by; larger is better."""
     unwritten = state.unwritten
     for row in rows:
         if ranked_by == "recall" and matched:

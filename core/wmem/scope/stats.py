@@ -1,4 +1,4 @@
-"""What a scope and a whole memory hold, in numbers: pure reads, and the flows that bring them the states."""
+"""Statistics of a scope and of a whole memory: pure reads, and the flows that load the states."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,26 +24,26 @@ _LONG_TERM = frozenset((EPISODIC, SEMANTIC))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScopeStats:
-    """What one scope holds by itself, without its parents and children.
+    """Statistics of one scope alone, without its parents and children.
 
-    The first eight speak of session memories (plain items): the soft-deleted are left out.
+    The first eight are about session memories (plain items), without soft-deleted ones.
 
     Attributes:
-        total_count: Items that are there, those that expired and await cleanup included.
-        active_count: Items that can be seen.
-        expired_count: Items whose time is over.
-        promoted_count: Items that are in long-term memory, too.
-        pending_promotion: Items that have earned it and are not there yet.
-        avg_access_count: Fetches an item, over all of `total_count`; 0 without items.
-        avg_importance: Importance as of now, 0 to 1, over all of `total_count`; 0 without items.
+        total_count: Stored items, including expired ones that await cleanup.
+        active_count: Visible items.
+        expired_count: Expired items.
+        promoted_count: Items that are in long-term memory too.
+        pending_promotion: Items due for promotion, not promoted yet.
+        avg_access_count: Mean fetches per item, over all of `total_count`; 0 without items.
+        avg_importance: Mean importance as of now, 0 to 1, over all of `total_count`; 0 without items.
         by_priority: How many of `total_count` have each priority.
-        entries: Keys that can be seen.
+        entries: Visible keys.
         messages: Messages of the conversation.
-        tokens: Of the items and messages that can be seen, as they were counted when written.
-        bytes: Roughly what the scope takes in memory.
-        step: How many turns its agent has taken here.
-        oldest: When the first of what can be seen was made, UTC epoch seconds; None when nothing can.
-        newest: When the last of it was.
+        tokens: Of visible items and messages, as counted when written.
+        bytes: Approximate size of the scope in memory.
+        step: How many turns the agent has taken here.
+        oldest: When the oldest visible row was created, UTC epoch seconds; None without any.
+        newest: When the newest visible row was created.
         children: Live scopes directly below.
     """
 
@@ -67,17 +67,17 @@ class ScopeStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStats:
-    """What all scopes of one agent hold.
+    """Statistics of all scopes of one agent.
 
     Attributes:
         total_entries_working: Keys in working memory: the agent's own scope and all below it.
         active_working_scopes: Live scopes below the agent's own.
         total_entries_long_term: Items in long-term memory.
-        total_entries_forgotten: Whatever was forgotten softly and can be brought back.
-        storage_bytes_used: Roughly what all of it takes in memory.
-        storage_bytes_limit: None: there is none.
-        oldest_entry: When the first of what can be seen was made, UTC epoch seconds; None when nothing can.
-        newest_entry: When the last of it was.
+        total_entries_forgotten: Soft-deleted rows, which can be restored.
+        storage_bytes_used: Approximate size of all scopes in memory.
+        storage_bytes_limit: Always None: there is no limit.
+        oldest_entry: When the oldest visible row was created, UTC epoch seconds; None without any.
+        newest_entry: When the newest visible row was created.
         context_tokens_used: Tokens of the last context; None before there was one.
         context_tokens_max: Its budget.
         items: Session memories in working memory.
@@ -99,12 +99,12 @@ class MemoryStats:
 
     @property
     def storage_percent_used(self) -> float:
-        """Of the limit, 0 to 100; 0 without one."""
+        """Share of the limit used, 0 to 100; 0 without a limit."""
         return 100 * self.storage_bytes_used / self.storage_bytes_limit if self.storage_bytes_limit else 0.0
 
 
 def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
-    """The numbers of the first state; `children` is left at 0, for no state knows them."""
+    """Statistics of the first state; `children` stays 0, as a state does not know them."""
 
     def read(states: Sequence[State], now: float) -> ScopeStats:
         state, follows = states[0], policy()
@@ -134,14 +134,14 @@ def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
 
 
 def scope_stats(handle: Handle) -> Flow[ScopeStats]:
-    """What a scope holds now; see `ScopeStats`."""
+    """Statistics of a scope now; see `ScopeStats`."""
     numbers = yield from handle.read(stats_read(lambda: handle.policy), alone=True)
     children = yield from handle.children()
     return replace(numbers, children=len(children))
 
 
 def memory_stats(root: Handle) -> Flow[MemoryStats]:
-    """What all scopes of the agent hold as of one instant, read in one call; see `MemoryStats`.
+    """Statistics of all scopes of the agent as of one instant, read in one call; see `MemoryStats`.
 
     Args:
         root: The agent's own scope.

@@ -1,7 +1,7 @@
-"""The vectors of an agent's texts as they are stored: a scope of wmem's own, by the fingerprint of the text.
+"""Vector store of an agent: a reserved scope that holds embeddings by the fingerprint of their text.
 
-It is a cache: whatever is missing from it is made again. What no text of the agent has any
-longer is pruned, for a vector tells of its text.
+It is a cache: a missing vector is computed again. Vectors whose text the agent no longer has
+are pruned, for a vector reveals its text.
 """
 
 import logging
@@ -29,17 +29,17 @@ _log = logging.getLogger("wmem.scope")
 
 
 def store_of(handle: Handle) -> Handle:
-    """The scope in which the vectors of a handle's agent are."""
+    """A handle on the vector store of a handle's agent."""
     store = Handle(handle.engine, handle.settings, (handle.path[0], VECTORS), policy=None, parent=None)
     store.birth = handle.engine.let_go.get(store.path)
     return store
 
 
 def looked(store: Handle, *, texts: int, few: int) -> Flow[Replica[Any] | None]:
-    """What is stored, to look up some texts in; None when the store fails, which is told once.
+    """The replica of the vector store, to look up texts in; None when the store fails, logged once.
 
-    None, too, for a few texts where all of it was too large to stay in memory: to read it again
-    takes longer than to make them again.
+    Also None for a few texts if the replica was too large to stay in memory: reading it again
+    takes longer than embedding them again.
     """
     if texts <= few and store.birth is not None and store.engine.known(store.path) is None:
         return None
@@ -52,7 +52,7 @@ def looked(store: Handle, *, texts: int, few: int) -> Flow[Replica[Any] | None]:
 
 
 def kept(replica: Replica[Any] | None, ids: Iterable[str], width: int) -> Mapping[str, "Floats"]:
-    """Those of some vectors that are stored, by id."""
+    """The stored vectors of these ids, by id."""
     if replica is None:
         return {}
     with replica.lock:
@@ -61,7 +61,7 @@ def kept(replica: Replica[Any] | None, ids: Iterable[str], width: int) -> Mappin
 
 
 def stored(store: Handle, made: Mapping[str, "Floats"]) -> Flow[bool]:
-    """Store vectors by id, in one record; a store that fails is told once: they are made again some day."""
+    """Store vectors by id, in one record; False when the store fails, logged once: they are made again later."""
     now = store.settings.clock()
     rows = [
         Row(id, written_vector(vector), created_at=now, updated_at=now, type="vector", pinned=False)
@@ -76,15 +76,15 @@ def stored(store: Handle, made: Mapping[str, "Floats"]) -> Flow[bool]:
 
 
 def pruned(store: Handle, replica: Replica[Any] | None = None) -> Flow[bool]:
-    """Take out the vectors of texts that the agent has no longer, in any of its scopes.
+    """Remove the vectors of texts that none of the agent's scopes holds any more.
 
-    Where something stored cannot be read, all of them go: nobody can tell what it is about.
+    If something stored cannot be read, all vectors are deleted: its text is unknown.
 
     Args:
-        replica: What is stored, caught up after the texts had left; None reads it.
+        replica: The store's, caught up after the texts were removed; None reads it.
 
     Returns:
-        Whether there are any: bytes of what left are in the journal until that is compacted.
+        Whether the store exists: bytes of removed vectors are in its journal until that is compacted.
     """
     try:
         if replica is None:
@@ -121,6 +121,6 @@ def _begun_anew(store: Handle) -> Flow[None]:
 
 def _lost(store: Handle, exc: Exception) -> None:
     if isinstance(exc, DisposedError):
-        store.engine.let_go.pop(store.path, None)  # they began anew
+        store.engine.let_go.pop(store.path, None)  # the store was reset
     elif store.engine.first_time(("vectors", store.path)):
         _log.warning("vectors of agent %s are kept in memory alone: %s", store.path[0], exc)
