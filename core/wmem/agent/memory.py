@@ -50,7 +50,7 @@ class Changes(NamedTuple):
 
 
 class _Opened:
-    """What both faces of an agent's memory share."""
+    """State and flows that the sync and async memory of an agent share."""
 
     def __init__(self, store: Store, agent_id: str, settings: Settings) -> None:
         self.store = store
@@ -59,11 +59,11 @@ class _Opened:
         self.colours = Colours(lambda: store.sync_ports, store.async_ports)
         self.stops: list[Callable[[], None]] = []
         self.scopes: frozenset[Path] | None = None
-        """Those there were when vectors were last pruned."""
+        """The scopes that existed when vectors were last pruned."""
         self.released = False
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
-        """A fresh handle: whoever asks again after a disposal gets the next life."""
+        """A new handle; after a disposal it binds to the next incarnation."""
         self.settings.hold.check()
         handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
         path = checked_path(names)
@@ -84,7 +84,7 @@ class _Opened:
         return stop
 
     def release(self) -> bool:
-        """Whether the caller is the one to give the hold back: the first to ask is."""
+        """Mark the memory as released; True for the first caller, which has to close the store."""
         first, self.released = not self.released, True
         return first
 
@@ -133,7 +133,7 @@ class _Opened:
         store = store_of(root)
         if self.agent_id in engine.unpurged:
             tell_remaining(root, "disposed", (yield from swept(root)))
-        # A store may have let a scope lapse whose every item had expired.
+        # A store may have dropped a scope whose items had all expired.
         elif store.path in paths and (done.expired or self.scopes is None or not self.scopes.issubset(paths)):
             yield from pruned(store)
         self.scopes = frozenset(paths)
@@ -148,7 +148,7 @@ class _Opened:
         return (yield from rotated(self.store.engine, (self.agent_id,), self.settings.clock()))
 
     def closing(self) -> Flow[None]:
-        """Write what is only counted yet and let go."""
+        """Stop listeners and maintenance, and write the access counts that are not written yet."""
         self.settings.hold.closed = True
         if self.settings.metrics is not None:
             self.settings.metrics.forget(self.settings.hold)
@@ -171,7 +171,7 @@ def _given(counter: Counter) -> Counter:
 
 
 class _Checked:
-    """A caller's counter whose answers are looked at: a budget is only as good as they are."""
+    """A caller's counter whose results are checked: budgets depend on them."""
 
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
@@ -182,7 +182,7 @@ class _Checked:
             tokens = self._counter(text)
         except WmemError:
             raise
-        except Exception as exc:  # a user's function, that has promised to raise nothing
+        except Exception as exc:  # a user's function, which should not raise
             msg = f"the counter {self.name!r} raised {type(exc).__name__}"
             raise InvalidInputError(msg) from exc
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
@@ -240,7 +240,7 @@ def _settled(
 
 
 class _Face:
-    """What a memory knows without asking its store."""
+    """Members of both memories that need no store access."""
 
     __slots__ = ("_opened",)
 
@@ -249,21 +249,20 @@ class _Face:
 
     @property
     def agent_id(self) -> str:
-        """Whose memory it is; the first segment of every path."""
+        """The agent's id; the first segment of every path."""
         return self._opened.agent_id
 
     @property
     def url(self) -> str:
-        """The store, in the form that opens it again."""
+        """The store's URL, in a form that `open` takes."""
         return self._opened.store.url
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hand every change of this agent's scopes that this process applies to a listener.
+        """Call a listener with every change of this agent's scopes that this process applies.
 
         It is called once for each change, in order within a scope, outside all locks,
-        perhaps in another caller's thread. A listener that fails is logged. Of vectors, which
-        are made from what it hears of, it hears nothing. Who wants to know of entries and
-        scopes alone, as events that say everything, subscribes
+        perhaps in another caller's thread. A listener that fails is logged. Changes to stored
+        vectors are not reported. For complete events of entries and scopes alone, subscribe
         ``wmem.observe.entry_events(listener)``.
 
         Returns:
@@ -290,7 +289,7 @@ class AgentMemory(_Face):
 
     @property
     def working(self) -> Scope:
-        """The agent's own scope, which all its sessions read through to."""
+        """The agent's own scope, to which reads of its sessions fall back."""
         return self.scope()
 
     def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
@@ -299,27 +298,27 @@ class AgentMemory(_Face):
 
     @property
     def semantic(self) -> Scope:
-        """What was promoted as knowledge: facts, skills, patterns, summaries, preferences, insights."""
+        """Long-term memory of knowledge: promoted facts, skills, patterns, summaries, preferences, insights."""
         return Scope(self._opened.long_term(SEMANTIC), self._opened.colours)
 
     @property
     def episodic(self) -> Scope:
-        """What was promoted as experience: observations, actions and their outcomes."""
+        """Long-term memory of experience: promoted observations, actions and their outcomes."""
         return Scope(self._opened.long_term(EPISODIC), self._opened.colours)
 
     def stats(self) -> MemoryStats:
-        """What all scopes of this agent hold, in numbers."""
+        """Counts over all scopes of this agent."""
         return run(self._opened.numbers(), self._opened.colours.sync)
 
     def maintain(self) -> Maintained:
-        """Go once through all scopes of this agent: take out what expired, compact, finish disposals.
+        """Run one pass over all scopes of this agent: remove what expired, compact, finish disposals.
 
-        An expiry is announced to listeners once, by whichever process takes the item out.
+        An expiry is announced to listeners once, by the process that removes the item.
         """
         return run(self._opened.maintaining(), self._opened.colours.sync)
 
     def maintenance(self, every_s: float | None = None) -> Maintenance:
-        """`maintain` again and again in a thread, from ``start()`` or ``with`` until ``stop()`` or the end of it.
+        """Repeat `maintain` in a thread, from ``start()`` or ``with`` until ``stop()`` or the end of the block.
 
         Args:
             every_s: Seconds between two passes; by default the policy's, 300.
@@ -329,15 +328,15 @@ class AgentMemory(_Face):
         return made
 
     def rotate(self) -> int:
-        """Write this agent's scopes anew where they are not under the active key, or in an older format.
+        """Rewrite this agent's scopes that are not under the active key or are in an older format.
 
         To change a key: give every process a `KeyRing` that has the new key beside the old
         one, then one in which it is active, then rotate each agent; when nothing was
         reported, open with the new key alone.
 
         Returns:
-            How many scopes were written: 0 when it is repeated. One that holds damage is left
-            as it is and reported in the log: its keys are still needed.
+            How many scopes were rewritten: 0 when it is repeated. A damaged one is left
+            as it is and logged: its keys are still needed.
 
         Raises:
             WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
@@ -349,8 +348,8 @@ class AgentMemory(_Face):
         """The same memory for coroutines; closing either closes both."""
         return AsyncAgentMemory(self._opened)
 
-    def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # the one thing to say of it
-        """Give the store back; what is stored stays unless asked otherwise. A second call does nothing.
+    def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # its only option
+        """Close the memory; stored data stays unless `dispose`. A second call does nothing.
 
         Args:
             dispose: Delete everything this agent has stored first.
@@ -461,24 +460,24 @@ def open(
         url: ``memory://`` (private), ``memory://name`` (shared in the process) or
             ``disk:///dir`` (extra ``disk``), ``sqlite:///file``, ``redis://host`` (extra ``redis``;
             ``rediss://`` and ``unix://`` too), or ``journal://`` for a journal of your own.
-        agent_id: Whose memory; other agents' scopes cannot be reached through it.
+        agent_id: The agent; other agents' scopes cannot be reached through this memory.
         policy: For scopes that are created without one; by default `Policy.session`.
-        counter: Counts tokens; by default tiktoken's o200k where it is at hand offline,
+        counter: Counts tokens; by default tiktoken's o200k where it is available offline,
             else an estimate.
         clock: UTC epoch seconds.
         key: Encrypts what is stored (extra ``crypto``): one key, or a `KeyRing` while keys
-            are changed. Paths, sizes, counts and times stay in clear. Whoever opens the
-            store must give it: without it `WrongKeyError` comes of the first read.
-        client: A driver's client that is used in place of an own one, and never closed; with
+            are changed. Paths, sizes, counts and times stay in clear. Every opening of the
+            store needs it: without it the first read raises `WrongKeyError`.
+        client: A driver's client to use instead of a new one, never closed; with
             ``journal://`` a `wmem.journal.port.Journal` of bytes, or an `AsyncJournal`.
-        embedder: Turns texts into vectors, so that a pack finds what means the same in other words,
-            too (extra ``recall``): a `wmem.Embedder`. A pack with a query asks it for what it has
-            not seen yet, the newest 512 texts at most; vectors are stored. While it fails or is
-            too slow, packs go by words alone and say so.
+        embedder: Turns texts into vectors (extra ``recall``), so that a pack also finds what is said in
+            other words: a `wmem.Embedder`. A pack with a query embeds texts that have no vector
+            yet, the newest 512 at most; vectors are stored. While it fails or is too slow, packs
+            rank by words alone and say so.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
-            a key or an embedder that is none.
+            an invalid key or embedder.
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """

@@ -1,8 +1,8 @@
-"""Write anew whatever is not stored as it would be stored today: under an old key, without one, in an old format.
+"""Key rotation: rewrites scopes that are stored under an old key, without a key, or in an old format.
 
-A checkpoint takes the place of all of a scope's records, so it is all that has to be
-written. A journal takes none that is not newer than the one it has: where nothing came
-after that, a record that says nothing is appended first.
+A checkpoint replaces all of a scope's records, so only it has to be written. A journal
+accepts only one newer than the one it has: if no record came after that, an empty one is
+appended first.
 """
 
 import logging
@@ -20,20 +20,20 @@ __all__ = ["rotated"]
 
 _log = logging.getLogger("wmem.agent")
 
-_TRIES = 16  # a writer that still has an old key active may come in between
+_TRIES = 16  # a writer whose active key is still the old one may come in between
 
 
 def rotated(engine: Engine[Any], prefix: Path, now: float) -> Flow[int]:
-    """Write anew every scope at or below a path that is not stored as the engine's codec writes.
+    """Rewrite every scope at or below a path that is not stored as the engine's codec writes.
 
-    Nothing else of a scope changes, and no replica is kept: whoever reads it goes on reading.
+    Nothing else of a scope changes and no replica is kept, so readers are not disturbed.
 
     Returns:
-        How many scopes were written; one that holds damage is reported and left as it is.
+        How many scopes were rewritten; a damaged one is logged and left as it is.
 
     Raises:
         WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
-        ConflictError: Others keep writing under another key.
+        ConflictError: Other processes keep writing under another key.
     """
     paths = yield from ask(Journal.paths, prefix)
     count = 0
@@ -53,7 +53,7 @@ def _written_anew(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
             payloads.append(tail.snapshot)
         if tail.birth is None or all(map(engine.codec.current, payloads)):
             return done
-        # Not the engine's own: thousands of scopes would push out what is in use.
+        # Not the engine's replicas: thousands of scopes would evict those in use.
         replica: Replica[Any] = Replica(path, engine.codec)
         replica.adopt(ORIGIN, tail)
         if replica.damage:

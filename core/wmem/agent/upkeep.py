@@ -1,4 +1,4 @@
-"""Keeping an agent's scopes tidy: what expired is taken out, journals are compacted, dead scopes deleted.
+"""Maintenance of an agent's scopes: remove expired items, compact journals, delete disposed scopes.
 
 Nothing here runs by itself: `maintain` is one pass, `Maintenance` repeats it until it is stopped.
 """
@@ -30,11 +30,11 @@ _TOGETHER = 256  # scopes read in one call
 
 
 class Maintained(NamedTuple):
-    """What one pass did.
+    """What one maintenance pass did.
 
     Attributes:
-        scopes: How many scopes the agent has, that of its vectors not among them.
-        expired: How many things whose time was over were taken out, by this process.
+        scopes: How many scopes the agent has, without its vector store.
+        expired: How many expired items and entries this process removed.
         compacted: How many journals were compacted.
         deleted: How many scopes were deleted whose disposal had been interrupted.
     """
@@ -46,10 +46,10 @@ class Maintained(NamedTuple):
 
 
 def maintained(engine: Engine[Any], root: str, paths: Sequence[Path], clock: Callable[[], float]) -> Flow[Maintained]:
-    """Go through all scopes of an agent once; what another process does at the same time is left to it.
+    """Run one pass over an agent's scopes; a scope that another process writes meanwhile is left to it.
 
-    A scope that cannot be read, damaged or under another key, keeps nobody from tidying the others.
-    Of what is deleted here the bytes are still to be seen to.
+    A scope that cannot be read, damaged or under another key, is skipped. The caller has to
+    purge the bytes of what is deleted here.
     """
     expired = compacted = deleted = 0
     if doubtful := isinstance(clock, SteadyClock) and clock.ahead():
@@ -72,7 +72,7 @@ def maintained(engine: Engine[Any], root: str, paths: Sequence[Path], clock: Cal
 
 
 def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
-    """Take out what expired, in one record that is refused when another process came first."""
+    """Remove what expired, in one record that is refused when another process came first."""
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
         if state.disposed:
@@ -95,21 +95,21 @@ def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int
     try:
         gone, _ = yield from engine.commit(replica.path, decide, opening=(), birth=replica.birth, now=now)
     except ConflictError:
-        return 0  # others are busy there; the next pass comes
+        return 0  # others are writing there; the next pass retries
     if gone:
         _log.debug("removed %d expired items from scope %s", gone, "/".join(replica.path))
     return gone
 
 
 def _condensed(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
-    """Compact a journal that has grown as it should have been, had its writers had the time."""
+    """Compact a journal that outgrew its snapshot and that its writers had no time to compact."""
     if replica.tail_bytes < COMPACT_MIN_BYTES or replica.tail_bytes < (replica.snapshot_bytes or 0):
         return False
     return (yield from engine.compact(replica, now, limit=None))
 
 
 def checked_interval(every_s: object) -> float:
-    """Seconds between two passes."""
+    """Check the seconds between two passes and return them."""
     if isinstance(every_s, bool) or not isinstance(every_s, int | float) or not 0 < every_s < threading.TIMEOUT_MAX:
         msg = f"every_s must be above 0 seconds, got {every_s!r:.80}"
         raise InvalidInputError(msg)
@@ -117,7 +117,7 @@ def checked_interval(every_s: object) -> float:
 
 
 def _told_failure(exc: WmemError) -> bool:
-    """Log a failed pass; whether the next one may do better."""
+    """Log a failed pass; returns whether to try again."""
     if isinstance(exc, StoreError):
         _log.warning("maintenance failed and will be tried again: %s", exc)
         return True
@@ -130,7 +130,7 @@ class Maintenance:
     Attributes:
         every_s: Seconds between two passes.
         runs: How many passes were completed.
-        last: What the last one did.
+        last: The report of the last pass.
     """
 
     def __init__(self, run: Callable[[], Maintained], every_s: float) -> None:
@@ -142,7 +142,7 @@ class Maintenance:
         self._thread: threading.Thread | None = None
 
     def start(self) -> Self:
-        """Begin with a pass at once; a second call does nothing."""
+        """Start, with a first pass at once; a second call does nothing."""
         if self._thread is None:
             self._stopped.clear()
             self._thread = threading.Thread(target=self._repeat, name="wmem-maintenance", daemon=True)
@@ -161,7 +161,7 @@ class Maintenance:
                 return
 
     def stop(self) -> None:
-        """Let the pass under way finish, and end; a second call does nothing."""
+        """Stop after the current pass; a second call does nothing."""
         self._stopped.set()
         thread, self._thread = self._thread, None
         if thread is not None and thread is not threading.current_thread():
@@ -205,12 +205,12 @@ class AsyncMaintenance:
             await asyncio.sleep(self.every_s)
 
     def cancel(self) -> None:
-        """End without waiting; a pass under way leaves each record whole or absent."""
+        """Stop without waiting; the cancelled pass leaves each record whole or absent."""
         if self._task is not None and not self._task.get_loop().is_closed():
             self._task.cancel()
 
     async def stop(self) -> None:
-        """See `Maintenance.stop`; a pass under way is cancelled."""
+        """See `Maintenance.stop`; the current pass is cancelled."""
         import asyncio
 
         task = self._task
