@@ -1,8 +1,7 @@
 """wmem: working memory for LLM agents.
 
-A name is imported when it is first used, as pydantic does it: models take a
-tenth of a second to build, and whoever imports wmem to type against it need
-not wait for them.
+Names are imported lazily, on first use, as in pydantic: models take a tenth of
+a second to build, and code that imports wmem only for its types need not wait.
 """
 
 import importlib
@@ -134,7 +133,7 @@ _HOMES = {
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
-# Hidden from type checkers, to which it would make every misspelt name exist.
+# Hidden from type checkers: with it, they would accept every misspelt name.
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:

@@ -1,7 +1,7 @@
-"""What each URL connects to: a journal in both colours, the codec it takes, and how it is let go.
+"""Backends by URL scheme: each makes a sync and an async journal and closes them.
 
-A backend is made without waiting for its store where it can be; its driver is imported
-when it is made. To add one: a class here, and a line in `BACKENDS`.
+Where possible a backend is made without waiting for its store; its driver is imported
+at that time. To add one: a class here, and a line in `BACKENDS`.
 """
 
 import inspect
@@ -19,7 +19,7 @@ from wmem.ports import InPlaceJournal, Pool, PooledJournal
 __all__ = ["BACKENDS", "PRIVATE", "Backend"]
 
 PRIVATE = "memory://"
-_THREADS = 4  # of one engine, for a journal of files under coroutines
+_THREADS = 4  # of one engine, for async calls of a file journal
 
 
 class Backend(Protocol):
@@ -27,8 +27,8 @@ class Backend(Protocol):
 
     Attributes:
         waits: Whether opening and closing wait for files or a server.
-        plain: Whether payloads are kept as objects of this process and no codec is wanted.
-        head: Where a journal stands, for a store that answers without waiting.
+        plain: Whether payloads are stored as Python objects, without a codec.
+        head: Returns a journal's head cursor, for a store that answers without waiting.
     """
 
     waits: ClassVar[bool]
@@ -37,28 +37,28 @@ class Backend(Protocol):
     @property
     def head(self) -> Callable[[Path], Cursor] | None: ...
     def sync_journal(self) -> Any:
-        """The journal for threads."""
+        """The sync journal."""
         ...
 
     def async_journal(self) -> Any:
-        """The journal for coroutines of any loop."""
+        """The async journal, for any event loop."""
         ...
 
     def close(self) -> None:
-        """Let everything go, from a thread."""
+        """Close connections and files, from a thread."""
         ...
 
     async def aclose(self) -> None:
-        """Let everything go, from the loop that used it."""
+        """Close connections and files, from the loop that used them."""
         ...
 
     def forked(self) -> None:
-        """Start over in a child process."""
+        """Reset after a fork, in the child process."""
         ...
 
 
 class MemoryBackend:
-    """`memory://` is private; `memory://name` is shared in the process and lives as long as it."""
+    """`memory://` is private; `memory://name` is shared in the process until it ends."""
 
     waits: ClassVar[bool] = False
     plain: ClassVar[bool] = True
@@ -80,17 +80,17 @@ class MemoryBackend:
         return InPlaceJournal(self._journal)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     async def aclose(self) -> None:
-        """Nothing is held."""
+        """Nothing to close."""
 
     def forked(self) -> None:
         self._journal.forked()
 
 
 class _FileBackend:
-    """A journal of files, under coroutines through a small pool."""
+    """A journal of files; async calls go through a small thread pool."""
 
     waits: ClassVar[bool] = True
     plain: ClassVar[bool] = False
@@ -113,7 +113,7 @@ class _FileBackend:
     async def aclose(self) -> None:
         import asyncio
 
-        # The last hold waits for its threads and for the file, cancelled or not.
+        # The last reference waits for its threads and for the file, cancelled or not.
         await asyncio.shield(asyncio.to_thread(self.close))
 
     def forked(self) -> None:
@@ -121,7 +121,7 @@ class _FileBackend:
 
 
 def _disk(name: str, client: object | None) -> Backend:
-    """`disk:///dir`, by diskcache."""
+    """`disk:///dir`, with diskcache."""
     _no_client(name, client)
     try:
         from wmem.journal.disk import DiskJournal
@@ -132,7 +132,7 @@ def _disk(name: str, client: object | None) -> Backend:
 
 
 def _sqlite(name: str, client: object | None) -> Backend:
-    """`sqlite:///file`, by the standard library."""
+    """`sqlite:///file`, with the standard library."""
     _no_client(name, client)
     from wmem.journal.sqlite import SqliteJournal
 
@@ -140,7 +140,7 @@ def _sqlite(name: str, client: object | None) -> Backend:
 
 
 class _RedisBackend:
-    """A server, with clients of its own in either colour, or one of the caller's in its."""
+    """A Redis server, with its own sync and async clients, or the one client of the caller."""
 
     waits: ClassVar[bool] = True
     plain: ClassVar[bool] = False
@@ -191,7 +191,7 @@ class _RedisBackend:
 
 
 def _redis(name: str, client: object | None) -> Backend:
-    """`redis://`, `rediss://` and `unix://`, by redis-py."""
+    """`redis://`, `rediss://` and `unix://`, with redis-py."""
     try:
         return _RedisBackend(name, client)
     except ImportError as exc:
@@ -200,7 +200,7 @@ def _redis(name: str, client: object | None) -> Backend:
 
 
 class _OwnBackend:
-    """`journal://`: a journal that the caller made, used in its colour and never closed."""
+    """`journal://`: a journal of the caller, sync or async; it is never closed here."""
 
     waits: ClassVar[bool] = True
     plain: ClassVar[bool] = False
@@ -264,7 +264,7 @@ def _memory_name(url: str) -> str:
 
 
 def _place(url: str, scheme: str, what: str) -> str:
-    """The URL of a file or directory by its real path, quoted again so that the name opens the same one."""
+    """The URL of a file or directory with its real path, quoted again so that it opens the same one."""
     told = url.removeprefix(f"{scheme}://")
     place = unquote(told)
     if "?" in told or "#" in told:
@@ -293,4 +293,4 @@ BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None]
     "unix": (_redis_url, _redis),
     "journal": (_own_name, _OwnBackend),
 }
-"""By scheme: how a URL is written so that equal stores have equal names, and what connects."""
+"""By scheme: the function that normalises a URL, so that equal stores have equal names, and the one that connects."""

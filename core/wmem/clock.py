@@ -1,8 +1,7 @@
-"""The clock of a store: the system's at the moment it was opened, and from there steady.
+"""The clock of a store: system time when it was opened, plus monotonic time since.
 
 A system clock can be set back an hour or forward ten years while a process runs, by hand
-or by mistake. Times to live would end at once or never; so they follow a source that
-only ever runs forward, at its own pace.
+or by mistake; items would then expire at once or never. A monotonic source avoids that.
 """
 
 import time
@@ -17,12 +16,12 @@ def _boottime() -> float:
 
 
 class SteadyClock:
-    """UTC epoch seconds, from one reading of the system's clock and the time that passed since."""
+    """UTC epoch seconds: one reading of the system clock plus the monotonic time since."""
 
     __slots__ = ("_offset", "_passed")
 
     def __init__(self) -> None:
-        # Where there is one, the clock that also counts while the machine sleeps.
+        # Prefer the clock that also counts while the machine sleeps, where there is one.
         self._passed = _boottime if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
         self._offset = time.time() - self._passed()
 
@@ -30,8 +29,8 @@ class SteadyClock:
         return self._offset + self._passed()
 
     def ahead(self) -> bool:
-        """Whether it is more than a day ahead of the system's clock: one of the two readings was a bad one.
+        """Whether it is more than a day ahead of the system clock: one of the two readings was wrong.
 
-        What is done for good at such a time might be done to what is not due for years.
+        Deleting by such a time might delete items that do not expire for years.
         """
         return self() - time.time() > _ASTRAY_S

@@ -1,7 +1,7 @@
-"""One engine per store and process: its replicas, and the flows that move them.
+"""The engine: one per store and process, with its replicas and the flows that read and write through them.
 
-Each flow catches up, decides, appends and applies; nothing waits between append
-and apply. A refused or lost append is repeated under the same record id.
+A write syncs the replica, decides, appends and applies; nothing waits between append
+and apply. A refused or lost append is retried under the same record id.
 """
 
 import logging
@@ -38,21 +38,21 @@ R = TypeVar("R")
 
 _log = logging.getLogger("wmem.engine")
 
-RETRY_S = 5.0  # for how long a write meets others before it raises ConflictError
+RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
 COMPACT_MIN_BYTES = 64 * 1024
-COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # above, compaction is left to maintenance
-KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which comes every 300 s
+COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # larger states are compacted by maintenance
+KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which runs every 300 s
 REPLICA_BYTES = 256 * 1024 * 1024
 _TOLD_MAX = 1_024
-_EMPTY_MAX = 32  # new replicas until those of scopes that do not exist are let go
-_BUSY = 16  # uses of an engine within which a replica is surely somebody's
+_EMPTY_MAX = 32  # new replicas between two evictions of those whose scope does not exist
+_BUSY = 16  # a replica used within so many uses of the engine may still be in use
 
 Listener = Callable[[Event], None]
 Decide = Callable[[State], tuple[Sequence[Change], R]]
 
 
 class Callback(Protocol):
-    """The port that runs a user's function, which may be a coroutine function when async."""
+    """The port that calls a user's function; async, it may be a coroutine function."""
 
     def call(self, function: Callable[[], Any], /) -> Any:
         """The function's result."""
@@ -60,13 +60,13 @@ class Callback(Protocol):
 
 
 class Timed(Protocol):
-    """The port that runs a user's function which may take long."""
+    """The port that calls a user's function with a time limit."""
 
     def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
-        """The function's result, for which the caller waits so many seconds and no more.
+        """The function's result, waiting at most so many seconds.
 
-        A plain function runs in a thread of its own, which is left behind when it takes longer;
-        with infinite seconds threads run it themselves.
+        A plain function runs in a thread of its own, which is abandoned when it takes longer;
+        sync with infinite seconds, it runs in the caller's thread.
 
         Raises:
             TimeoutError: It took longer.
@@ -75,13 +75,13 @@ class Timed(Protocol):
 
 
 class Engine(Generic[P]):
-    """The replicas of one store and the flows over them, for both colours.
+    """The replicas of one store and the flows over them, for sync and async.
 
     Args:
-        codec: How changes become the journal's payloads.
-        head: Where a journal stands, for a store that answers without waiting; it spares
-            such a store's readers the question.
-        replica_bytes: Memory the replicas may take together; the least recently used leave.
+        codec: Encodes changes as the journal's payloads.
+        head: Returns a journal's head cursor, for a store that answers without waiting; a
+            fresh replica is then read without asking the journal.
+        replica_bytes: Limit of all replicas together; the least recently used are evicted.
     """
 
     def __init__(
@@ -98,56 +98,56 @@ class Engine(Generic[P]):
         self._outbox: deque[Event] = deque()
         self._draining = threading.Lock()
         self._grown = 0
-        """Bytes written since replicas were last looked at."""
+        """Bytes that replicas grew by since their size was last checked."""
         self._told: dict[object, None] = {}
         self._claimed: set[object] = set()
         self.let_go: dict[Path, Birth] = {}
-        """Caches that were too large to stay in memory, and the life they were met in."""
+        """Evicted caches, by path, with the incarnation they had."""
         self.unpurged: set[str] = set()
-        """Agents of which something was deleted whose bytes nobody has seen to yet."""
+        """Agents with deleted content whose bytes are not yet purged."""
 
     def forked(self) -> None:
-        """Start over in a child process: locks and replicas belong to the parent."""
+        """Reset after a fork, in the child process: locks and replicas belong to the parent."""
         self._replicas = {}
         self._lock = threading.Lock()
         self.lines.forked()
         self._outbox.clear()
         self._draining = threading.Lock()
-        self._claimed = set()  # only the parent has the threads that would give them back
+        self._claimed = set()  # only the parent has the threads that would release them
 
     # -- replicas
 
     def replica(self, path: Path) -> Replica[P]:
-        """This process's copy of a scope; an unknown one stands at the origin."""
+        """This process's replica of a scope; a new one starts at the origin."""
         replica = self._replicas.get(path)
         if replica is None:
             with self._lock:
                 listeners = () if is_cache(path) else self._listeners
                 replica = self._replicas.setdefault(path, Replica(path, self.codec, listeners, self._outbox))
-                replica.used = self._uses  # whoever asked is about to use it
+                replica.used = self._uses  # the caller is about to use it
                 if len(self._replicas) % _EMPTY_MAX == 0:
                     self._shed()
         return replica
 
     def _shed(self) -> None:
-        """Let the least recently used replicas go while all together are too large, caches first. Under the lock.
+        """Evict the least recently used replicas while all together are too large, caches first. Under the lock.
 
-        One of a scope that does not exist holds nothing: asking for many such leaves nothing behind.
+        Replicas of scopes that do not exist are evicted, too: asking for many such leaves nothing behind.
         """
         kept = 0
         for path, replica in sorted(self._replicas.items(), key=lambda each: (is_cache(each[0]), -each[1].used)):
             kept += replica.state.bytes + replica.beside
             idle = replica.cursor == ORIGIN or kept > self._replica_bytes
-            # The one in use stays; and so does one that does not exist yet, for it may be about to.
+            # Keep the one in use, and one whose scope does not exist yet: it may be created next.
             busy = replica.used >= self._uses - (_BUSY if replica.cursor == ORIGIN else 0)
             if idle and replica.birth is not None and is_cache(path):
-                self.let_go[path] = replica.birth  # in use or not: whoever looks into it has it
+                self.let_go[path] = replica.birth  # in use or not: its user holds a reference
                 busy = False
             if idle and not busy and not replica.state.unwritten:
                 self._replicas.pop(path).retire()
 
     def grow(self, size: int) -> None:
-        """Look at what the replicas take whenever they grew by a part of what they may."""
+        """Count growth in bytes; after each 1/16 of the limit, evict what is over it."""
         self._grown += size
         if self._grown > self._replica_bytes // 16:
             self._grown = 0
@@ -155,7 +155,7 @@ class Engine(Generic[P]):
                 self._shed()
 
     def first_time(self, what: object) -> bool:
-        """Whether this is told for the first time, as far as the last 1,024 such things go."""
+        """Whether this was not asked before, among the last 1,024 such keys: the caller then logs it."""
         if what in self._told:
             return False
         self._told[what] = None
@@ -164,34 +164,34 @@ class Engine(Generic[P]):
         return True
 
     def claim(self, works: Iterable[R]) -> list[R]:
-        """Those of some works that nobody in this process is at; who claims them gives them back by `disclaim`."""
+        """Claim the tasks that nobody in this process works on, and return them; the caller releases them."""
         with self._lock:
             mine = [each for each in works if each not in self._claimed]
             self._claimed.update(mine)
         return mine
 
     def disclaim(self, works: Iterable[object]) -> None:
-        """Be done with works that were claimed, or give them up."""
+        """Release claimed tasks, done or not."""
         with self._lock:
             self._claimed.difference_update(works)
 
     def claimed(self, works: Iterable[object]) -> bool:
-        """Whether somebody is still at one of them."""
+        """Whether one of the tasks is still claimed."""
         return not self._claimed.isdisjoint(works)
 
     def settle(self, root: str, now: float) -> Flow[None]:
-        """Write the fetches of an agent's items that are not yet in the journal."""
+        """Write the touches of an agent's items that are not yet in the journal."""
         for path, replica in list(self._replicas.items()):
             if path[0] == root and replica.state.unwritten and replica.birth is not None:
                 yield from self.post(path, replica.birth, (), now=now)
 
     def known(self, path: Path) -> Replica[P] | None:
-        """This process's copy of a scope, if it has met it; asking makes none."""
+        """This process's replica of a scope if it has synced one, else None; makes none."""
         replica = self._replicas.get(path)
         return replica if replica is not None and replica.known else None
 
     def counts(self, root: str) -> tuple[int, int]:
-        """How many entries, and scopes below its own, an agent's working memory has as far as this process knows."""
+        """Counts of entries, and of scopes below its root, of an agent's working memory as this process knows it."""
         live = [
             replica
             for path, replica in list(self._replicas.items())
@@ -201,17 +201,17 @@ class Engine(Generic[P]):
         return sum(len(each.state.entries) for each in live), sum(len(each.path) > 1 for each in live)
 
     def bare(self, paths: Iterable[Path]) -> list[Path]:
-        """Those of some scopes that hold nothing, as far as this process knows."""
+        """Those of the scopes that are empty, as far as this process knows."""
         known = self._replicas.get
         return [path for path in paths if (replica := known(path)) is not None and not replica.state.rows]
 
     def ended(self, paths: Iterable[Path]) -> list[Path]:
-        """Those of some scopes that are known here to be disposed, although their deletion has not come."""
+        """Those of the scopes that this process knows to be disposed but not yet deleted."""
         known = self._replicas.get
         return [path for path in paths if (replica := known(path)) is not None and replica.state.disposed]
 
     def forget(self, prefix: Path) -> None:
-        """Let the replicas at and below a path go: it was deleted."""
+        """Drop the replicas at and below a deleted path."""
         with self._lock:
             for path in [path for path in self._replicas if path[: len(prefix)] == prefix]:
                 self._replicas.pop(path).retire()
@@ -219,15 +219,15 @@ class Engine(Generic[P]):
                 del self.let_go[path]
 
     def standing(self, paths: Sequence[Path]) -> list[Replica[P]] | None:
-        """The replicas of `paths` if each is known to stand at its journal's head; else None: ask."""
+        """The replicas of `paths` if all are known to be at their journal's head; else None: read the journal."""
         head = self._head
         if head is None:
             return None
         found: list[Replica[P]] = []
         for path in paths:
             replica = self._replicas.get(path)
-            self._uses = used = self._uses + (path[-1] != VECTORS)  # as below; a call would cost more than the rest
-            # By identity: a replica that moved with its journal holds the journal's own cursor.
+            self._uses = used = self._uses + (path[-1] != VECTORS)  # no cache, as below; a call costs too much here
+            # By identity: a replica in step with its journal holds the journal's own cursor object.
             if replica is None or not replica.known or replica.cursor is not head(path):
                 return None
             replica.used = used
@@ -235,17 +235,17 @@ class Engine(Generic[P]):
         return found
 
     def caught_up(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
-        """The replicas of `paths` (one root), as of one instant not before this call."""
+        """The replicas of `paths` (one root), synced to one instant not before this call."""
         if (standing := self.standing(paths)) is not None:
             return standing
         while True:
             replicas = [self.replica(path) for path in paths]
-            # To look into a cache is part of another's use, who must not be let go for it.
+            # A cache is read as part of another replica's use, which must not be evicted for it.
             self._uses += not all(map(is_cache, paths))
             reader = object()
             for replica in replicas:
                 replica.used = self._uses
-                replica.readers.add(reader)  # before its cursor is read: from there on what lands is remembered
+                replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
             asked = {replica.path: replica.cursor for replica in replicas}
             try:
                 tails = yield from ask(Journal.read, asked)
@@ -254,7 +254,7 @@ class Engine(Generic[P]):
                     replica.readers.discard(reader)
             adopted = True
             for replica in replicas:
-                # Every tail is offered: what one replica refuses, the others can use.
+                # Apply every tail: when one replica refuses its own, the others still advance.
                 adopted = replica.adopt(asked[replica.path], tails[replica.path]) and adopted
             if self._outbox:
                 self.deliver()
@@ -266,7 +266,7 @@ class Engine(Generic[P]):
                 return replicas
 
     def readable(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
-        """See `caught_up`; a scope that cannot be read at all is told to the log, once, and left out."""
+        """See `caught_up`; a scope that cannot be read at all is left out, and logged once."""
         try:
             return (yield from self.caught_up(paths))
         except (CorruptionError, WrongKeyError) as exc:
@@ -282,10 +282,10 @@ class Engine(Generic[P]):
     def post(
         self, path: Path, birth: Birth, changes: Sequence[Change], *, now: float, record_id: int | None = None
     ) -> Flow[bool]:
-        """Append without a condition but that the scope still lives; no conflict, ever.
+        """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
 
         Returns:
-            False when that life of the scope is over; nothing of it was changed then.
+            False when that incarnation is over; nothing was changed then.
         """
         record_id = new_record_id() if record_id is None else record_id
         yield from self.lines.give_way(path)
@@ -294,7 +294,7 @@ class Engine(Generic[P]):
         full = tuple(changes)
         if replica.state.unwritten:
             with replica.lock:
-                # Never put back: from here on they may be stored, and twice would be worse than once less.
+                # Never put back: from here on they may be stored, and to count twice is worse than not at all.
                 full = (*full, *replica.take_touches())
         payload = self.codec.write_record(full, path, record_id)
         deadline = time.monotonic() + RETRY_S
@@ -318,27 +318,27 @@ class Engine(Generic[P]):
         if reply.cursor is None:
             return False
         due = self._land(replica, reply, record_id, full)
-        # A cache that was let go for its size is not read again for this: maintenance compacts it.
+        # A cache that was evicted is not read again for this: maintenance compacts it.
         yield from self._tidy(replica, now, due=due and (replica.known or path not in self.let_go))
         return not replica.state.disposed
 
     def commit(
         self, path: Path, decide: Decide[R], *, opening: Sequence[Change], birth: Birth | None, now: float
     ) -> Flow[tuple[R, Birth | None]]:
-        """Decide on the state as it is and append what was decided only if it still is.
+        """Decide on the current state and append the changes only if the state is still the same.
 
         Args:
-            decide: From the state, the changes and the result; pure, may run several times.
-            opening: What the first record of a scope begins with.
-            birth: The life the caller means; None for whichever there is.
+            decide: Maps the state to changes and a result; pure, may run several times.
+            opening: Changes that precede the others in the first record of a scope.
+            birth: The incarnation the caller expects; None for any.
 
         Returns:
-            The result, and the scope's life (None: there is no such scope).
+            The result, and the scope's incarnation (None: there is no such scope).
 
         Raises:
-            OtherLife: The scope is not in the life the caller means.
-            ConflictError: Others kept writing first for `RETRY_S` seconds; nothing was changed.
-            UnknownOutcomeError: A reply was lost, and no later try told whether the record arrived.
+            OtherLife: The scope is not in the expected incarnation.
+            ConflictError: Other writers came first for `RETRY_S` seconds; nothing was changed.
+            UnknownOutcomeError: A reply was lost, and no later try showed whether the record is stored.
         """
         with self.lines.place(path) as place:
             return (yield from self._committed(place, decide, opening=opening, birth=birth, now=now))
@@ -356,14 +356,14 @@ class Engine(Generic[P]):
             replica = yield from self._reached(path, unknown=unknown)
             earlier, step = step, _decided(replica, decide, record_id, birth, step)
             if step is None:
-                assert earlier is not None  # only after another try is there a doubt
+                assert earlier is not None  # only an earlier try can be in doubt
                 if (yield from self._arrived(path, record_id, earlier.expected)):
                     return earlier.result, replica.birth
-                unknown = False  # others came where it was to come: it never will
+                unknown = False  # others took its place: it can no longer be stored
                 continue
             if not step.changes:
                 return step.result, step.birth
-            # At the origin it begins, or begins again: a store may let a scope lapse whose every item had expired.
+            # At the origin the scope is new, or new again: a store may drop one whose every item had expired.
             full = (*(opening if step.expected == ORIGIN else ()), *step.changes, *step.touches)
             payload = self.codec.write_record(full, path, record_id)
             tries += 1
@@ -375,21 +375,21 @@ class Engine(Generic[P]):
                 if time.monotonic() > deadline:
                     raise
             if reply is not None and reply.cursor is not None:
-                self.lines.leave(place)  # before a listener has a reason to write here
+                self.lines.leave(place)  # before a listener may write here
                 yield from self._tidy(replica, now, due=self._land(replica, reply, record_id, full))
                 return step.result, reply.birth
             if reply is not None:
                 if tries == 1:
-                    deadline = time.monotonic() + RETRY_S  # others came first from here on; the first try took its time
+                    deadline = time.monotonic() + RETRY_S  # a conflict only from here on: the first try took its time
                 _refused(replica, step, reply)
                 if reply.certain and not unknown:
-                    step = None  # nothing of it can have arrived
+                    step = None  # certainly not stored
             if time.monotonic() > deadline:
                 raise _given_up(path, tries, unknown=unknown)
             yield from ask(Pause.sleep, backoff(tries))
 
     def _reached(self, path: Path, *, unknown: bool) -> Flow[Replica[P]]:
-        """Catch up to write; if that fails after a reply was lost, nobody knows what became of the write."""
+        """Sync a replica before a write; a failure after a lost reply leaves the outcome unknown."""
         try:
             (replica,) = yield from self.caught_up([path])
         except StoreError as exc:
@@ -400,10 +400,10 @@ class Engine(Generic[P]):
         return replica
 
     def _arrived(self, path: Path, record_id: int, since: Cursor) -> Flow[bool]:
-        """Whether a record is among those after `since`, as the journal itself tells.
+        """Whether the journal holds the record `record_id` after `since`.
 
         Raises:
-            UnknownOutcomeError: They were compacted, and too many came since.
+            UnknownOutcomeError: The records were compacted, and too many came since to tell.
         """
         tail = (yield from ask(Journal.read, {path: since}))[path]
         if any(record.id == record_id for record in tail.records):
@@ -418,14 +418,14 @@ class Engine(Generic[P]):
         return False
 
     def _land(self, replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
-        """Apply what was appended; True when the journal's tail has grown so far that it should be compacted."""
+        """Apply an appended record; True when the journal's tail has grown enough to compact it."""
         before = replica.state.bytes
         replica.adopt_own(reply, record_id, changes)
         if self._outbox:
             self.deliver()
         if (grown := replica.state.bytes - before) > 0:
             self.grow(grown)
-        # Another process may have compacted and its snapshot be unknown here: the state tells its size.
+        # Another process may have compacted, and the snapshot's size be unknown here: estimate it from the state.
         return reply.tail_bytes >= COMPACT_MIN_BYTES and reply.tail_bytes >= (
             replica.snapshot_bytes or replica.state.bytes // 2
         )
@@ -438,16 +438,16 @@ class Engine(Generic[P]):
                 (replica,) = yield from self.caught_up([replica.path])
             yield from self.compact(replica, now)
         except StoreError as exc:
-            # The write that led here is stored; a later one compacts.
+            # The write itself is stored; a later one compacts.
             _log.warning("scope %r was not compacted: %s", replica.path, exc)
 
     def compact(self, replica: Replica[P], now: float, *, limit: int | None = COMPACT_INLINE_BYTES) -> Flow[bool]:
-        """Put a checkpoint in place of the records a replica has applied.
+        """Replace the records that a replica has applied by a checkpoint.
 
-        Nothing is compacted that holds damage: the damaged record would be lost with it.
+        A journal with a damaged record is not compacted: the record would be lost.
 
         Args:
-            limit: Bytes of state above which it is left to maintenance; None for whatever its size.
+            limit: Bytes of state above which compaction is left to maintenance; None for no limit.
         """
         with replica.lock:
             upto, state = replica.cursor, replica.state
@@ -461,7 +461,7 @@ class Engine(Generic[P]):
             keep_s = keep_of([ItemPut(row) for row in kept.rows], now)
             done = yield from ask(Journal.compact, replica.path, upto, payload, keep_s)
         except StoreError as exc:
-            # The write that led here is stored; a later one compacts.
+            # The write itself is stored; a later one compacts.
             _log.warning("scope %r was not compacted: %s", replica.path, exc)
             return False
         finally:
@@ -473,7 +473,7 @@ class Engine(Generic[P]):
     # -- events
 
     def listen(self, root: str, listener: Listener) -> Callable[[], None]:
-        """Hand every change below `root` to a listener from now on; returns how to stop."""
+        """Call a listener with every change below `root` from now on; returns the function that stops it."""
         checked_listener(listener)
         entry = (root, listener)
         self._listeners.append(entry)
@@ -485,7 +485,7 @@ class Engine(Generic[P]):
         return stop
 
     def deliver(self) -> None:
-        """Hand out what is in the outbox, in order, one caller at a time."""
+        """Deliver the events of the outbox to the listeners, in order, one caller at a time."""
         while self._outbox and self._draining.acquire(blocking=False):
             try:
                 while self._outbox:
@@ -501,8 +501,8 @@ class _Step(NamedTuple, Generic[R]):
     """What one try decided; without changes there is nothing to append.
 
     Attributes:
-        expected: Where the record is to come after.
-        birth: The life that was met.
+        expected: The head after which the record is to be appended.
+        birth: The scope's incarnation at that head.
     """
 
     result: R
@@ -515,25 +515,25 @@ class _Step(NamedTuple, Generic[R]):
 def _decided(
     replica: Replica[Any], decide: Decide[R], record_id: int, birth: Birth | None, earlier: _Step[R] | None
 ) -> _Step[R] | None:
-    """Decide on a state; None when the journal alone can tell whether an earlier try arrived."""
+    """Decide on a state; None when only the journal can tell whether an earlier try was stored."""
     with replica.lock:
         state, expected, met = replica.state, replica.cursor, replica.birth
         if earlier is not None and record_id in state.applied:
-            # It did, although its reply did not.
+            # The earlier try was stored; only its reply was lost.
             return _Step(earlier.result, (), (), expected, met)
         if birth is not None and met != birth:
             raise OtherLife(replica.path)
         if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
-            return None  # a fold remembers the last ids alone
+            return None  # a fold remembers only the last ids
         changes, result = decide(state)
         touches = replica.take_touches() if changes and met is not None else ()
         return _Step(result, changes, touches, expected, met)
 
 
 def _refused(replica: Replica[P], step: _Step[Any], reply: Appended[P]) -> None:
-    """Take what a refusal brings."""
+    """Put touches back after a refusal, and apply the records it brought."""
     if step.touches:
-        # Only a refusal says that they are not stored; after a failure once less is better than twice.
+        # Only a refusal says that they are not stored; after a failure, not counting beats counting twice.
         with replica.lock:
             replica.return_touches(step.touches)
     if reply.missed is not None:
@@ -541,7 +541,7 @@ def _refused(replica: Replica[P], step: _Step[Any], reply: Appended[P]) -> None:
 
 
 class OtherLife(Exception):  # noqa: N818  # a signal inside the engine, never seen outside
-    """The scope was disposed, and perhaps began anew, since a handle met it."""
+    """The scope was disposed, and perhaps created anew, since a handle last read it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -558,14 +558,14 @@ def _given_up(path: Path, tries: int, *, unknown: bool) -> StoreError:
 def _tell(listener: Listener, event: Event) -> None:
     try:
         listener(event)
-    except Exception:  # noqa: BLE001  # a user's function: whatever it raises must break nothing
+    except Exception:  # noqa: BLE001  # a user's function must not break the engine
         _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)
 
 
 def keep_of(changes: Iterable[Change], now: float) -> float | None:
-    """For how many seconds from now a record must be kept: as long as its items live, and while they can be revived.
+    """Retention of a record in seconds from now: its longest TTL plus 15 min; None for ever.
 
-    For ever when somebody chose what the scope is to follow: that is remembered without any item.
+    For ever if an item has no expiry or the policy changes: a policy outlasts the items.
     """
     longest = 0.0
     for change in changes:

@@ -1,24 +1,24 @@
 """Everything wmem raises on purpose, in one tree.
 
-A subclass exists only where a caller would act differently, and each is also
-the builtin it amounts to, so ``except ValueError`` keeps working::
+A subclass exists only where a caller would act differently. Where a builtin
+means the same it is a base, too, so ``except ValueError`` keeps working::
 
     WmemError
     ├── InvalidInputError (ValueError)    the call is wrong: correct it
-    │   └── BudgetError                   what may not be dropped exceeds the budget
-    ├── SerializationError (TypeError)    the value cannot be stored, or not revived as asked
+    │   └── BudgetError                   pinned and system text exceed the budget
+    ├── SerializationError (TypeError)    the value cannot be stored, or not decoded as the type asked for
     ├── NotFoundError (KeyError)          no such item
-    │   └── ExpiredError                  it was there and its time is over
-    ├── AlreadyPromotedError              asked to treat a second promotion as a mistake
+    │   └── ExpiredError                  it was there and has expired
+    ├── AlreadyPromotedError              promoted before, and `if_promoted="error"`
     ├── CapacityError                     full, and nothing may be evicted
-    ├── DisposedError                     the scope is gone: ask its parent for a new one
+    ├── DisposedError                     the scope was disposed: ask its parent for a new one
     ├── FeatureNotEnabledError            switched off by `Features`
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
-    └── StoreError                        the store failed: the write may be repeated
-        ├── ConflictError                 others kept writing first
-        ├── UnknownOutcomeError           the reply was lost: applied or not
-        ├── WrongKeyError                 encrypted under a key that is not at hand: open with it
-        └── CorruptionError               what is stored cannot be read
+    └── StoreError                        the store failed: the write may be retried
+        ├── ConflictError                 other writers came first on every retry
+        ├── UnknownOutcomeError           the reply was lost: the write is stored or not
+        ├── WrongKeyError                 encrypted under another key: open the store with that one
+        └── CorruptionError               stored data cannot be read
 """
 
 __all__ = [
@@ -50,22 +50,22 @@ class InvalidInputError(WmemError, ValueError):
 
 
 class BudgetError(InvalidInputError):
-    """What must stay in the prompt (pinned and system text) exceeds the budget."""
+    """Pinned and system text, which a pack must keep, exceeds the budget."""
 
 
 class SerializationError(WmemError, TypeError):
-    """A value cannot be stored without loss, or not revived as the type asked for."""
+    """A value cannot be stored without loss, or not decoded as the type asked for."""
 
 
 class NotFoundError(WmemError, KeyError):
     """No item under that id or key."""
 
-    # KeyError prints the repr of its argument; a sentence should read as one.
+    # KeyError prints the repr of its argument: the message would appear in quotes.
     __str__ = Exception.__str__
 
 
 class ExpiredError(NotFoundError):
-    """The item was there, and its time to live is over."""
+    """The item was there, but its time to live is over."""
 
 
 class AlreadyPromotedError(WmemError):
@@ -73,11 +73,11 @@ class AlreadyPromotedError(WmemError):
 
 
 class CapacityError(WmemError):
-    """A limit of the policy is reached and nothing may leave; nothing was changed."""
+    """A limit of the policy is reached and nothing may be evicted; nothing was changed."""
 
 
 class DisposedError(WmemError):
-    """The scope was disposed; a handle never comes back to life."""
+    """The scope was disposed; its handle never becomes valid again."""
 
 
 class FeatureNotEnabledError(WmemError):
@@ -89,11 +89,11 @@ class MissingExtraError(WmemError, ImportError):
 
 
 class StoreError(WmemError):
-    """The store could not do what was asked of it."""
+    """The store failed to carry out a call."""
 
 
 class ConflictError(StoreError):
-    """Other writers came first until the time for retries was over; nothing was changed."""
+    """Other writers came first on every retry until the time limit; nothing was changed."""
 
 
 class UnknownOutcomeError(StoreError):
@@ -101,8 +101,8 @@ class UnknownOutcomeError(StoreError):
 
 
 class WrongKeyError(StoreError):
-    """What is stored is encrypted under a key that was not given, or is not encrypted and ought to be."""
+    """The stored data is encrypted under a key that was not given, or is plain where a key was given."""
 
 
 class CorruptionError(StoreError):
-    """Something stored is damaged, foreign or from a newer version."""
+    """Stored data is damaged, not from wmem, or from a newer version."""

@@ -1,8 +1,8 @@
-"""Write a conversation with the outside world once; run it sync or async.
+"""Flows: I/O logic written once as generators, and the sync and async drivers that run them.
 
-A flow is a generator: it yields the call it wants made, is sent the reply (or
-has the failure thrown into it), and returns its result. It never waits itself,
-so one flow serves both colours.
+A flow yields the call it wants made, is sent the reply (or has the failure
+thrown into it), and returns its result. It never waits itself, so one flow
+serves sync and async.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -19,7 +19,7 @@ Ports: TypeAlias = Mapping[str, Callable[..., Any]]
 
 
 def bind(**ports: object) -> dict[str, Callable[..., Any]]:
-    """Name every public method of each port: ``bind(Journal=made)["Journal.read"]``."""
+    """Map the public methods of each port by name: ``bind(Journal=made)["Journal.read"]``."""
     return {
         f"{port}.{name}": getattr(made, name)
         for port, made in ports.items()

@@ -1,4 +1,4 @@
-"""Every number a scope follows, as one frozen value with a name; each source document is a preset."""
+"""The policy of a scope: limits, TTLs and thresholds as one frozen value; each source document is a preset."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple, Self
@@ -24,30 +24,30 @@ class Policy(BaseModel):
         ttl_s: Seconds an item lives by priority, or one number for all; None for ever.
         promote_accesses: Fetches after which an item is promoted, by priority.
         promote_importance: Importance from which it is promoted, 0 to 1.
-        promote_age_s: With `promote_age_accesses`, promotes what is older and used.
-        auto_promote: Whether a fetch promotes what a rule names.
-        search_order: What a search is ordered by when it does not say.
-        max_content_bytes: Of one item's text, in UTF-8.
-        max_entry_bytes: Of one entry's JSON, in UTF-8.
+        promote_age_s: Age in seconds above which an item with `promote_age_accesses` fetches is promoted.
+        auto_promote: Whether a fetch promotes an item that meets a rule.
+        search_order: The default order of search results.
+        max_content_bytes: Limit of one item's text, in UTF-8.
+        max_entry_bytes: Limit of one entry's JSON, in UTF-8.
         max_entries: Entries of a scope; a full one raises `CapacityError`.
         max_child_scopes: Live scopes directly below a session.
-        max_items: Items of a scope; what happens to a full one is up to `eviction`.
-        max_tokens: Their tokens together.
-        eviction: What leaves a full scope: its oldest items; or, guarded, the ones that are
-            stale or matter least, see `wmem.rules.eviction`. None: it raises `CapacityError`.
+        max_items: Items of a scope; `eviction` says what a full one does.
+        max_tokens: Tokens of all items of a scope together.
+        eviction: What a full scope evicts: its oldest items; or, guarded, stale and less
+            important ones, see `wmem.rules.eviction`. None: it raises `CapacityError`.
         step_ttl: Steps after which an item is stale: still visible, evicted early.
-        wall_ttl_s: Seconds after which it is.
-        guard_low: Items of an importance below this leave first.
-        guard_high: Items of this importance or above leave only when nothing else can.
-        recent_steps: Items of so many last steps leave after those of earlier ones.
-        flush_threshold: Items with which an add calls `on_flush`.
+        wall_ttl_s: Seconds after which an item is stale.
+        guard_low: Items of an importance below this are evicted first.
+        guard_high: Items of this importance or above are evicted only when nothing else can be.
+        recent_steps: Items of so many last steps are evicted after earlier ones.
+        flush_threshold: Number of items at which an add calls `on_flush`.
         on_flush: Called with all items, once for each time that an add brings their number
             to `flush_threshold`, by the process that did, outside all locks; with the async
-            face it may be a coroutine function. What it raises is logged, and changes nothing.
+            API it may be a coroutine function. What it raises is logged, and changes nothing.
             It belongs to the process: it is neither stored nor compared.
         cleanup_every_s: Seconds between two runs of background cleanup.
-        recall: How what recall finds for a pack is weighed, when the pack does not say. A policy that
-            does not name it opens a scope with whatever profile that follows, see `Scope.use_profile`.
+        recall: The default scoring profile of recall in a pack. A policy that does not name
+            it opens a scope with any profile that is stored, see `Scope.use_profile`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
@@ -131,57 +131,57 @@ class Policy(BaseModel):
 
     @property
     def weighing(self) -> Recall:
-        """The coefficients that `recall` names."""
+        """The scoring profile that `recall` names, with its coefficients."""
         return Recall.named(self.recall)
 
     @property
     def capped(self) -> bool:
-        """Whether the items of a scope have a limit."""
+        """Whether items are limited, in number or tokens."""
         return self.max_items is not None or self.max_tokens is not None
 
     def numbers(self) -> dict[str, Any]:
-        """All that is stored and compared, by name; a profile by its coefficients."""
+        """All fields that are stored and compared, by name; a profile by its coefficients."""
         return {**self.model_dump(exclude={"recall"}), "recall": self.weighing.model_dump()}
 
     def unlike(self, asked: "Policy") -> list[str]:
-        """The names of what is another number in a policy that is asked for, which may leave `recall` unnamed."""
+        """Names of the fields that differ in a policy asked for; `recall` counts only if it names one."""
         kept, wanted = self.numbers(), asked.numbers()
         named = asked.model_fields_set
         return [name for name in kept if kept[name] != wanted[name] and (name != "recall" or name in named)]
 
     def calling(self, other: "Policy") -> "Policy":
-        """This policy with the `on_flush` of one that differs in `recall` at most: it does not go through a store."""
+        """This policy with the `on_flush`, which is not stored, of one that differs in `recall` at most."""
         if other.on_flush is None or other.weighed(self.recall) != self:
             return self
         return self.model_copy(update={"on_flush": other.on_flush})
 
     def weighed(self, scoring: Scoring) -> "Policy":
-        """This policy with another profile.
+        """A copy of this policy with another scoring profile.
 
         Raises:
             InvalidInputError: There is no such profile, or one of its coefficients is out of range.
         """
         named = Recall.named(scoring)
-        # Checked anew: pydantic lets a copy of a model hold anything, and what is stored is read by everyone.
+        # Validate again: `model_copy` does not, and every process reads what is stored.
         checked = Recall(**dict(scoring)) if isinstance(scoring, Recall) else named.name
         return self.model_copy(update={"recall": checked})
 
     @classmethod
     def session(cls, **numbers: object) -> Self:
-        """Session tools: time to live by priority, promotion rules, contents up to 100 KiB."""
+        """Session tools: TTL by priority, promotion rules, contents up to 100 KiB."""
         return cls(**{"name": "session", **numbers})
 
     @classmethod
     def entries(cls, **numbers: object) -> Self:
-        """Scoped key-value: entries for ever, 10,000 of them, 1 MiB each."""
+        """Scoped key-value: 10,000 entries of at most 1 MiB, without expiry."""
         return cls(**{"name": "entries", "ttl_s": dict.fromkeys(PRIORITIES), "auto_promote": False, **numbers})
 
     @classmethod
     def buffer(cls, **numbers: object) -> Self:
-        """Hot buffer: 1,000 items for 3,600 s, of which the oldest leave; no promotion.
+        """Hot buffer: 1,000 items for 3,600 s, the oldest evicted first; no promotion.
 
         Args:
-            numbers: `flush_threshold` and `on_flush` hand its items on before they leave.
+            numbers: `flush_threshold` and `on_flush` pass its items on before they are evicted.
         """
         preset = {"name": "buffer", "ttl_s": 3_600.0, "max_items": 1_000, "eviction": "oldest"}
         return cls(**{**preset, "auto_promote": False, "search_order": "recency", **numbers})
@@ -209,13 +209,13 @@ class Capacity(NamedTuple):
     """How full a scope is with items.
 
     Attributes:
-        items: How many can be seen.
-        tokens: What they take together.
+        items: Number of visible items.
+        tokens: Tokens of the visible items together.
         max_items: The limit, None for none.
         max_tokens: The limit, None for none.
-        free_items: How many more fit before one that can be seen has to leave; None without a limit.
+        free_items: How many more fit before a visible one is evicted; None without a limit.
         free_tokens: The same in tokens.
-        policy: What the scope follows.
+        policy: The scope's policy.
     """
 
     items: int

@@ -1,4 +1,4 @@
-"""The engine's ports in both colours: a journal and its purge, one way to wait, two to call a user's function.
+"""The engine's ports, sync and async: journal, purge, pauses, and calls of a user's function with or without a timeout.
 
 Nothing here imports asyncio before a coroutine runs.
 """
@@ -48,7 +48,7 @@ class _AsyncPause:
         loop, rung = asyncio.get_running_loop(), asyncio.Event()
 
         def bell() -> None:
-            with suppress(RuntimeError):  # that loop was closed while somebody waited in it
+            with suppress(RuntimeError):  # the waiter's loop was closed meanwhile
                 loop.call_soon_threadsafe(rung.set)
 
         hang(bell)
@@ -90,15 +90,15 @@ class _AsyncTimed:
 
 
 def _apart(function: Callable[[], R]) -> "Future[R]":
-    """Begin a function in a thread that nothing waits for, not even the end of the process: it may never end."""
+    """Start a function in a daemon thread: it may never end, and must not hold up the end of the process."""
     future: Future[R] = Future()
-    future.set_running_or_notify_cancel()  # from here on whoever gives up waiting leaves it to itself
+    future.set_running_or_notify_cancel()  # a waiter that gives up cannot cancel it
     context = contextvars.copy_context()
 
     def work() -> None:
         try:
             future.set_result(context.run(function))
-        except BaseException as exc:  # noqa: BLE001  # it is whoever waits to whom it was to be raised
+        except BaseException as exc:  # noqa: BLE001  # the waiter gets it from the future
             future.set_exception(exc)
 
     threading.Thread(target=work, name="wmem-timed", daemon=True).start()
@@ -106,7 +106,7 @@ def _apart(function: Callable[[], R]) -> "Future[R]":
 
 
 class _NothingToPurge:
-    """For a store in which nothing outlives its deletion."""
+    """The purge of a store in which deleted bytes are gone at once."""
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         return ()
@@ -118,19 +118,19 @@ class _AsyncNothingToPurge:
 
 
 def sync_ports(journal: Journal[Any]) -> Ports:
-    """The ports by name, for threads."""
+    """The sync ports by name."""
     purge = journal if hasattr(journal, "purge") else _NothingToPurge()
     return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), Timed=_Timed())
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
-    """The ports by name, for coroutines."""
+    """The async ports by name."""
     purge = journal if hasattr(journal, "purge") else _AsyncNothingToPurge()
     return bind(Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback(), Timed=_AsyncTimed())
 
 
 class InPlaceJournal(Generic[P]):
-    """A journal that never waits, as coroutines: the same calls, no thread."""
+    """An async journal over a sync one that never waits: direct calls, no thread."""
 
     def __init__(self, journal: Journal[P]) -> None:
         self._journal = journal
@@ -154,38 +154,38 @@ class InPlaceJournal(Generic[P]):
 
 
 class Pool:
-    """A few threads of one engine, started when first needed."""
+    """The few threads of one engine, started when first needed."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._executor: ThreadPoolExecutor | None = None
         self.left: set[Future[Any]] = set()
-        """Cancelled calls that threads are still at."""
+        """Cancelled calls that are still running in a thread."""
         self.closed = False
 
     def executor(self) -> ThreadPoolExecutor:
-        """The threads."""
+        """The executor, started at the first call."""
         if self._executor is None:
             self._executor = ThreadPoolExecutor(self._threads, thread_name_prefix="wmem")
         return self._executor
 
     def close(self) -> None:
-        """Let what runs finish, and end the threads."""
+        """Wait for running calls, then end the threads."""
         self.closed = True
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
     def forked(self) -> None:
-        """Forget threads that only the parent process has, and what they are at."""
+        """Forget the threads and their calls: after a fork only the parent process has them."""
         self._executor = None
         self.left = set()
 
 
 class PooledJournal(Generic[P]):
-    """A journal of files as coroutines: one hop to the engine's own small pool per call.
+    """An async journal over one of files: each call runs in the engine's own small pool.
 
-    A cancelled call goes on in its thread: its write is unknown, as the port says. Later
-    calls wait for its end, so that whoever reads next is told.
+    A cancelled call goes on in its thread: its outcome is unknown, as the port says. Later
+    calls wait for its end, so that the next read sees what it wrote.
     """
 
     def __init__(self, journal: Journal[P], pool: Pool) -> None:

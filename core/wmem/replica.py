@@ -1,9 +1,8 @@
-"""A process's copy of one scope, and the one rule by which it moves.
+"""A process's replica of one scope, and the check before a journal's reply is applied.
 
-A reply is applied from where the replica stands: at the cursor the question was asked
-from, or after records that followed it and that the reply tells of, too. Otherwise
-nothing is applied and the flow asks again. The lock covers this check and the fold,
-never IO.
+A reply is applied if the replica is still at the cursor it was requested from, or has
+since applied only records that the reply contains, too. Otherwise nothing is applied
+and the flow reads again. The lock covers this check and the fold, never IO.
 """
 
 import logging
@@ -30,11 +29,11 @@ P = TypeVar("P")
 
 _log = logging.getLogger("wmem.replica")
 
-_PASSED_MAX = 256  # records that may land here while a reply to a reader is on its way
+_PASSED_MAX = 256  # records that may be applied here while a read is under way
 
 
 class Damage(NamedTuple):
-    """A stored record or checkpoint that could not be read and was left where it is."""
+    """A stored record or checkpoint that could not be read; it is skipped, not deleted."""
 
     path: Path
     record_id: int | None
@@ -45,7 +44,7 @@ class Damage(NamedTuple):
 def decoded(
     codec: Codec[P], path: Path, records: Sequence[Record[P]]
 ) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
-    """The changes of records by record id, and those that could not be read."""
+    """Decode records to (record id, changes); those that cannot be read are returned as damage."""
     read: list[tuple[int, tuple[Change, ...]]] = []
     damage: list[Damage] = []
     for record in records:
@@ -60,7 +59,7 @@ class Replica(Generic[P]):
     """The state of `path` as of `cursor`. Every attribute is guarded by `lock`.
 
     Args:
-        listeners: Who listens; while it is empty no events are made.
+        listeners: The engine's listeners; while there are none, no events are made.
         outbox: Receives each change as an event, in order, under the lock.
     """
 
@@ -98,41 +97,41 @@ class Replica(Generic[P]):
         self.lock = threading.Lock()
         self.cursor = ORIGIN
         self._passed: deque[tuple[Cursor | None, int]] = deque(maxlen=_PASSED_MAX)
-        """What was applied while somebody read, without a gap: the cursor before it where that was told, and its id."""
+        """Records applied during a read, without a gap: the cursor before each, where known, and its id."""
         self.readers: set[object] = set()
-        """Who waits for a reply: adding and discarding takes no lock, for a flow that is thrown away does it, too."""
+        """Reads under way. Added and discarded without the lock, for a garbage-collected flow discards its own."""
         self.birth: Birth | None = None
         self.state = State()
         self.damage: list[Damage] = []
         self.known = False
-        """Whether it has met its journal: what was there before is no news to a listener."""
+        """Whether it has synced once; what was stored before that is no event."""
         self.compacting = False
         self.snapshot_bytes = 0
         self.tail_bytes = 0
-        """Bytes of records that its journal holds after its base, as far as this process has heard."""
+        """Bytes of records that its journal holds after its base, as far as this process knows."""
         self.behind = False
-        """Whether others are known to have written since: its own append came after theirs."""
+        """Whether the journal is known to hold records that are not applied here."""
         self.used = 0
-        """The engine's count of uses at the last one."""
+        """The engine's use counter at the last use."""
         self.touched_at: float | None = None
         self.read: Mapping[str, tuple[Row, Message]] = {}
-        """What the last pack decoded, with the rows it is from."""
+        """Messages that the last pack decoded, with their rows."""
         self.recall: object | None = None
-        """What recall keeps beside the state; its own module fills it."""
+        """The recall index of the state; its own module fills it."""
         self.beside = 0
-        """Bytes of vectors in that."""
+        """Bytes of vectors in the recall index."""
 
     def retire(self) -> None:
-        """Make no more events: another replica takes this one's place, and a listener hears of a change once."""
-        self._listeners = ()  # one step, and no lock: it is called under the engine's
+        """Stop making events: another replica replaces this one, and a change must reach a listener once."""
+        self._listeners = ()  # one step, without the lock: called under the engine's
 
     def adopt(self, asked: Cursor, tail: Tail[P]) -> bool:
-        """Take what a journal answered to a question asked from `asked`; False when the question must be asked again.
+        """Apply the journal's reply to a read from the cursor `asked`; False when it must be read again.
 
-        Other replies may have moved the replica meanwhile: what it has already is not applied twice.
+        Other replies may have advanced the replica meanwhile: no record is applied twice.
         """
         if tail.joined and not tail.records:
-            # Nothing new: the answer every read of a quiet scope gets.
+            # Nothing new: the reply to most reads.
             with self.lock:
                 if self.cursor == asked:
                     self.known = True
@@ -172,7 +171,7 @@ class Replica(Generic[P]):
             before: Cursor | None = tail.base if restored is not None else self.cursor
             for record in records:
                 self._pass(before, record.id)
-                before = None  # a cursor within a tail is not told
+                before = None  # cursors within a tail are unknown
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self.cursor = tail.head
             self.birth = tail.birth
@@ -181,7 +180,7 @@ class Replica(Generic[P]):
             return True
 
     def _restored(self, tail: Tail[P], damage: list[Damage]) -> State:
-        """What a tail starts again from; empty if it cannot be read, which is added to the damage."""
+        """The state of a tail's snapshot; empty, with an entry added to `damage`, if it cannot be read."""
         kept = None
         if tail.snapshot is not None:
             try:
@@ -191,10 +190,10 @@ class Replica(Generic[P]):
         return State.restored(kept)
 
     def _landed(self, asked: Cursor, tail: Tail[P]) -> int | None:
-        """How many records of a tail are here already; None when that cannot be told. Under the lock."""
+        """How many records of a tail are already applied; None when that is unknown. Under the lock."""
         if self.cursor == asked:
             return 0
-        if not tail.joined or asked == ORIGIN:  # every life begins there
+        if not tail.joined or asked == ORIGIN:  # every incarnation begins there
             return None
         ids: list[int] = []
         for before, record_id in reversed(self._passed):
@@ -207,14 +206,14 @@ class Replica(Generic[P]):
         return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
 
     def _pass(self, before: Cursor | None, record_id: int) -> None:
-        """Remember what a reader may hear of once more. Under the lock."""
+        """Remember an applied record while a read that may return it again is under way. Under the lock."""
         if self.readers:
             self._passed.append((before, record_id))
         elif self._passed:
             self._passed.clear()
 
     def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
-        """Apply the record this process just appended; False applies nothing."""
+        """Apply the record this process just appended; False, applying nothing, if others precede it."""
         assert reply.cursor is not None  # only what was appended is applied
         with self.lock:
             if self.cursor != reply.previous:
@@ -252,7 +251,7 @@ class Replica(Generic[P]):
     # -- touches
 
     def touch(self, touched: str, now: float) -> int:
-        """Count a fetch locally; returns how many are not yet written for this item. Under the lock."""
+        """Count a fetch locally; returns how many of this item are not yet written. Under the lock."""
         unwritten = self.state.unwritten
         count = unwritten.get(touched, (0, now))[0] + 1
         unwritten[touched] = (count, now)
@@ -261,7 +260,7 @@ class Replica(Generic[P]):
         return count
 
     def take_touches(self) -> tuple[ItemTouched, ...]:
-        """The unwritten fetches as changes; they are forgotten here. Under the lock."""
+        """Remove and return the unwritten fetches, as changes. Under the lock."""
         if not self.state.unwritten:
             return ()
         taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.state.unwritten.items())

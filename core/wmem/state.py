@@ -30,14 +30,14 @@ from wmem.model.row import Row
 
 __all__ = ["APPLIED_MAX", "DECISIONS_MAX", "MERGED_MAX", "Checkpoint", "Decision", "State"]
 
-APPLIED_MAX = 256  # record ids a fold remembers: a record that comes twice counts once
+APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
-MERGED_MAX = 1_000  # sources of which a scope remembers what it merged
+MERGED_MAX = 1_000  # merged sources that a scope remembers
 _STANDING = ("system", "developer")
 
 
 class Decision(NamedTuple):
-    """Why an item left: numbers and words, never content."""
+    """Why an item was evicted: rule and numbers, never content."""
 
     id: str
     rule: str
@@ -47,7 +47,7 @@ class Decision(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """A state at rest, as a journal keeps it in place of the records before it."""
+    """A stored state, which replaces the records before it in a journal."""
 
     rows: tuple[Row, ...]
     policy: str | None
@@ -60,7 +60,7 @@ class Checkpoint(NamedTuple):
 
 
 class State:
-    """Rows by id in the order of the journal, and what finds them quickly."""
+    """Rows by id in the order of the journal, with lookups by key and kind."""
 
     __slots__ = (
         "applied",
@@ -91,18 +91,18 @@ class State:
         self.items: dict[str, None] = {}
         self.messages: dict[str, None] = {}
         self.standing: dict[str, None] = {}
-        """Messages that every pack holds: pinned and system ones."""
+        """Pinned and system messages, which every pack holds."""
         self.pinned_items: dict[str, None] = {}
-        """Plain items that every pack holds."""
+        """Pinned items that are no messages, which every pack holds."""
         self.origins: dict[str, str] = {}
-        """What was promoted to here: the id it had in its session, to the id it has here."""
+        """Of items promoted to here: their id in the session, to their id here."""
         self.policy: str | None = None
         self.disposed = False
         self.applied: set[int] = set()
         self.recent: deque[int] = deque()
         """The ids in `applied`, oldest first."""
         self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
-        """The point merged last, by source and by how: whether overwriting, and with items."""
+        """Cursor of the last merge by (source, overwrite, with items)."""
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
         self.step = 0
@@ -111,14 +111,14 @@ class State:
         self.unwritten: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
         self.changed: dict[str, None] | None = None
-        """Ids put or removed since recall last looked; None while nothing recalls from here."""
+        """Ids put or removed since the recall index was updated; None while there is none."""
         self.sought: dict[str, None] | None = None
-        """The same of search."""
+        """The same for the search index."""
         self.haystack: object | None = None
-        """What search keeps beside the state; its own module fills it."""
+        """The search index; its own module fills it."""
 
     def copy(self) -> "State":
-        """Another state that shares the rows, which never change."""
+        """A copy that shares the rows, which never change."""
         twin = State()
         for name in (
             "rows",
@@ -144,7 +144,7 @@ class State:
     def entry(self, key: str, now: float) -> Row | None:
         """The visible entry under a key."""
         found = self.entries.get(key)
-        # Two single steps, so that a reader needs no lock: what left in between is absent.
+        # Two atomic lookups, so that a reader needs no lock: a row removed in between is absent.
         row = None if found is None else self.rows.get(found)
         return row if row is not None and row.visible(now) else None
 
@@ -163,7 +163,7 @@ class State:
         """Apply one record; None when it was applied before.
 
         Returns:
-            For each change, what was under the id of its item until then.
+            For each change, the row it replaced or removed, if any.
         """
         if record_id in self.applied:
             return None
@@ -173,20 +173,20 @@ class State:
             self.applied.discard(self.recent.popleft())
         befores: list[Row | None] = []
         for change in changes:
-            befores.append(self._FOLDS[type(change)](self, change))  # noqa: PERF401  # up to 3.11 that is a call more
+            befores.append(self._FOLDS[type(change)](self, change))  # noqa: PERF401  # up to Python 3.11 a comprehension is one more call
         return befores
 
     def _put(self, change: ItemPut) -> Row | None:
         row = change.row
         before = self.rows.get(row.id)
         if row.key is not None and (held := self.entries.get(row.key)) is not None and held != row.id:
-            # Two writers made the key at once: the later one wins its place, under the id that was first.
+            # Two writers set a new key at once: the later value wins, under the earlier id.
             before = self.rows[held]
             row = row._replace(id=held)
         if before is not None and (
             (before.key is None) is not (row.key is None) or (before.role is None) is not (row.role is None)
         ):
-            # Two writers used one id for two kinds of thing: both stay, the later one beside the earlier.
+            # Two writers used one id for rows of two kinds: both stay, the later one under another id.
             row = row._replace(id=f"{row.id}~{row.type}")
             before = self.rows.get(row.id)
         if before is None:
@@ -229,7 +229,7 @@ class State:
             held.pop(row.id, None)
 
     def _put_in_order(self, row: Row) -> None:
-        """What is pinned later than it came stands among the pinned where it came."""
+        """Keep pinned rows in the order they were added, not the order they were pinned."""
         held, places = (self.pinned_items, self.items) if row.role is None else (self.standing, self.messages)
         if row.id in held and next(reversed(held)) == row.id:
             ordered = [each for each in places if each in held]
@@ -258,7 +258,7 @@ class State:
         self._unindex(row)
         self.bytes -= row.size
         if self.unwritten:
-            self.unwritten.pop(gone, None)  # its fetches are not those of whatever comes under the id
+            self.unwritten.pop(gone, None)  # a later item under this id must not inherit its fetches
         if self.changed is not None:
             self.changed[gone] = None
         if self.sought is not None:
@@ -298,7 +298,7 @@ class State:
 
     def _clear(self, change: Cleared) -> None:
         if change.facet == "all":
-            self.merged.clear()  # what was merged is gone: it may be brought again
+            self.merged.clear()  # merged content is gone: it may be merged again
         for name in ("entries", "items", "messages") if change.facet == "all" else (change.facet,):
             facet: dict[str, Any] = getattr(self, name)
             for each in list(facet.values() if name == "entries" else facet):
@@ -309,7 +309,7 @@ class State:
         self.merged.pop(mark, None)
         self.merged[mark] = change.cursor
         if len(self.merged) > MERGED_MAX:
-            # Most sources are scopes of short tasks, which are gone by then.
+            # Most sources are scopes of short tasks, which are disposed by then.
             del self.merged[next(iter(self.merged))]
 
     def _advance(self, change: StepAdvanced) -> None:
@@ -331,10 +331,10 @@ class State:
         StepAdvanced: _advance,
     }
 
-    # -- at rest
+    # -- checkpoints
 
     def checkpoint(self) -> Checkpoint:
-        """This state at rest."""
+        """This state as a checkpoint."""
         return Checkpoint(
             rows=tuple(self.rows.values()),
             policy=self.policy,
@@ -348,12 +348,12 @@ class State:
 
     @classmethod
     def restored(cls, kept: Checkpoint | None) -> "State":
-        """The state that a checkpoint kept; None is a scope that does not exist."""
+        """The state of a checkpoint; None: the empty state of a scope that does not exist."""
         state = cls()
         if kept is not None:
             for row in kept.rows:
                 state.rows[row.id] = row
-                state._index(row)  # its own class
+                state._index(row)  # of its own class
                 state.bytes += row.size
             state.policy, state.disposed = kept.policy, kept.disposed
             state.recent.extend(kept.applied)

@@ -1,4 +1,4 @@
-"""From a URL to an engine: one per store and process, shared by both colours, counted by its users."""
+"""Open stores: one engine per URL and process, shared by sync and async, reference-counted."""
 
 import os
 import threading
@@ -17,12 +17,12 @@ __all__ = ["Store", "opened", "waits"]
 
 
 class Store:
-    """One open store: its engine, its ports, and how many hold it open.
+    """One open store: its engine, its ports and its reference count.
 
     Attributes:
-        url: The form that opens it again.
+        url: The normalised URL, which opens the same store again.
         waits: Whether opening and closing wait for files or a server.
-        clock: UTC epoch seconds for all who hold it open and bring none of their own.
+        clock: UTC epoch seconds, for agents that were opened without a clock of their own.
     """
 
     def __init__(self, url: str, place: object, engine: Engine[Any], backend: Backend) -> None:
@@ -37,17 +37,17 @@ class Store:
 
     @property
     def sync_ports(self) -> Ports:
-        """The ports for threads."""
+        """The sync ports."""
         if self._sync is None:
             self._sync = sync_ports(self._backend.sync_journal())
         return self._sync
 
     def async_ports(self) -> Ports:
-        """The ports for coroutines."""
+        """The async ports."""
         return async_ports(self._backend.async_journal())
 
     def close(self) -> None:
-        """Give one hold back; the last one closes the store."""
+        """Release one reference; the last one closes the store."""
         if self._released():
             self._backend.close()
 
@@ -66,13 +66,13 @@ class Store:
             return True
 
     def forked(self) -> None:
-        """Start over in a child process."""
+        """Reset after a fork, in the child process."""
         self.engine.forked()
         self._backend.forked()
 
 
 class _Registry:
-    """The open stores of this process; a forked child begins with none of its parent's locks."""
+    """The open stores of this process; a forked child starts with new locks."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -90,14 +90,14 @@ os.register_at_fork(after_in_child=_registry.forked)
 
 
 def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:
-    """The store of a URL, shared with everybody in this process who holds it open.
+    """Open the store of a URL, or take another reference to the one that is open in this process.
 
     Args:
-        codec: How changes become bytes; JSON by default. Codecs that are equal share an engine.
-        client: A driver's client that the caller owns: it is used and never closed.
+        codec: Encodes changes as bytes; JSON by default. Equal codecs share an engine.
+        client: A driver's client that the caller owns; it is never closed here.
 
     Raises:
-        InvalidInputError: The URL is none that wmem knows.
+        InvalidInputError: wmem knows no such URL.
         MissingExtraError: The backend's driver is not installed.
         StoreError: The store cannot be opened.
     """
@@ -106,13 +106,13 @@ def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None
         raise InvalidInputError(msg)
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS or "://" not in url:
-        # A password that stands in it is nobody's business.
+        # The message must not show a password.
         told = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
         msg = f"unknown store {told!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
         raise InvalidInputError(msg)
     normal, connect = BACKENDS[scheme]
     name = normal(url)
-    # By identity: two clients may lead to two servers. The store keeps the client, so its id is not used again.
+    # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     place = (name, codec, None if client is None else id(client))
     with _registry.lock:
         if name != PRIVATE and (store := _registry.stores.get(place)) is not None:
@@ -128,5 +128,5 @@ def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None
 
 
 def waits(url: object) -> bool:
-    """Whether opening a store of this URL waits for files or a server: a coroutine leaves that to a thread."""
+    """Whether opening a store of this URL waits for files or a server; async callers then use a thread."""
     return isinstance(url, str) and not url.startswith(PRIVATE)

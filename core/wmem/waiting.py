@@ -1,4 +1,4 @@
-"""Waiting for one's turn to write, among those of this process who write to one scope."""
+"""Write queues: the writers of this process to one scope take turns, in order of arrival."""
 
 import random
 import threading
@@ -13,13 +13,13 @@ from wmem.model.history import Path
 __all__ = ["Bell", "Lines", "Pause", "Place", "backoff"]
 
 _BACKOFF_MIN_S, _BACKOFF_MAX_S = 0.001, 0.020
-_STUCK_S = 1.0  # who is first for longer goes to the end: a flow can be left where it is for ever
-_STARVED = 3  # refusals of one who is first, after which others let it go first
-_WAY_S = 0.025  # for how long: a little longer than the longest wait between two tries
+_STUCK_S = 1.0  # a writer that is first for longer loses its place: its flow may never be resumed
+_STARVED = 3  # refusals of the first writer after which unconditional writers yield to it
+_WAY_S = 0.025  # seconds they yield: a little more than the longest pause between two tries
 
 
 Bell: TypeAlias = Callable[[], None]
-"""What wakes one who waits, from any thread; it neither waits nor fails."""
+"""Wakes a waiter, from any thread; it neither waits nor fails."""
 
 
 class Pause(Protocol):
@@ -30,7 +30,7 @@ class Pause(Protocol):
         ...
 
     def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
-        """Wait until a bell rings, which is hung up by calling `hang` with it, but no longer than so many seconds."""
+        """Pass a waker to `hang`, then wait until it is called, but at most so many seconds."""
         ...
 
 
@@ -40,7 +40,7 @@ def backoff(tries: int) -> float:
 
 
 class Place:
-    """One writer's place in the line at a scope or an entry; as a context, it is given up at the end."""
+    """One writer's place in the queue of a scope or an entry; a context manager that leaves it at the end."""
 
     __slots__ = ("_leave", "at", "bell", "path")
 
@@ -58,39 +58,39 @@ class Place:
 
 
 class Lines:
-    """A line by scope, and by entry, of those whose write was refused, in the order in which they came.
+    """Queues by scope, and by entry, of writers whose append was refused, in order of arrival.
 
-    Whoever is first tries; the others need not, for each try but one of many at once is refused.
+    Only the first one tries: of many tries at once all but one are refused.
     """
 
     def __init__(self) -> None:
         self._lines: dict[tuple[Path, str | None], dict[Place, None]] = {}
         self._starving: dict[Path, Place] = {}
-        # A flow that is thrown away leaves its line when it is collected, in the midst of whatever this thread is at.
+        # Reentrant: a flow that is garbage-collected leaves its queue, perhaps while this thread holds the lock.
         self._lock = threading.RLock()
 
     def forked(self) -> None:
-        """Start over in a child process, where one flow at most goes on: whoever holds the lock is not there."""
+        """Reset after a fork, in the child process: the thread that holds the lock may not exist there."""
         self._lines = {}
         self._starving = {}
         self._lock = threading.RLock()
 
     def place(self, path: Path, key: str | None = None) -> Place:
-        """Where a writer stands from its first refusal to its end.
+        """A writer's place, taken in the queue at its first refusal.
 
         Args:
-            key: The entry that it reads and writes in two steps, between which it may write to its scope.
+            key: The entry that it reads and then writes; in between it may write to the entry's scope.
         """
         return Place(path, key, self.leave)
 
     def turn(self, place: Place, tries: int) -> Flow[float]:
-        """Wait until nobody is ahead.
+        """Wait until this writer is first.
 
         Args:
-            tries: How often this writer was refused; at the first try it joins a line only if there is one.
+            tries: How often it was refused; at 0 it joins a queue only if there is one.
 
         Returns:
-            The seconds that it took.
+            The seconds it waited.
         """
         if not tries and place.at not in self._lines:
             return 0.0
@@ -108,23 +108,23 @@ class Lines:
         return time.monotonic() - came
 
     def give_way(self, path: Path) -> Flow[None]:
-        """Of those who write without a condition: wait a little for one who is first and is refused all the same."""
+        """Before an unconditional append: let a starving writer, if there is one, go first for at most 25 ms."""
         if path not in self._starving:
             return
         until = time.monotonic() + _WAY_S
         while path in self._starving and time.monotonic() < until:
             yield from ask(Pause.sleep, _BACKOFF_MIN_S)
-        self._starving.pop(path, None)  # fed, or gone; one who is refused again tells so again
+        self._starving.pop(path, None)  # done or gone; if refused again, it is marked again
 
     def _first(self, place: Place) -> Place:
-        """Who is first in the line of a place, which joins if it is not there yet."""
+        """The first place in the queue of this one, which joins if it is not there yet."""
         with self._lock:
             line = self._lines.setdefault(place.at, {})
             line.setdefault(place)
             return next(iter(line))
 
     def _hang(self, place: Place, bell: Bell) -> None:
-        """Have a bell rung when a place is first; at once if it is, or is not there any more."""
+        """Have a waker called when a place is first; at once if it is, or is no longer queued."""
         with self._lock:
             line = self._lines.get(place.at, {})
             if place in line and next(iter(line)) is not place:
@@ -133,7 +133,7 @@ class Lines:
         bell()
 
     def leave(self, place: Place) -> None:
-        """Give a place up, if there is one: the write is done, or never will be."""
+        """Leave the queue, if in one, and wake the next writer."""
         if place.at not in self._lines and place.path not in self._starving:
             return
         with self._lock:
