@@ -1,4 +1,4 @@
-"""wmem as the memory of LangChain: agents, chat histories, and messages in both forms.
+"""LangChain adapter: middleware for agents, chat message histories, and conversion of messages.
 
 `WmemMiddleware` needs the package ``langchain``; everything else ``langchain-core`` alone.
 """
@@ -24,7 +24,7 @@ __all__ = ["WmemChatMessageHistory", "WmemMiddleware", "from_langchain", "to_lan
 
 
 def __getattr__(name: str) -> object:
-    """Import the middleware where it is used: ``create_agent`` takes its time to load."""
+    """Import the middleware on first use: ``create_agent`` is slow to load."""
     if name != "WmemMiddleware":
         msg = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(msg)

@@ -1,10 +1,10 @@
-"""Content blocks of LangChain, read into parts and written from them.
+"""Conversion of LangChain's content blocks to parts and back.
 
 Blocks come in many dialects: LangChain's own (v0 and v1), OpenAI's, Anthropic's
-and Google's. Reading knows them all. Writing speaks v1, which every integration
-translates, unless a message is known to have come in OpenAI's or Anthropic's. A
-block nobody knows becomes a part of kind ``other`` that carries it whole, so
-reading never fails and never drops.
+and Google's. All are read. Blocks are written as v1, which every integration
+translates, unless a message is known to have come in OpenAI's or Anthropic's
+dialect. An unknown block becomes a part of kind ``other`` that holds all of it,
+so reading never fails and never loses anything.
 """
 
 import copy
@@ -35,8 +35,8 @@ def read_blocks(content: str | Sequence[Any], call_ids: Collection[str | None] =
     """The parts of a message's content.
 
     Args:
-        call_ids: Calls the message holds beside its content; a block that repeats
-            one of them is no part.
+        call_ids: Ids of the message's tool calls; blocks that repeat one of them
+            are skipped.
     """
     if isinstance(content, str):
         return [Part(text=content)] if content else []
@@ -120,7 +120,7 @@ def _read_media(block: Mapping[str, Any]) -> Part | None:
 
 
 def _source(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Where v1, v0 and Anthropic's blocks keep what they show."""
+    """The media source of a v1, v0 or Anthropic block, as fields of a part."""
     source = block.get("source")
     if isinstance(source, Mapping):
         data = {"text": "text", "base64": "base64"}.get(str(source.get("type")), "")
@@ -142,7 +142,7 @@ def _located(url: object) -> dict[str, Any]:
 
 
 def _media(kind: str, where: Mapping[str, Any], kept: Mapping[str, Any]) -> Part | None:
-    """A part of that kind, or None when what it shows is not given exactly once."""
+    """A part of that kind, or None unless exactly one source is given."""
     held = {key: value for key in ("url", "base64", "file_id", "text") if (value := _text(where.get(key)))}
     if len(held) != 1:
         return None
@@ -157,7 +157,7 @@ def _text(value: object) -> str | None:
 
 
 def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[str | dict[Any, Any]]:
-    """Content that says what the parts say; in v1, text instead of blocks where one text is all."""
+    """The parts as LangChain content; in v1, a single text part becomes a plain string."""
     if dialect == "openai":
         return [_write_for_openai(part) or _write(part) for part in parts]
     if dialect == "anthropic":

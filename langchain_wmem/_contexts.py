@@ -1,4 +1,4 @@
-"""What was packed last for each scope, for whoever asks why a prompt was what it was."""
+"""The newest packed context of each scope, kept to explain a prompt."""
 
 import threading
 from collections import OrderedDict
@@ -12,19 +12,19 @@ _MOST = 128
 
 
 class Contexts:
-    """The contexts packed last, one a scope; safe to use from several threads."""
+    """The newest context of each of the 128 scopes packed last; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_path: OrderedDict[Path, Context] = OrderedDict()
 
     def get(self, path: Path) -> Context | None:
-        """The scope's newest, if it is not long ago."""
+        """The scope's newest context; None if there is none or it was evicted."""
         with self._lock:
             return self._by_path.get(path)
 
     def put(self, path: Path, context: Context) -> Context:
-        """Keep a context as its scope's newest, and give it back."""
+        """Store a context as its scope's newest, and return it."""
         with self._lock:
             self._by_path[path] = context
             self._by_path.move_to_end(path)

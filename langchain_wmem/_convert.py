@@ -1,9 +1,9 @@
-"""Messages of LangChain and of wmem, each turned into the other.
+"""Conversion of messages between LangChain and wmem, without loss.
 
-The neutral form says what was said. What only LangChain knows (usage, response
-metadata, a tool's artifact) stands beside it as `Native`: the fields of
-`message_to_dict` that the neutral form does not reproduce, no others, and the
-dialect of the blocks, so that an image is kept once.
+A wmem `Message` holds what was said. What only LangChain has (usage, response
+metadata, a tool's artifact) is stored in its `Native`: only the fields of
+`message_to_dict` that the `Message` does not reproduce, and the dialect of the
+blocks, so that an image is stored once.
 """
 
 import copy
@@ -60,9 +60,9 @@ _CHUNKS = (
 
 
 def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
-    """The messages in wmem's form; `to_langchain` gives them back as they were.
+    """Convert LangChain messages to wmem's; `to_langchain` gives them back as they were.
 
-    A chunk is taken as the message it amounts to. A message without an id gets
+    A chunk is converted to a whole message first. A message without an id gets
     one when it is stored, and comes back with it.
 
     Raises:
@@ -74,18 +74,18 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
-    """The messages as LangChain's; those that came from LangChain as they were.
+    """Convert wmem messages to LangChain's; those that came from LangChain come back as they were.
 
     Raises:
-        SerializationError: What is stored beside a message is not what LangChain writes.
+        SerializationError: The native data of a message is not in LangChain's form.
     """
     return [_to_langchain(message) for message in messages]
 
 
 def is_note(message: BaseMessage) -> bool:
-    """Whether a message carries text that wmem recalled, which is never stored again.
+    """Whether a message is a note of text that wmem recalled, which is never stored again.
 
-    By its mark alone: a person who pastes such a text has said it.
+    Only its mark counts: such text pasted by a user is part of the conversation.
     """
     return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
 
@@ -104,7 +104,7 @@ def _from_langchain(given: BaseMessage) -> Message:
         raise SerializationError(msg)
     documents = _holds_documents(given)
     if isinstance(given, ToolMessage):
-        # Looked at before it is dumped: an object that LangChain can dump would come back as a dictionary.
+        # Checked before it is dumped: an object that LangChain can dump would come back as a dictionary.
         held = [each.metadata for each in given.artifact] if documents else given.artifact
         plain(held, (given.type, given.id, "artifact"))
     whole = message_to_dict(given)
@@ -131,17 +131,17 @@ def _from_langchain(given: BaseMessage) -> Message:
 
 
 def _holds_documents(given: BaseMessage) -> bool:
-    """Whether a tool's artifact is what retrievers give: documents, which come back as such."""
+    """Whether a tool's artifact is a list of documents, as retrievers return; they are revived as such."""
     found = getattr(given, "artifact", None)
     return isinstance(found, list) and bool(found) and all(type(each) is Document for each in found)
 
 
 class _Absent:
-    """Equal to nothing that JSON knows."""
+    """A default that equals no JSON value."""
 
 
 def _same(one: object, other: object) -> bool:
-    """Equal to the byte: neither 1 and True nor two orders of keys are the same."""
+    """Whether both have the same JSON text: 1 differs from True, and the order of keys counts."""
     if type(one) is not type(other):
         return False
     return one == other and (isinstance(one, str | None) or json.dumps(one) == json.dumps(other))
@@ -163,14 +163,14 @@ def _to_langchain(message: Message) -> BaseMessage:
         msg = f"message {message.id!r} is not one that LangChain can hold: {exc}"
         raise SerializationError(msg) from exc
     if isinstance(revived, AIMessage) and not message.tool_calls and (revived.tool_calls or revived.invalid_tool_calls):
-        # LangChain read the calls again from the provider's raw ones, although they were taken out since.
+        # LangChain parsed the provider's raw calls again, although they have since been removed.
         revived.tool_calls, revived.invalid_tool_calls = [], []
         del revived.additional_kwargs["tool_calls"]
     return revived
 
 
 class _Beside(NamedTuple):
-    """What is kept beside the neutral form: the class, the fields it does not reproduce, the blocks' dialect.
+    """Content of `Native`: the class, the fields that a `Message` does not reproduce, the blocks' dialect.
 
     Attributes:
         documents: Whether the artifact among the fields is a list of documents.
@@ -192,7 +192,7 @@ def _opened(native: object, message_id: str | None) -> _Beside:
 
 
 def _still_true(native: dict[str, Any], data: Mapping[str, Any], kind: str, message: Message) -> dict[str, Any]:
-    """LangChain's own fields, without those that a change of the neutral form has overtaken.
+    """LangChain's own fields, without those made stale by a later change of the `Message`.
 
     A truncated message must not come back whole.
     """

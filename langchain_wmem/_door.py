@@ -1,4 +1,4 @@
-"""The way into a memory: the caller's own, or one opened from a URL at its first use."""
+"""A memory for an adapter: the caller's own, or one opened from a URL on first use."""
 
 import threading
 from typing import Protocol, TypeAlias
@@ -12,26 +12,26 @@ Memory: TypeAlias = wmem.AgentMemory | wmem.AsyncAgentMemory
 
 
 class Counter(Protocol):
-    """Counts the tokens of a text, as `wmem.open` takes it."""
+    """A token counter that `wmem.open` accepts."""
 
     @property
     def name(self) -> str:
-        """Under which counts are cached: two counters of one name count alike."""
+        """Cache key of its counts: two counters of one name must count alike."""
         ...
 
     def __call__(self, text: str, /) -> int: ...
 
 
 class Door:
-    """One memory in both colours.
+    """One memory with its sync and its async face.
 
     Args:
-        memory: The caller's, whose life is the caller's affair, or a URL.
-        agent_id: Whose memory it is; needed with a URL, checked otherwise.
-        counter: Counts tokens; only with a URL, for an open memory has its own.
+        memory: An open memory, which the caller closes, or a URL.
+        agent_id: The agent that owns it; required with a URL, checked otherwise.
+        counter: Counts tokens; only with a URL, since an open memory has its own.
 
     Raises:
-        InvalidInputError: No agent, another agent than the memory's, or a counter too many.
+        InvalidInputError: No agent, another agent than the memory's, or a counter for an open memory.
     """
 
     def __init__(self, memory: Memory | str, agent_id: str | None, counter: Counter | None = None) -> None:
@@ -77,7 +77,7 @@ class Door:
         return _aio(self._own)
 
     def close(self) -> None:
-        """Close what was opened here; a memory that was handed in stays open."""
+        """Close the memory if it was opened here; one that was passed in stays open."""
         with self._lock:
             own, self._own = self._own, None
         if own is not None:

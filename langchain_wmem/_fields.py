@@ -1,6 +1,6 @@
-"""What a message of LangChain says, as the fields of a `Message`, and the other way round.
+"""Conversion between the fields of a LangChain message and those of a `Message`.
 
-Both work on the form of `message_to_dict`, in which every value is plain JSON.
+LangChain's side is the form of `message_to_dict`, in which every value is plain JSON.
 """
 
 import json
@@ -28,7 +28,7 @@ _OF_KIND: dict[str, dict[str, Any]] = {
 
 
 def plain(value: Any, path: tuple[Any, ...]) -> Any:
-    """A copy of `value` of plain JSON types; `path` is (message type, message id, field, …)."""
+    """A copy of `value` in plain JSON types; `path`, for errors, is (message type, message id, field, …)."""
     if value is None or type(value) in (str, bool, int):
         return value
     if isinstance(value, float) and math.isfinite(value):
@@ -51,12 +51,12 @@ def plain(value: Any, path: tuple[Any, ...]) -> Any:
 
 
 def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a `Message` that say what LangChain's fields say."""
+    """The fields of a `Message`, from those of a LangChain message."""
     extra = data.get("additional_kwargs", {})
     role, name = ROLES.get(kind, ""), data.get("name")
     if kind == "chat":
         role = _SPEAKERS.get(str(data["role"]), "")
-        # Only a ToolMessage says which call it answers, so anything else is said by somebody.
+        # Only a ToolMessage names the call it answers, so any other role is a speaker.
         role, name = ("user", name or data["role"]) if role in ("", "tool") else (role, name)
     elif kind == "system" and extra.get("__openai_role__") == "developer":
         role = "developer"
@@ -87,7 +87,7 @@ def _read_parts(content: str | list[Any], extra: Mapping[str, Any], call_ids: se
 
 
 def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolCall]:
-    # The order between good and unreadable calls is not LangChain's to tell; it sends them in this one.
+    # LangChain does not record the order between valid and invalid calls; it sends them in this order.
     calls = [
         ToolCall(
             id=call["id"] or f"call_{call['name']}_{place}",
@@ -114,7 +114,7 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
 
 
 def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[str, Any]:
-    """The fields of LangChain's message of that kind that say what a `Message` says."""
+    """The fields of a LangChain message of that kind, from a `Message`."""
     data: dict[str, Any] = {
         "content": write_parts(message.parts, dialect),
         **_DEFAULTS,

@@ -1,4 +1,4 @@
-"""A session of wmem as the chat message history that LangChain's runnables know."""
+"""`WmemChatMessageHistory`: a session as the chat message history of LangChain's runnables."""
 
 import threading
 from collections.abc import Iterable, Sequence
@@ -18,21 +18,21 @@ __all__ = ["WmemChatMessageHistory"]
 
 
 class WmemChatMessageHistory(BaseChatMessageHistory):
-    """What was said in one session, as LangChain messages.
+    """The messages of one session as LangChain messages.
 
-    Adding is idempotent by message id: a list that begins with known history adds
-    only what is new, and a message that changed under its id is updated in place.
-    Messages without an id are always new; they come back with the id they were given.
+    Adding is idempotent by message id: of a list that begins with known history only
+    the new messages are added, and a message that changed under its id is updated in
+    place. Messages without an id are always new; they come back with an id.
 
     Inside a run of `RunnableWithMessageHistory` the messages stay as first read until
-    that run adds its own, for it counts on reading the same list twice. Make one
+    that run adds its own, because it relies on reading the same list twice. Make one
     history for each run, as its factory does; all of one URL share one engine.
 
     Args:
-        session_id: The session; there is no default one.
-        url: Where the memory is, opened at first use; or
-        memory: an open one, sync or async.
-        agent_id: Whose memory it is; needed with `url`.
+        session_id: The session; there is no default.
+        url: The memory's URL, opened on first use; or
+        memory: an open memory, sync or async.
+        agent_id: The agent that owns the memory; required with `url`.
 
     Raises:
         InvalidInputError: No session, no agent, or not exactly one of `url` and `memory`.
@@ -56,23 +56,23 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             raise InvalidInputError(msg)
         self.session_id = session_id
         self._door = Door(where, agent_id)
-        # One run reads and adds in one thread, so runs in other threads do not move the list under it.
+        # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run = threading.local()
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # what is stored is not assigned to
-        """Everything that was said, oldest first, in a list of its own."""
+        """All messages, oldest first, in a new list."""
         frozen = self._frozen()
         if frozen is None:
             frozen = self._froze(self._scope().messages.all())
         return to_langchain(frozen)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store what is not stored yet, notes that wmem made excepted.
+        """Store the messages that are new or edited, except wmem's own notes.
 
         Raises:
-            InvalidInputError: Something else than messages.
-            SerializationError: A message that could not be given back as it is; none was stored.
+            InvalidInputError: Something that is no message.
+            SerializationError: A message that could not be given back unchanged; none was stored.
         """
         scope = self._scope()
         given = _listed(messages)
@@ -141,13 +141,13 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
 
 def _beyond(given: Iterable[BaseMessage], stored: Iterable[Message]) -> list[str]:
-    """The ids that are not among the newest stored: they may be older all the same."""
+    """Ids that are not among the newest stored messages; older ones may still have them."""
     newest = {message.id for message in stored}
     return [message.id for message in given if message.id and message.id not in newest]
 
 
 def _listed(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """The messages of any iterable, each known to be one."""
+    """The messages as a list, each checked to be a LangChain message."""
     if isinstance(messages, BaseMessage | str) or not isinstance(messages, Iterable):
         msg = f"expected a list of LangChain messages, not {type(messages).__name__!r}"
         raise InvalidInputError(msg)

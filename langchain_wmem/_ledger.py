@@ -1,7 +1,7 @@
-"""What of a conversation is stored already, so that each message is stored once.
+"""Deduplication of messages by id, so that each is stored once.
 
-Frameworks hand over the same messages again and again, and sometimes an edited one
-under its old id. A ledger tells the new and the edited from the known, by id.
+Frameworks pass the same messages again and again, and sometimes an edited one
+under its old id. New and edited messages are told from those already stored.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ _SAID = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 
 
 def is_said(message: BaseMessage) -> bool:
-    """Whether somebody said it, as opposed to recalled text and summaries."""
+    """Whether a message is part of the conversation, not a note of recalled text or a summary."""
     return not _is_summary(message) and not is_note(message)
 
 
@@ -47,25 +47,25 @@ def _is_summary(message: BaseMessage) -> bool:
 
 
 def newest_human(messages: Sequence[BaseMessage]) -> int:
-    """The place of the newest message of a person, which begins the turn; 0 when there is none."""
+    """Index of the newest message of a person, which begins the turn; 0 if there is none."""
     places = range(len(messages) - 1, -1, -1)
     return next((at for at in places if isinstance(messages[at], HumanMessage) and is_said(messages[at])), 0)
 
 
 def reach(messages: Sequence[BaseMessage]) -> int:
-    """How many of the newest stored messages to read to recognise these."""
+    """Number of newest stored messages to read in order to recognise these."""
     return max(_LOOK_BACK, 2 * len(messages))
 
 
 class _Looked(NamedTuple):
-    """What a message held when it was last looked at, and what that is in wmem's form."""
+    """Hashes of a message when it was last seen: of the LangChain object, and of its wmem form."""
 
     quick: int
     print: int
 
 
 class Ledger:
-    """The messages of one session that are known to be stored, by id."""
+    """Ids and hashes of the messages of one session that are known to be stored."""
 
     def __init__(self, stored: Iterable[Message]) -> None:
         self._known: dict[str, int] = {}
@@ -77,7 +77,7 @@ class Ledger:
         return message_id in self._known
 
     def enter(self, stored: Iterable[Message]) -> None:
-        """Note what is stored now."""
+        """Add messages that are stored now."""
         for message in stored:
             if message.id is not None:
                 self._known[message.id] = _print_of(message)
@@ -90,14 +90,14 @@ class Ledger:
         summaries: bool = False,
         trust_objects: bool = False,
     ) -> list[Message]:
-        """The messages that are not stored yet or say something else by now, in order.
+        """The messages that are not stored yet or were edited since, in order.
 
         Args:
-            read: Takes a message into wmem's form.
-            summaries: Take a summary for something said although what it covers is stored.
-            trust_objects: Before this turn, take an object that was looked at for unchanged.
+            read: Converts a message to wmem's form.
+            summaries: Include summaries even if the messages they cover are stored.
+            trust_objects: Take an object from before this turn that was seen already as unchanged.
         """
-        # The summary of messages that were never stored is all that is left of them.
+        # If none of the messages was stored, their summary is all that is left of them.
         summaries = summaries or not self._known
         begun = newest_human(messages)
         found: dict[str | int, Message] = {}
@@ -122,49 +122,49 @@ class Ledger:
         return list(found.values())
 
     def unknown(self, fresh: Iterable[Message]) -> list[str]:
-        """The ids among them that were not seen here: they may have been stored long ago all the same."""
+        """Ids of the messages that were not seen here; they may have been stored long ago."""
         return [message.id for message in fresh if message.id is not None and message.id not in self]
 
     def edited(self, fresh: Iterable[Message]) -> bool:
-        """Whether one of them is stored in another form."""
+        """Whether one of them is an edit of a stored message."""
         return any(message.id in self._known for message in fresh)
 
 
 def _print_of(message: Message) -> int:
     said = message.model_dump(mode="json", include=_SAID)
     if message.native is not None and isinstance(beside := said["native"]["data"], dict):
-        # A checkpoint gives documents back as dictionaries; that edits nothing.
+        # A checkpoint revives documents as dictionaries; that is no edit.
         beside.pop("documents", None)
     # Sorted: a store may keep the keys of an object in another order.
     return hash(json.dumps(said, sort_keys=True))
 
 
 def _quick_print_of(given: BaseMessage) -> int:
-    """Tells whether an object holds what an earlier one held, a hundred times faster than wmem's form does."""
+    """Hash of a LangChain message's fields, a hundred times faster than that of its wmem form."""
     held = (given.__dict__, given.__pydantic_extra__)
     try:
-        # Version 2 knows no back references, which would tell equal values apart by their objects.
+        # Version 2 has no back references, which would make equal values differ by object identity.
         return hash((type(given), marshal.dumps(held, 2)))
     except ValueError:
         return hash((type(given), repr(held)))
 
 
 class Ledgers:
-    """The ledgers of the scopes used last; a forgotten one is read again from the store."""
+    """Seen messages of the 256 scopes used last; those of others are read again from the store."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._by_path: OrderedDict[tuple[str, ...], Ledger] = OrderedDict()
 
     def get(self, path: tuple[str, ...]) -> Ledger | None:
-        """The scope's ledger, or None when it has to be read."""
+        """The scope's seen messages, or None if they have to be read."""
         with self._lock:
             if path in self._by_path:
                 self._by_path.move_to_end(path)
             return self._by_path.get(path)
 
     def begin(self, path: tuple[str, ...], stored: Iterable[Message]) -> Ledger:
-        """The scope's ledger, begun with what is stored unless another run was first."""
+        """The scope's seen messages, created from `stored` unless another run was first."""
         begun = Ledger(stored)
         with self._lock:
             ledger = self._by_path.setdefault(path, begun)
@@ -173,16 +173,16 @@ class Ledgers:
             return ledger
 
     def forget(self, path: tuple[str, ...]) -> None:
-        """Drop the ledger of a scope that is gone, and those below it."""
+        """Drop the seen messages of a disposed scope and of the scopes below it."""
         with self._lock:
             for each in [known for known in self._by_path if known[: len(path)] == path]:
                 del self._by_path[each]
 
 
 def named(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """The messages, a blank id replaced by one that is made of the turn and of what is said in it.
+    """The messages, blank ids replaced by a hash of the turn and the content.
 
-    LangGraph names every message that has no id, but leaves a blank one as it is.
+    LangGraph assigns an id to a message without one, but leaves a blank id as it is.
     """
     if all(message.id is None or message.id.strip() for message in messages):
         return messages
@@ -201,7 +201,7 @@ def named(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 
 
 def with_turns(fresh: Iterable[Message], messages: Iterable[BaseMessage]) -> list[Message]:
-    """The fresh ones among `messages`, each with its turn: the id of the person's message that began it."""
+    """The new messages with their turn id: the id of the human message in `messages` that began the turn."""
     turn: str | None = None
     turns: dict[str | None, str | None] = {}
     for message in messages:
@@ -212,7 +212,7 @@ def with_turns(fresh: Iterable[Message], messages: Iterable[BaseMessage]) -> lis
 
 
 def kept_whole(fresh: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
-    """The messages, the edited ones with the pins and metadata they have in the store."""
+    """The messages, edited ones with the pin, metadata, turn, thread and time they have in the store."""
     old = {message.id: message for message in stored}
     return [
         message.model_copy(
@@ -231,7 +231,7 @@ def kept_whole(fresh: Iterable[Message], stored: Iterable[Message]) -> list[Mess
 
 
 def looked_up(stored: Any, message_id: str) -> Message | None:
-    """A message by its id; None too where damage keeps the store from saying that there is none."""
+    """The stored message of that id; None if there is none, or if corruption prevents knowing."""
     try:
         found: Message | None = stored.get(message_id)
     except CorruptionError:

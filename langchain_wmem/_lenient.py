@@ -1,8 +1,8 @@
-"""A message of an agent's state in wmem's form, whatever objects it holds.
+"""Lenient conversion of messages in an agent's state: values that JSON cannot hold are left out.
 
-What is in the state comes back in every later run, so one object that JSON cannot
-carry must not end a thread. What a message says is never left out: content, calls
-and names that cannot be stored are refused here as they are elsewhere.
+The state comes back in every later run, so one object that JSON cannot hold must
+not break a thread for good. What a message says is never left out: content, calls
+and names that cannot be stored are refused here as everywhere.
 """
 
 from typing import Any, NamedTuple
@@ -21,17 +21,17 @@ _SAID = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", 
 
 
 class Reduced(NamedTuple):
-    """A message and what was left out of it, in words; nothing for most."""
+    """A message and a description of each value left out of it; mostly none."""
 
     message: Message
     left_out: tuple[str, ...]
 
 
 def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> Reduced:
-    """The message without those of its values that JSON cannot carry, one of a subclass as its base.
+    """The message without the values that JSON cannot hold; a subclass is stored as its base.
 
     Args:
-        artifacts: Keep a tool's artifact that is plain data.
+        artifacts: Keep a tool's artifact if it is plain data.
 
     Raises:
         SerializationError: What the message says cannot be stored.
@@ -57,16 +57,16 @@ def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> Reduced:
 def _plain_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     """The fields that can be stored, and the names of those that cannot.
 
-    A field that a subclass adds stays, for LangChain's classes take any.
+    A field that a subclass adds stays, since LangChain's classes accept extra fields.
     """
-    # An artifact is looked at as it is: dumped, a document would pass for a dictionary.
+    # The artifact is checked undumped: a dumped document would pass for a dictionary.
     dumped = {**message_to_dict(given)["data"], "artifact": getattr(given, "artifact", None)}
     fields: dict[str, Any] = {}
     left_out: list[str] = []
     for name, value in {**given.__dict__, **(given.__pydantic_extra__ or {})}.items():
         if name == "type":
             continue
-        if name not in dumped:  # a subclass keeps it out of what is dumped
+        if name not in dumped:  # a subclass excludes it from the dump
             left_out.append(repr(name))
             continue
         if name in _BY_KEY:

@@ -1,4 +1,4 @@
-"""The memory of an agent made by ``create_agent``: what is said is stored, what is sent is packed."""
+"""`WmemMiddleware`: stores the messages of a ``create_agent`` agent, and packs each prompt it sends."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,66 +39,66 @@ _log = logging.getLogger("langchain_wmem")
 
 
 class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
-    """Remembers every message of an agent's session, and sends the model what fits.
+    """Stores every message of an agent's session, and sends the model what fits the budget.
 
-    Each model call gets a prompt of at most `budget` tokens, made of the whole stored
-    session: with the system message as it is, the tools' schemas and room for the reply
-    counted in. The agent's own state is never changed: no message is removed from it.
+    Each model call gets a prompt of at most `budget` tokens, packed from the whole stored
+    session. The system message, the tools' schemas and room for the reply count towards
+    the budget. The agent's own state is never changed: no message is removed from it.
 
     Each message is stored once, by its id, as soon as it is said: without a checkpointer,
-    hand in what is new, or the messages as the agent returned them. A run that fails or is
-    interrupted loses nothing of what was said before. Put this middleware last in the
+    pass only new messages, or the messages as the agent returned them. A run that fails or
+    is interrupted loses nothing of what was said before. Put this middleware last in the
     list, so that it has the final say on what is sent. A call that the provider refuses as
-    too large (`ContextOverflowError`) is tried again once, with half of the conversation.
+    too large (`ContextOverflowError`) is retried once, with half of the conversation.
 
-    The state says what its messages say: one that was edited there under its id, however
-    old, is updated in the session by the next run. What JSON cannot carry, such as an
-    object as a tool's artifact, and what a subclass of a message is beyond its base, is
-    left out of the session with a warning. A summary is stored only when nothing of what it
-    covers can be: when it comes first. The session only grows: a message removed from the
-    thread's state is still the session's until it is removed there, and a fork of a thread
-    wants a session of its own.
+    The agent's state is authoritative: a message that was edited there under its id, however
+    old, is updated in the session by the next run. What JSON cannot hold, such as an
+    object as a tool's artifact, and what a subclass of a message adds to its base, is
+    left out of the session with a warning. A summary is stored only if it comes first, so
+    that none of the messages it covers can be stored. The session only grows: a message
+    removed from the thread's state stays in the session until it is removed there, and a
+    fork of a thread needs a session of its own.
 
     A sub-agent that runs in a tool inherits thread and context, but not the session: without
     a `session` of its own it gets a scope below its parent's for this one run, named after
-    the checkpoint namespace LangGraph gives it. It reads entries and items of the
-    parent's session, no messages, and what it says stays in its scope, which is disposed
-    when the run ends; after a run that failed or was interrupted it stays. A sub-agent with
+    its LangGraph checkpoint namespace. It reads entries and items of the parent's session
+    but no messages, and its own messages stay in its scope, which is disposed when the run
+    ends; after a run that failed or was interrupted it stays. A sub-agent with
     ``checkpointer=True``, whose state LangGraph keeps for the thread, keeps its scope as
-    well. An agent that is a node of another graph is refused unless it has a `session`:
-    whether it shares the thread with the others is not for us to guess.
+    well. An agent that is a node of another graph is refused unless it has a `session`,
+    because whether it shares the thread with the others cannot be known.
 
     Args:
-        memory: An open memory, sync or async, or the URL of one, opened at first use.
-        agent_id: Whose memory it is; needed with a URL.
-        session: The session's name, or a function of the run's `Runtime` that says it;
-            taken as it is, in a sub-agent too. By default the `session_id` of the
+        memory: An open memory, sync or async, or a URL, opened on first use.
+        agent_id: The agent that owns the memory; required with a URL.
+        session: The session's name, or a function of the run's `Runtime` that returns it;
+            used unchanged, in a sub-agent too. By default the `session_id` of the
             runtime context, else the thread's id.
-        budget: The ceiling in tokens for each model call, the reply included. From the usage
-            that comes with a reply it is learned how many of wmem's tokens that is, for each
-            model by its name, so that later calls stay below it in the model's tokens, too.
-        reserve: Tokens kept free for the reply. By default what the model is set to
-            answer at most, else what it could up to a quarter of the budget, else 1,024.
+        budget: The ceiling in tokens for each model call, the reply included. wmem's count
+            is calibrated for each model name from the usage reported with replies, so that
+            later calls stay below the budget in the model's own tokens, too.
+        reserve: Tokens kept free for the reply. By default the model's configured maximum,
+            else its capability up to a quarter of the budget, else 1,024.
         recent: How many of the newest messages come before recalled ones.
-        profile: Whose rules of order the prompt follows.
-        recall: Whether older messages that bear on the newest question are quoted in a note.
+        profile: The provider whose rules of message order the prompt follows.
+        recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
-            newest user message: of a prompt that fills the budget two thirds and more repeat
-            for a provider's cache, and without it hardly anything. Off by default, for it
+            newest user message: two thirds and more of a prompt that fills the budget then
+            repeat for a provider's prompt cache, without it hardly any. Off by default, as it
             leaves recall less room: of the evidence for a question 71 % instead of 84 % is
-            found at 1,024 tokens, 93 % instead of 96 % at 8,192. Large budgets want it.
+            found at 1,024 tokens, 93 % instead of 96 % at 8,192. Use it with large budgets.
         summary: Tokens set aside for a summary of what is left out, its best sentences, in
-            the note; True for an eighth of the budget. Off by default, for it takes that
+            the note; True for an eighth of the budget. Off by default, as it takes that
             room from what is recalled.
         artifacts: Store the artifacts of tool results that are plain data; the model
             never sees them.
-        counter: Counts tokens; only with a URL, for an open memory has its own.
+        counter: Counts tokens; only with a URL, since an open memory has its own.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
-        name: Tells two of these in one agent apart.
+        name: Distinguishes several of these middlewares in one agent.
 
     Raises:
-        InvalidInputError: No agent, or a number, profile or name that cannot be.
+        InvalidInputError: No agent, or an invalid number, profile or name.
     """
 
     def __init__(
@@ -151,22 +151,22 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     @property
     def name(self) -> str:
-        """The name under which the agent knows this middleware."""
+        """The middleware's name within the agent."""
         return self._name
 
     def last_context(self, session: str, *below: str) -> Context | None:
-        """What the newest model call of a session was sent, and why; None if it is long ago.
+        """The packed context of a session's newest model call; None if it is no longer held.
 
-        Of two runs of one session at once it is the one that was packed last.
+        Of two concurrent runs of one session it is the one packed last.
 
         Args:
-            below: The names of the scopes that lead to a sub-agent's.
+            below: Names of the scopes from the session down to a sub-agent's.
         """
         return self._contexts.get((session, *below))
 
     @property
     def calibrations(self) -> Calibrations:
-        """What usage told of each model's count; of this middleware alone, and gone with it."""
+        """Calibrations of each model's token count from usage; of this middleware only, not stored."""
         return self._calibrations
 
     def close(self) -> None:
@@ -177,10 +177,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """See `close`."""
         await self._door.aclose()
 
-    # -- what is said is stored
+    # -- storing messages
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        # Between two runs anything may have been edited, even in place; within one only by new objects.
+        # Between two runs a message may be edited in place; within one, edits come as new objects.
         self._capture(path_of(self._session, runtime), state["messages"], trust_objects=False)
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
@@ -247,7 +247,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             )
         return message
 
-    # -- what is sent is packed
+    # -- packing prompts
 
     def wrap_model_call(
         self,
@@ -255,7 +255,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
         path = path_of(self._session, request.runtime)
-        # Results of tools, and what other middleware changed in the state, before it is sent.
+        # Store tool results, and changes by other middleware, before sending.
         self._capture(path, request.state["messages"])
         scope = self._door.memory().scope(*path)
         query, asked = self._query(request.messages), self._asked(path, request)
@@ -290,12 +290,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         return tries(self._calibrations, model_of(request), limit=self._budget, reserve=reserve)
 
     def _query(self, messages: Sequence[BaseMessage]) -> str | None:
-        """What the newest message of a person says, which older ones are recalled for."""
+        """Text of the newest human message: the query for recall."""
         asked = messages[newest_human(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
     def _asked(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
-        """The arguments of the pack that serves this request, but for its budget."""
+        """Arguments of `pack` for this request, without the budget."""
         system = from_langchain([request.system_message])[0].text if request.system_message else ""
         return {
             **self._options,
@@ -307,10 +307,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         }
 
     def _live(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
-        """The messages of the request that may not be stored as they are now, or not at all.
+        """The messages of the request that may not be stored in their current form, or at all.
 
-        What came before this turn is left out when each of it is stored and untouched
-        since: the very object in the agent's state.
+        Messages before this turn are left out if all of them are stored and unchanged
+        since, that is, identical to the objects in the agent's state.
         """
         ledger = self._ledgers.get(path)
         messages = named(request.messages)
@@ -332,6 +332,6 @@ def _check_number(name: str, value: object, least: int) -> None:
 
 
 def _sent(context: Context) -> list[Any]:
-    """The packed messages and the note, without the system text, which the request carries itself."""
+    """The packed messages and the note, without the system text, which the request already holds."""
     prompt = list(context.prompt())
     return to_langchain(prompt[1:] if context.system else prompt)

@@ -1,4 +1,4 @@
-"""What a model request costs beside its messages: tools, structured output, and room for the reply."""
+"""Token costs of a model request besides its messages: tools, structured output, room for the reply."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -15,16 +15,16 @@ from wmem import Message
 __all__ = ["counted_by", "reserve_of", "schemas_of"]
 
 REPLY_TOKENS = 1_024
-"""Room for the reply of a model that does not say how long it answers."""
+"""Default room for the reply, if neither model nor request states a limit."""
 
 
 def schemas_of(request: ModelRequest[Any]) -> list[dict[str, Any]]:
-    """The JSON schemas that are sent along: of the tools, and of the structured output asked for."""
+    """The JSON schemas sent with a request: of its tools and of its structured output."""
     # A provider's own tool is a dictionary already, and is sent as it is.
     schemas = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
     wanted = request.response_format
     if isinstance(wanted, AutoStrategy):
-        # Which of the two it becomes is decided after us; as a tool it costs more.
+        # Tool or provider strategy is decided later; as a tool it costs more.
         wanted = ToolStrategy(schema=wanted.schema)
     if isinstance(wanted, ToolStrategy):
         specs = wanted.schema_specs
@@ -41,8 +41,8 @@ def schemas_of(request: ModelRequest[Any]) -> list[dict[str, Any]]:
 def reserve_of(request: ModelRequest[Any], budget: int) -> int:
     """Tokens to keep free for the reply.
 
-    What the model or the request is set to answer at most; otherwise what the
-    model could at most, though no more than a quarter of the budget; otherwise 1,024.
+    The output limit set on the request or the model; otherwise the model's
+    capability, but at most a quarter of the budget; otherwise 1,024.
     """
     for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
         for found in (request.model_settings.get(name), getattr(request.model, name, None)):
@@ -50,18 +50,18 @@ def reserve_of(request: ModelRequest[Any], budget: int) -> int:
                 return found
     profile = request.model.profile
     most = profile.get("max_output_tokens") if profile else None
-    # A capability is no intention: some models could answer with more than the whole budget.
+    # Capped, because some models could answer with more than the whole budget.
     return min(most, max(REPLY_TOKENS, budget // 4)) if most else REPLY_TOKENS
 
 
 def counted_by(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:
-    """A prompt counter that asks the model itself."""
+    """A prompt counter that uses the model's own token count."""
 
     def count(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:
         said = to_langchain(messages)
         if type(model).get_num_tokens_from_messages is not BaseChatModel.get_num_tokens_from_messages:
             return model.get_num_tokens_from_messages(said, tools=[dict(tool) for tool in tools] or None)
-        # LangChain's default leaves tools out, so their text is counted beside.
+        # LangChain's default ignores tools, so their text is counted separately.
         extra = model.get_num_tokens(json.dumps(list(tools), ensure_ascii=False)) if tools else 0
         return model.get_num_tokens_from_messages(said) + extra
 

@@ -1,4 +1,4 @@
-"""The tries of one model call: what each may take, and what the provider's answer to it teaches."""
+"""Retry of a model call with a smaller prompt on overflow, and calibration from reported usage."""
 
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias
@@ -12,17 +12,17 @@ from wmem import BudgetError, Calibrations, Context
 __all__ = ["Tries", "atried", "model_of", "tried", "tries"]
 
 Tries: TypeAlias = Generator[int | Context, Any, ModelResponse[Any]]
-"""Yields a budget to be sent the context that is packed for it, and a context to be sent the model's response to it."""
+"""Yields a budget and is sent the context packed for it; yields a context and is sent the model's response."""
 
 
 def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tries:
-    """A model call that is tried again once, with half of the conversation, if the provider refuses it as too large.
+    """A model call, retried once with half of the conversation if the provider refuses it as too large.
 
-    A refusal does not tell by how much it was too large; what is reported of the second try does.
+    A refusal does not say by how much the prompt was too large; the usage of the second attempt does.
 
     Args:
-        learned: What usage told of the model so far; it is told what this call tells.
-        limit: The ceiling in tokens of the model, the reply's included.
+        learned: Calibrations from earlier usage; updated with this call's.
+        limit: The model's ceiling in tokens, the reply included.
     """
     room = limit - reserve
     budget = learned.budget(limit, model=model, reserve=reserve)
@@ -53,7 +53,7 @@ def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tri
 def tried(
     steps: Tries, pack: Callable[[int], Context], send: Callable[[Context], ModelResponse[Any]]
 ) -> ModelResponse[Any]:
-    """Go through the tries of a call."""
+    """Run the steps of a call, retry included."""
     try:
         step = next(steps)
         while True:
@@ -89,7 +89,7 @@ async def atried(
 
 
 def model_of(request: ModelRequest[Any]) -> str:
-    """The name of the model that is asked; its class's where it has none."""
+    """The name of the requested model, or of its class if it has none."""
     model = request.model
     for named in (
         request.model_settings.get("model"),
@@ -105,7 +105,7 @@ def _counted(context: Context) -> int:
 
 
 def _reported(response: ModelResponse[Any]) -> int:
-    """The tokens of the prompt that the provider reports, those out of its cache included; 0 for none."""
+    """The prompt tokens that the provider reports, cached ones included; 0 if it reports none."""
     for message in response.result:
         if isinstance(message, AIMessage) and message.usage_metadata is not None:
             tokens = message.usage_metadata["input_tokens"]

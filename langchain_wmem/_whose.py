@@ -1,4 +1,4 @@
-"""Whose session a run is: the scope that what is said in it belongs to."""
+"""The session and scope path of an agent run, from its settings and its LangGraph runtime."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ __all__ = ["Path", "Session", "is_of_one_run", "path_of"]
 Path: TypeAlias = tuple[str, ...]
 """A session's name, followed by those of the scopes below it."""
 Session: TypeAlias = str | Callable[[Runtime[Any]], str]
-"""A session's name, or what says it of a run."""
+"""A session's name, or a function that returns it for a run."""
 
 _NOBODY = (
     "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
@@ -23,14 +23,14 @@ _NOT_ALONE = (
     "WmemMiddleware, for example session=lambda runtime: runtime.execution_info.thread_id to share the thread's session"
 )
 _TOOLS = "tools"
-"""The node in which agents run their tools."""
+"""Name of the graph node in which agents run their tools."""
 
 
 def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
-    """The scope of a run: the session it was given, or the thread's, or one below that for a sub-agent.
+    """The scope path of a run: the given session, else the thread's, or a scope below it for a sub-agent.
 
     Raises:
-        InvalidInputError: Nothing says whose session this is, or a nested run that is not inside a tool.
+        InvalidInputError: No session is given and no thread has an id, or a nested run is not inside a tool.
     """
     named: object = session
     below: Path = ()
@@ -40,7 +40,7 @@ def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
         given, info = runtime.context, runtime.execution_info
         named = given.get("session_id") if isinstance(given, Mapping) else getattr(given, "session_id", None)
         if named is None and info is not None and info.thread_id is not None:
-            # Checkpointers take numbers and UUIDs as well, and name them like this.
+            # Checkpointers accept numbers and UUIDs as well, and convert them in the same way.
             named = str(info.thread_id)
         if named is not None and info is not None:
             below = _below(info.checkpoint_ns)
@@ -50,7 +50,7 @@ def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
 
 
 def _below(checkpoint_ns: str) -> Path:
-    """The scopes that lead from the thread's session to a nested run's; none for the thread's own run.
+    """Names of the scopes from the thread's session down to a nested run's; empty for the thread's own run.
 
     LangGraph writes ``tools:<task>|1|model:<task>`` in the model node of the second graph
     that one task of the tools node runs.
@@ -62,7 +62,7 @@ def _below(checkpoint_ns: str) -> Path:
     path: list[str] = []
     for segment in around:
         if path and segment.isdecimal():
-            # A sibling of the run before it, not a part of it.
+            # A sibling of the previous run, not nested in it.
             path[-1] = f"{path[-1]}|{segment}"
         else:
             path.append(segment)
@@ -72,5 +72,5 @@ def _below(checkpoint_ns: str) -> Path:
 
 
 def is_of_one_run(path: Path) -> bool:
-    """Whether it is the scope of a nested run whose state LangGraph does not keep for the thread."""
+    """Whether a scope belongs to a single nested run, whose state LangGraph does not keep for the thread."""
     return len(path) > 1 and ":" in path[-1]

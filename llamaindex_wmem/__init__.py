@@ -1,4 +1,4 @@
-"""wmem as the memory of LlamaIndex: sessions that outlive the process, under a token budget."""
+"""LlamaIndex adapter: persistent sessions as agent memory, under a token budget."""
 
 from wmem import MissingExtraError
 

@@ -1,7 +1,7 @@
-"""Content blocks, read into parts, and written from them.
+"""Conversion of LlamaIndex's content blocks to parts and to JSON, and back.
 
-A file on this machine travels only inside LlamaIndex's own JSON: a ``file:`` address
-that another framework stored is never opened, or a chat message could ask for any file.
+Local files are read only from paths in LlamaIndex's own JSON: a ``file:`` URL that another
+framework stored is never opened, or a chat message could request any file.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 _Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 
 _BYTES: Mapping[str, str] = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
-"""The field of each kind of medium that holds its bytes."""
+"""For each media type, the field that holds its bytes."""
 _KINDS: Mapping[str, type[BaseContentBlock]] = {
     "text": TextBlock,
     "image": ImageBlock,
@@ -55,10 +55,10 @@ _FORMATS: Mapping[str, str] = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 
 
 def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
-    """A block as `block_of_json` reads it: LlamaIndex's own JSON, free-form values tagged.
+    """A block in LlamaIndex's own JSON, free-form values tagged, as `block_of_json` reads it.
 
     Raises:
-        SerializationError: A free-form value has no faithful form.
+        SerializationError: A free-form value cannot be stored without loss.
         UnicodeError: Bytes where LlamaIndex wants base64 text.
     """
     if isinstance(block, CitableBlock):
@@ -74,7 +74,7 @@ def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
 
 
 def _read_in(block: BaseContentBlock) -> BaseContentBlock:
-    """The block itself, or for one that holds an open file, an equal one that holds its bytes."""
+    """The block itself, or if it holds an open file, a copy that holds the file's bytes."""
     if not isinstance(block, _Media):
         return block
     field = _BYTES[block.block_type]
@@ -85,15 +85,15 @@ def _read_in(block: BaseContentBlock) -> BaseContentBlock:
     source.seek(0)
     content = source.read()
     source.seek(place)
-    # `model_dump` would write these bytes as they are, and reading would take them for base64.
+    # `model_dump` would write raw bytes, which reading would take for base64.
     return type(block).model_validate({**dict(block), field: content})
 
 
 def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
-    """The block that `json_of_block` wrote, also when the file it names is gone: see `if_there`.
+    """The block that `json_of_block` wrote, even if its file is missing: see `if_there`.
 
     Raises:
-        ValidationError: Another version's block.
+        ValidationError: A block of another LlamaIndex version.
     """
     kind = str(written.get("block_type"))
     told: dict[str, Any] = dict(written)
@@ -108,7 +108,7 @@ def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
 
 
 def if_there(block: BaseContentBlock) -> BaseContentBlock:
-    """The block, or a line that says that its file is gone: a session must not fail for it for ever."""
+    """The block, or a text in its place if its file is missing: that must not break a session for good."""
     if not isinstance(block, ImageBlock | AudioBlock | VideoBlock) or not block.path or block.path.is_file():
         return block
     return TextBlock(text=f"[{block.block_type}: {block.path}, no longer there]")
@@ -118,7 +118,7 @@ def if_there(block: BaseContentBlock) -> BaseContentBlock:
 
 
 def parts_of(blocks: Iterable[BaseContentBlock]) -> Iterator[Part]:
-    """What the blocks say; calls are no parts, and a cache point says nothing."""
+    """The blocks' content as parts; tool calls and cache points are skipped."""
     for block in blocks:
         if isinstance(block, TextBlock):
             yield Part(text=block.text)
@@ -175,7 +175,7 @@ def _medium(block: Media) -> Part:
 
 
 def block_of_part(part: Part) -> BaseContentBlock:
-    """A block that says what the part says; text stands in for what LlamaIndex has no block for."""
+    """The part as a block; a text block where LlamaIndex has no matching one."""
     if part.kind in ("text", "refusal"):
         return TextBlock(text=part.text or "")
     data = dict(part.data or {})
@@ -189,7 +189,7 @@ def block_of_part(part: Part) -> BaseContentBlock:
     try:
         if written := _written_medium(part, data):
             return written
-    except ValidationError:  # an address that is none
+    except ValidationError:  # an invalid URL
         pass
     if part.text:
         return TextBlock(text=part.text)
@@ -221,6 +221,6 @@ def _written_medium(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlo
 
 
 def block_of_call(call: ToolCall) -> ToolCallBlock:
-    """A call with its arguments as a mapping, which every integration takes; as text when they are none."""
+    """The call as a block, arguments as a mapping, which every integration takes; as text if they are not one."""
     arguments = call.arguments if call.args is None else call.args
     return ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=arguments)

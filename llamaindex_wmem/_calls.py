@@ -1,7 +1,7 @@
-"""Tool calls out of everything integrations write them into.
+"""Tool calls of a chat message, wherever integrations put them.
 
-Some write blocks, some objects of a vendor's kit under ``additional_kwargs``, some
-both: the same call is one call.
+Some write blocks, some objects of a vendor's SDK in ``additional_kwargs``, some
+both: a call that is in both places counts once.
 """
 
 import json
@@ -19,7 +19,7 @@ _KEYS = ("tool_calls", "function_call")
 
 
 def blocked_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
-    """The calls that stand in blocks; one without an id is named after its tool, numbered from the second on."""
+    """The calls in blocks; one without an id gets one from its tool's name, numbered from the second on."""
     calls: list[ToolCall] = []
     for block in blocks:
         if isinstance(block, ToolCallBlock):
@@ -30,7 +30,7 @@ def blocked_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
 
 
 def extra_calls(extra: Mapping[str, Any], known: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls that stand only in the extra fields of a message."""
+    """The calls that are only in the extra fields of a message."""
     found: list[ToolCall] = []
     for given in _given(extra):
         call = _read(given)
@@ -41,7 +41,7 @@ def extra_calls(extra: Mapping[str, Any], known: Sequence[ToolCall]) -> list[Too
 
 
 def vendor_keys(extra: Mapping[str, Any]) -> list[str]:
-    """The extra fields whose calls are objects of a vendor's kit, every one of them readable as a call."""
+    """The extra fields whose calls are objects of a vendor's SDK and all readable as calls."""
     return [
         key
         for key in _KEYS
@@ -88,7 +88,7 @@ def _made_id(name: str, calls: Sequence[ToolCall]) -> str:
 
 
 def _same(call: ToolCall, other: ToolCall) -> bool:
-    """Whether both name one call; ids decide where the second writer gave one."""
+    """Whether both are the same call: by id if `call` has one, else by name and arguments."""
     if call.id:
         return call.id == other.id
     return (call.name, call.args) == (other.name, other.args)

@@ -1,15 +1,15 @@
-"""Chat messages of LlamaIndex, read into wmem's messages and written from them.
+"""Conversion of chat messages between LlamaIndex and wmem, without loss.
 
-Reading and writing give back LlamaIndex's own JSON byte for byte: what the neutral
-form does not reproduce is kept beside it as `Native`. Two things are normalised on
-the way in. Tool calls that a vendor's kit left as objects under ``additional_kwargs``
-become calls like all others, once, so that another provider can be sent the
-session; and the deprecated ``images`` field goes, since LlamaIndex has made blocks of it.
+A round trip gives back LlamaIndex's own JSON byte for byte: what a wmem `Message`
+does not reproduce is stored in its `Native`. Two things are normalised on
+the way in. Tool calls that a vendor's SDK left as objects in ``additional_kwargs``
+become ordinary calls, once each, so that the session can be sent to another
+provider; and the deprecated ``images`` field is dropped, since LlamaIndex has made blocks of it.
 
-LlamaIndex messages have no id, and none is smuggled into ``additional_kwargs``:
-integrations send that field to providers, which refuse keys they do not know, and
-completion models are shown it as text. For the same reason a note of recalled text is
-known again by its frame: read back, it is marked, and nothing stores it.
+LlamaIndex messages have no id, and none is put into ``additional_kwargs``:
+integrations send that field to providers, which refuse unknown keys, and completion
+models are shown it as text. For the same reason a note of recalled text is
+recognised by its frame: when read back it is marked, and never stored.
 """
 
 import json
@@ -45,21 +45,21 @@ _log = logging.getLogger("wmem.llamaindex")
 
 
 def to_llamaindex(messages: Iterable[Message]) -> list[ChatMessage]:
-    """Write messages as LlamaIndex's chat messages.
+    """Convert wmem messages to LlamaIndex's chat messages.
 
-    A message that came from LlamaIndex is given back as it was. In any other, text
-    stands in for content that LlamaIndex has no block for. Ids, times and metadata
-    of wmem have no place there and stay behind.
+    A message that came from LlamaIndex is given back as it was. In any other, content
+    that LlamaIndex has no block for becomes text. Ids, times and metadata of wmem are
+    left out.
     """
     return [_write(message) for message in messages]
 
 
 def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
-    """Read LlamaIndex's chat messages.
+    """Convert LlamaIndex's chat messages to wmem messages.
 
     Raises:
         InvalidInputError: Something that is no chat message.
-        SerializationError: A value that cannot be stored without loss; it is named.
+        SerializationError: A value that cannot be stored without loss; the error names it.
     """
     if isinstance(messages, str) or not isinstance(messages, Iterable):
         msg = f"expected a sequence of ChatMessage, got {type(messages).__name__!r}"
@@ -72,12 +72,12 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
 
 
 def own_text(message: Message) -> str:
-    """The message in LlamaIndex's own JSON: equal texts say the same there, whatever their ids."""
+    """The message as JSON text of LlamaIndex's form, without id: the key by which messages are compared."""
     return json.dumps(_plain_json(message) or _own_json_of(_write(message)))
 
 
 def _plain_json(message: Message) -> dict[str, JsonValue] | None:
-    """The same without LlamaIndex's models for a message of words alone, as nearly all are; None for others."""
+    """Fast path for text-only messages, without LlamaIndex's models; None for all others."""
     own = message.native is not None and message.native.framework == _FRAMEWORK
     if own or message.role == "tool" or message.tool_calls or any(part.kind != "text" for part in message.parts):
         return None
@@ -99,7 +99,7 @@ def _checked(given: object) -> ChatMessage:
 
 
 def _is_note(given: ChatMessage) -> bool:
-    """Whether this is recalled text that wmem put into a prompt, nothing added and nothing left out."""
+    """Whether this is exactly a note of recalled text that wmem put into a prompt."""
     match given.blocks:
         case [TextBlock(text=text)] if not given.additional_kwargs:
             return is_note(text)
@@ -114,7 +114,7 @@ def _read(given: ChatMessage) -> Message:
         and not given.additional_kwargs
         and all(type(each) is TextBlock for each in given.blocks)
     ):
-        return neutral  # nearly every message: no need to write it out twice to see that nothing is lost
+        return neutral  # nearly every message: cannot lose anything, so no round trip to check it
     vendor = vendor_keys(given.additional_kwargs)
     extra = {key: value for key, value in given.additional_kwargs.items() if key not in (*vendor, "images")}
     blocked = {call.id for call in blocked_calls(given.blocks)}
@@ -124,14 +124,14 @@ def _read(given: ChatMessage) -> Message:
         if vendor and call.id not in blocked
     ]
     own = _own_json(MessageRole(given.role), extra, [*given.blocks, *moved])
-    # As text, for order counts: it is bytes that must be equal.
+    # Compared as text, because the order of keys counts: the bytes must be equal.
     if json.dumps(own) == json.dumps(_own_json_of(_written(neutral))):
         return neutral
     return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
 
 
 def _neutral(given: ChatMessage) -> Message:
-    """What the message says, in nobody's form."""
+    """The message as a `Message` without `Native`."""
     extra = given.additional_kwargs
     role = _ROLES[MessageRole(given.role)]
     known = blocked_calls(given.blocks)
@@ -163,11 +163,11 @@ def _write(message: Message) -> ChatMessage:
         found = _revived(cast("dict[str, Any]", native.data))
         said = _neutral(found)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
-        # Another version of LlamaIndex wrote it: what was said is still there.
+        # Another version of LlamaIndex wrote it; the message's content is still readable.
         _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
         return _written(message)
     if any(getattr(said, field) != getattr(message, field) for field in _SAID):
-        return _written(message)  # the neutral form was changed since: a cut message must not come back whole
+        return _written(message)  # changed since: a truncated message must not come back whole
     return found.model_copy(update={"blocks": [if_there(block) for block in found.blocks]})
 
 

@@ -1,4 +1,4 @@
-"""What a memory is handed and hands out, told apart: questions, new messages, known ones, notes."""
+"""Helpers for lists of messages: the question, messages without notes, and reuse of stored messages."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ __all__ = ["asked", "recognised", "storable", "text_of", "without_notes"]
 
 
 def text_of(input: str | ChatMessage | None) -> str | None:
-    """What a question says, if it says anything in words."""
+    """The text of a question; None if it has none."""
     if not isinstance(input, str | ChatMessage | None):
         msg = f"a question is text or a ChatMessage, not {type(input).__name__!r}"
         raise InvalidInputError(msg)
@@ -21,24 +21,24 @@ def text_of(input: str | ChatMessage | None) -> str | None:
 
 
 def asked(messages: Sequence[Message]) -> str | None:
-    """What the user said last."""
+    """The text of the newest user message that has any."""
     return next(
         (message.text for message in reversed(messages) if message.role == "user" and message.text.strip()), None
     )
 
 
 def storable(messages: Iterable[ChatMessage]) -> list[Message]:
-    """The messages in wmem's form, without notes: what was recalled is in the session already."""
+    """The messages in wmem's form, without notes, whose text is in the session already."""
     return without_notes(from_llamaindex(messages))
 
 
 def without_notes(messages: Iterable[Message]) -> list[Message]:
-    """The messages that are part of the conversation."""
+    """The messages that are not notes of recalled text."""
     return [message for message in messages if not message.recalled]
 
 
 def recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
-    """The given messages, each that stands in `stored` behind the one recognised before it replaced by that one."""
+    """The given messages, replaced in order by stored ones of equal text, so that these keep ids and times."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(stored))):
         places[own_text(stored[place])].append(place)

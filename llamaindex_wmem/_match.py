@@ -1,4 +1,4 @@
-"""Which beginning of a list is a packed view of what is stored, told from what stands in it alone."""
+"""Finds how much of the beginning of a list is a packed view of the stored messages, by content alone."""
 
 import re
 from bisect import bisect_left
@@ -12,15 +12,15 @@ from wmem import Message
 __all__ = ["Match", "Shown"]
 
 _CUT = re.compile(r"\n?\[… \d+ tokens left out[^\]]*…\]\n?")
-"""What a pack puts in place of what it cut out of a message."""
+"""The mark that truncation leaves in a message."""
 
 
 class Shown(NamedTuple):
-    """The beginning of a list that was shown, and what of the stored it stands for.
+    """The beginning of a list that is a packed view, and the stored messages it covers.
 
     Attributes:
-        length: How many messages of the list.
-        upto: How many of the stored messages there were then.
+        length: Number of messages of the list.
+        upto: Number of messages that were stored when it was packed.
     """
 
     length: int
@@ -28,7 +28,7 @@ class Shown(NamedTuple):
 
 
 class Match:
-    """Finds given messages among the stored, in order and from the end."""
+    """Matches given messages with stored ones, in order and from the end."""
 
     def __init__(self, stored: Sequence[Message], given: Sequence[Message], texts: Sequence[str]) -> None:
         self._stored = stored
@@ -37,10 +37,10 @@ class Match:
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
     def shown(self, *, noted: bool) -> Shown | None:
-        """The beginning of the given that is best explained as a view of the stored.
+        """The beginning of the given messages that scores best as a view of the stored ones.
 
-        A message that is found speaks for it and one that is not against it, as a pack
-        makes up very few; and it ends where the stored end, unless more was put since.
+        A message that is found scores for it and one that is not against it, since a pack
+        adds very few of its own; ending at the newest stored message scores more.
         """
         if not noted and all(self._cut(message, len(self._stored)) is None for message in self._given):
             return None
@@ -63,14 +63,14 @@ class Match:
         return found
 
     def _place(self, index: int, before: int) -> int | None:
-        """Where the given message stands last among the first `before` stored."""
+        """Last index of the given message, whole or truncated, among the first `before` stored."""
         places = self._places.get(self._texts[index], [])
         if at := bisect_left(places, before):
             return places[at - 1]
         return self._cut(self._given[index], before)
 
     def _cut(self, message: Message, before: int) -> int | None:
-        """Where the message stands of which this is what a pack left over."""
+        """Last index, below `before`, of the stored message that this one is a truncation of."""
         if (mark := _CUT.search(message.text)) is None:
             return None
         head, tail = message.text[: mark.start()], message.text[mark.end() :]

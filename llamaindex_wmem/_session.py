@@ -1,4 +1,4 @@
-"""Which session a memory is of, and how it is opened, written out, copied and compared."""
+"""Base of `WmemMemory`: its session's fields, and opening, serialising, copying and comparing it."""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,15 +17,15 @@ from wmem import AgentMemory, AsyncScope, Calibrations, InvalidInputError, Messa
 __all__ = ["PRIVATE", "SessionMemory"]
 
 PRIVATE = "memory://"
-"""The address of a memory that only its own handle can reach."""
+"""URL of an in-process memory that only its own handle can reach."""
 
 
 class SessionMemory(BaseMemory):
-    """A memory whose public fields are JSON and enough to open its session again.
+    """A memory whose public fields are JSON and suffice to open its session again.
 
-    So it survives a workflow's context, pickle and deepcopy. Two memories are equal when
-    these fields are: they name one session and show it alike. It is always true: agents
-    replace a memory that is not by one of their own.
+    So it survives a workflow's context, pickle and deepcopy. Two memories are equal if
+    these fields are. It is always truthy, because agents replace a falsy memory with one
+    of their own.
     """
 
     url: str
@@ -72,10 +72,10 @@ class SessionMemory(BaseMemory):
         made = cls(**fields)
         made._memory, made._owned, made._counter = handle, handle is None, counter
         if calibrations is not None:
-            # A workflow works on a copy, and what is learned is told the memory that it was made from.
+            # A workflow works on a copy; its calibrations are shared with the original.
             made._calibrations = calibrations
         scope = made._scope()
-        made.url = made._named()[0]  # as it is found from any working directory
+        made.url = made._named()[0]  # absolute, for any working directory
         if begun:
             made._begin(scope, begun)
         return made
@@ -97,7 +97,7 @@ class SessionMemory(BaseMemory):
         handle = self._memory
         if handle is None:
             handle = self._adopt(wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter))
-        # Asked for each time: if somebody disposed the session, this is its next life.
+        # A new handle each time: if the session was disposed, this is its next incarnation.
         return handle.scope(self.session_id)
 
     async def _ascope(self) -> AsyncScope:
@@ -108,7 +108,7 @@ class SessionMemory(BaseMemory):
         return handle.aio().scope(self.session_id)
 
     def _adopt(self, opened: AgentMemory) -> AgentMemory:
-        """Keep an opened memory, or the one that another thread was first to open."""
+        """Keep an opened memory; if another thread was faster, close it and return the other."""
         with self._lock:
             kept = self._memory = opened if self._memory is None else self._memory
         if kept is not opened:
@@ -116,7 +116,7 @@ class SessionMemory(BaseMemory):
         return kept
 
     def _named(self) -> tuple[str, str, str]:
-        """The session's name in the process; the store's own URL, where it is open."""
+        """Key of the session within the process; with the store's own URL if it is open."""
         handle = self._memory
         return self.url if handle is None else handle.url, self.agent_id, self.session_id
 
@@ -127,7 +127,7 @@ class SessionMemory(BaseMemory):
         return self.url
 
     def close(self) -> None:
-        """Release the store; the next use opens it again. A memory that was handed in stays open."""
+        """Close the store; the next use opens it again. A memory that was passed in stays open."""
         with self._lock:
             handle, self._memory = self._memory, self._memory if not self._owned else None
         if handle is not None and self._owned:
@@ -136,7 +136,7 @@ class SessionMemory(BaseMemory):
     # --- copies --------------------------------------------------------------------------------------------------
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """What it takes to open the session again, as JSON.
+        """The fields needed to open the session again, as JSON.
 
         Raises:
             SerializationError: The memory is private to this handle.
@@ -158,8 +158,8 @@ class SessionMemory(BaseMemory):
         self.__init__(**state["__dict__"])  # type: ignore[misc]  # opens lazily: nothing else is needed
 
     def __copy__(self) -> Self:
-        """Another memory of the same session, which holds the store open for itself."""
-        # Opened at once: a store in memory lasts as long as somebody holds it.
+        """Another memory of the same session, with its own handle on the store."""
+        # Opened at once: an in-memory store lasts only as long as a handle on it.
         handle = None if self._owned else self._memory
         return self._opened(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
 
@@ -170,7 +170,7 @@ class SessionMemory(BaseMemory):
         if not isinstance(other, SessionMemory):
             return NotImplemented
         alike = type(self) is type(other) and self.__dict__ == other.__dict__
-        # What is private has no name that two could share.
+        # Two private memories share a URL, but not a store.
         return alike and (self.url != PRIVATE or self._memory is other._memory)
 
     __hash__ = None  # type: ignore[assignment]  # as pydantic has it: the fields may change

@@ -1,4 +1,4 @@
-"""A tokenizer of LlamaIndex's kind as a counter of wmem's."""
+"""Adapter from a LlamaIndex tokenizer function to a wmem token counter."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,14 +10,14 @@ __all__ = ["Tokenizer"]
 
 
 class Tokenizer:
-    """Counts tokens as the length of what the tokenizer returns."""
+    """Counts tokens as the length of the tokenizer's result."""
 
     def __init__(self, tokenizer: Callable[[str], Sequence[Any]]) -> None:
         if not callable(tokenizer):
             msg = f"tokenizer_fn must be callable, not {type(tokenizer).__name__!r}"
             raise InvalidInputError(msg)
         self.tokenizer = tokenizer
-        # Counts are cached under the name, on disk too: only what is surely the same function may share one.
+        # Counts are cached by name, on disk too, so two functions must never share a name.
         named = f"{getattr(tokenizer, '__module__', '')}.{getattr(tokenizer, '__qualname__', '<>')}"
         self.name = uuid4().hex if "<" in named else named
 

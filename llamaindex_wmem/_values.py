@@ -1,7 +1,7 @@
-"""Free-form dictionaries of chat messages as JSON and back, losing nothing quietly.
+"""Conversion of the free-form dictionaries of chat messages to JSON and back, without silent loss.
 
 LlamaIndex itself writes bytes as text and tuples as lists, and never reads them
-back. Here such values are tagged; what has no faithful form is refused.
+back. Here such values are tagged; other types are refused.
 """
 
 import base64
@@ -45,14 +45,14 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 def plain(value: object, where: str) -> JsonValue:
     """A value as JSON that `revived` turns into an equal value of the same type.
 
-    Objects of a vendor's kit (pydantic models, dataclasses) become dictionaries:
-    what they say is kept, not their class.
+    Objects of a vendor's SDK (pydantic models, dataclasses) become dictionaries:
+    their fields are kept, not their class.
 
     Args:
-        where: What the error calls the value.
+        where: The value's name in the error.
 
     Raises:
-        SerializationError: Some part of it has no faithful form.
+        SerializationError: Some part of it cannot be stored without loss.
     """
     try:
         return _plain(value, where, vendor=False)
@@ -70,7 +70,7 @@ def _plain(value: Any, where: str, *, vendor: bool) -> JsonValue:
     if kind is dict:
         if _TAG not in value and all(type(name) is str for name in value):
             return {name: _plain(each, f"{where}[{name!r}]", vendor=vendor) for name, each in value.items()}
-        # Pairs keep keys that are no text, and a user's own key that looks like our tag.
+        # Pairs preserve keys that are no strings, and a user's own key that looks like our tag.
         pairs: list[JsonValue] = [[_plain(part, where, vendor=vendor) for part in pair] for pair in value.items()]
         return {_TAG: "dict", "value": pairs}
     if kind in (tuple, set):
@@ -89,7 +89,7 @@ def _plain(value: Any, where: str, *, vendor: bool) -> JsonValue:
 
 
 def revived(value: JsonValue) -> Any:
-    """What `plain` was given.
+    """The value that `plain` was given.
 
     Raises:
         ValueError: A tag that `plain` never wrote.

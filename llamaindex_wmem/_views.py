@@ -1,7 +1,7 @@
-"""Packed views that come back: which part of a list was shown by `get`, and what is new in it.
+"""Recognises packed views that frameworks pass back as the history, and finds the new messages.
 
-A packed view leaves things out. Frameworks hand it back as "the history" all the same,
-so a list that begins with one continues the conversation and does not replace it.
+A packed view leaves messages out. Frameworks still pass it to `set` as the history, so
+a list that begins with one continues the conversation and does not replace it.
 """
 
 import threading
@@ -17,14 +17,13 @@ __all__ = ["HANDED_OUT", "Views"]
 
 _MOST = 4_096
 _ENDS = 8
-"""How many of the newest messages of its day a view is placed by: some may be gone when it comes back."""
+"""Number of newest message ids stored with a view to locate it; some may be removed before it comes back."""
 
 
 class Views:
-    """The packed views that were handed out last, each as one digest.
+    """The packed views returned last, each as one digest; thread-safe.
 
-    Safe to use from several threads. At most `most` views are known, those handed out
-    longest ago are forgotten first.
+    At most `most` views are held; the oldest are evicted first.
     """
 
     def __init__(self, most: int = _MOST) -> None:
@@ -33,7 +32,7 @@ class Views:
         self._lock = threading.Lock()
 
     def remember(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
-        """Know what `context` shows when it comes back; of what it leaves nothing out of, nothing need be known.
+        """Record a packed view, so that it is recognised later; a view that leaves nothing out is not recorded.
 
         Args:
             newest: The newest messages of the session when it was packed, oldest first.
@@ -54,11 +53,11 @@ class Views:
     ) -> list[Message] | None:
         """What to append to `stored` when `given` begins with a view of it; None when it replaces `stored`.
 
-        Where no view is known, a note beside `given`, or a stored message that was cut, tells
-        that it was packed. Then it is matched with `stored` from the end.
+        If no view is known, a note next to `given` or a truncated message shows that it
+        was packed. Then it is matched with `stored` from the end.
 
         Args:
-            noted: Whether a note of recalled text stood among the given.
+            noted: Whether a note of recalled text was among the given messages.
         """
         if noted and not given:
             return []
@@ -67,12 +66,12 @@ class Views:
         if shown is not None:
             before = [own_text(message) for message in stored[: shown.upto]] if shown.upto == shown.length else None
             if before == texts[: shown.length]:
-                return None  # nothing was left out: a list without what followed is meant as it is
+                return None  # nothing was left out: a list that lacks later messages removes them
         else:
             shown = Match(stored, given, texts).shown(noted=noted)
         if shown is None:
             return None
-        # Each is there once already if it was put one by one since, or set before.
+        # A message may already be stored, if it was put since, or set before.
         there = Counter(map(own_text, stored[shown.upto :]))
         new = []
         for message, text in zip(given[shown.length :], texts[shown.length :], strict=True):
@@ -83,7 +82,7 @@ class Views:
         return new
 
     def _known_start(self, session: tuple[str, ...], stored: Sequence[Message], texts: Sequence[str]) -> Shown | None:
-        """The longest known view that the texts begin with, if anything it was placed by is still stored."""
+        """The longest known view that the texts begin with, if one of its newest messages is still stored."""
         with self._lock:
             found = [
                 (length, self._known[digest])
@@ -100,11 +99,11 @@ class Views:
 
 
 HANDED_OUT = Views()
-"""One for the process: a web request reads a session by one memory, and the next one sets it by another."""
+"""One for the process: one web request reads a session, and the next sets it through another memory object."""
 
 
 def _digests(session: tuple[str, ...], texts: Sequence[str]) -> Iterator[bytes]:
-    """A digest of the first text of a session, of the first two, and so on."""
+    """Digests of every prefix of the texts of a session, shortest first."""
     running = blake2b(repr(session).encode("utf-8", "surrogatepass"), digest_size=16)
     for text in texts:  # JSON, so without line breaks
         running.update(f"\n{text}".encode())

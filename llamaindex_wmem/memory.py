@@ -1,4 +1,4 @@
-"""A wmem session as the memory of LlamaIndex's agents and chat engines."""
+"""`WmemMemory`: a wmem session as the memory of LlamaIndex's agents and chat engines."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,38 +18,38 @@ __all__ = ["WmemMemory"]
 
 _NEWEST = 16
 _REACH = (512, None)
-"""How many messages are looked through for the user's last one, where the newest hold none; None for all."""
+"""How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
 
 
 class WmemMemory(SessionMemory):
     """The messages of one session, and the part of them that fits a token limit.
 
-    Make it with `from_defaults`. What is public here is JSON and enough to open the
-    session again, so the memory survives a workflow's context, pickle and deepcopy.
-    It is always true: agents replace a memory that is not by one of their own.
+    Make it with `from_defaults`. The public fields are JSON and suffice to open the
+    session again, so the memory survives a workflow's context, pickle and deepcopy. It is
+    always truthy, because agents replace a falsy memory with one of their own.
 
     Attributes:
-        url: Where the session is kept, as `wmem.open` takes it.
-        agent_id: Whose memory it is.
-        session_id: Which conversation.
+        url: The store, as for `wmem.open`.
+        agent_id: The agent that owns the memory.
+        session_id: The conversation.
         token_limit: The ceiling, in tokens, of what `get` returns.
         reserve: Tokens of it kept free, for a reply that shares the model's window.
         recent: How many of the newest messages come before recalled ones.
-        recall: Whether older messages that fit the question are quoted in a note.
+        recall: Whether older messages relevant to the question are quoted in a note.
         stable: Begin at the same message for many turns, with the note just before the newest user
-            message, so that a provider's prompt cache keeps hitting. Off by default, for it leaves
+            message, so that a provider's prompt cache keeps hitting. Off by default, as it leaves
             recall less room: of the evidence for a question 71 % instead of 84 % is found at 1,024
-            tokens, 93 % instead of 96 % at 8,192. Large limits want it.
+            tokens, 93 % instead of 96 % at 8,192. Use it with large limits.
         summary: Tokens of the limit set aside for a summary of what is left out, its best
-            sentences, in the note; True for an eighth. Off by default, for it takes that room
+            sentences, in the note; True for an eighth. Off by default, as it takes that room
             from what is recalled.
-        profile: Whose rules the result obeys.
-        orphans: What becomes of a tool call without result: left out, or answered as interrupted.
+        profile: The provider whose rules the result obeys.
+        orphans: How a tool call without a result is handled: dropped, or answered as interrupted.
     """
 
     @classmethod
     def class_name(cls) -> str:
-        """The name LlamaIndex files it under."""
+        """Its class name for LlamaIndex's serialisation."""
         return "WmemMemory"
 
     @classmethod
@@ -74,14 +74,14 @@ class WmemMemory(SessionMemory):
         """Open a session; it is created on its first message.
 
         Args:
-            session_id: Which conversation. There is no default: two users must never share one unawares.
-            url: Where it is kept; a bare ``memory://`` gets a name, so that copies find it in this process.
-            agent_id: Whose memory it is.
+            session_id: The conversation. There is no default: two users must never share one by accident.
+            url: The store; a bare ``memory://`` gets a name, so that copies find it in this process.
+            agent_id: The agent that owns the memory.
             memory: An open memory instead of `url` and `agent_id`; the caller closes it.
             token_limit: See `WmemMemory`.
-            chat_history: What a new session begins with. A session that begins with it already is left as it is.
+            chat_history: First messages of a new session. A session that already begins with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
-                part of what is serialised.
+                serialised.
             reserve: See `WmemMemory`.
             recent: See `WmemMemory`.
             recall: See `WmemMemory`.
@@ -91,7 +91,7 @@ class WmemMemory(SessionMemory):
             orphans: See `WmemMemory`.
 
         Raises:
-            InvalidInputError: Identity is missing, or the session holds another history than `chat_history`.
+            InvalidInputError: An id or the URL is missing, or the session does not begin with `chat_history`.
             StoreError: The store cannot be opened.
         """
         handle = memory.sync() if isinstance(memory, AsyncAgentMemory) else memory
@@ -123,31 +123,31 @@ class WmemMemory(SessionMemory):
 
     @property
     def tokenizer_fn(self) -> Callable[[str], Sequence[Any]]:
-        """Counts, as the length of its result, what a text costs as a system message.
+        """A function whose result is as long as a text has tokens as a system message.
 
-        Chat engines ask it what their own prompt costs and pass that to `get`.
+        Chat engines use it to count their own prompt, and pass the count to `get`.
         """
         if self._counter is not None:
             return self._counter.tokenizer
 
         def count(text: str) -> range:
-            # A scope that is never written: asking it changes nothing and reads nothing.
+            # A scope that is never written: packing it changes nothing and reads nothing.
             empty = self._scope().child(uuid4().hex)
             return range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
 
         return count
 
-    # --- what the model sees -------------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------------------------
 
     def context(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
-        """What `get` returns, with what it costs and why each message is in or out.
+        """The context that `get` returns, with its token counts and why each message is in or out.
 
         Args:
             input: The question; by default the newest user message. It is not stored.
-            initial_token_count: Tokens of the limit that the caller has spent already.
+            initial_token_count: Tokens of the limit already used by the caller.
 
         Raises:
-            BudgetError: Nothing is left of the limit, or pinned and system text alone exceed it.
+            BudgetError: Nothing is left of the limit, or pinned messages and system text alone exceed it.
         """
         scope, query = self._scope(), text_of(input)
         newest = scope.messages.all(limit=_NEWEST)
@@ -198,21 +198,21 @@ class WmemMemory(SessionMemory):
         return context
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
-        """Take in what a provider reports that a prompt took, so that later ones fit the limit in its tokens.
+        """Calibrate token counts from the usage a provider reports, so that later prompts fit in its tokens.
 
-        Say it after a call of the model: LlamaIndex tells no memory what its messages took, and
-        its events do not say which memory they are from. OpenAI's integration has the number in
-        ``response.additional_kwargs["prompt_tokens"]``. Nothing is stored; copies learn together.
+        Call it after a model call: LlamaIndex does not report usage to memories, and its
+        events do not name the memory they are from. OpenAI's integration has the number in
+        ``response.additional_kwargs["prompt_tokens"]``. Nothing is stored; copies share it.
 
         Args:
             reported: The provider's count of input tokens, cached ones included.
-            counted: Our count of the same prompt. By default that of what `get` or `context` last
-                returned, with `initial_token_count`: right for chat engines that pass it; an agent
-                sends its system prompt, its tools and what they said beside it, which must be added.
-            model: Whose tokens they are. What `get` returns fits the dearest of those that were named.
+            counted: wmem's count of the same prompt. By default that of the last result of `get` or
+                `context`, plus `initial_token_count`: right for chat engines that pass it; an agent
+                also sends its system prompt, tools and tool results, which must be added.
+            model: The model that counted. `get` fits the model that counts the most tokens.
 
         Raises:
-            InvalidInputError: A number that cannot be, or nothing was packed yet and no `counted` is given.
+            InvalidInputError: An invalid number, or nothing was packed yet and no `counted` is given.
         """
         counted = self._counted if counted is None else counted
         if counted is None:
@@ -228,11 +228,11 @@ class WmemMemory(SessionMemory):
         self._calibrations.learn(model, counted, reported, limit=self.token_limit - self.reserve)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:
-        """The conversation as far as `token_limit` holds, with a note of what was recalled; changes nothing.
+        """The part of the conversation that fits `token_limit`, with a note of recalled text; changes nothing.
 
         Args:
-            input: See `WmemMemory.context`; a message is taken as well as text.
-            kwargs: ``initial_token_count``; whatever else a framework passes is ignored.
+            input: See `WmemMemory.context`; text or a message.
+            kwargs: ``initial_token_count``; anything else is ignored.
         """
         return self.context(input, initial_token_count=kwargs.get("initial_token_count", 0)).to_llamaindex()
 
@@ -241,10 +241,10 @@ class WmemMemory(SessionMemory):
         found = await self.acontext(input, initial_token_count=kwargs.get("initial_token_count", 0))
         return found.to_llamaindex()
 
-    # --- what is stored ------------------------------------------------------------------------------------------
+    # --- storing -------------------------------------------------------------------------------------------------
 
     def get_all(self) -> list[ChatMessage]:
-        """The whole conversation, oldest first, as it was put."""
+        """All messages of the conversation, unchanged, oldest first."""
         return to_llamaindex(self._scope().messages.all())
 
     async def aget_all(self) -> list[ChatMessage]:
@@ -252,7 +252,7 @@ class WmemMemory(SessionMemory):
         return to_llamaindex(await (await self._ascope()).messages.all())
 
     def put(self, message: ChatMessage) -> None:
-        """Store a message; a note that `get` handed out is not stored again."""
+        """Store a message; a note that `get` returned is not stored."""
         self.put_messages([message])
 
     async def aput(self, message: ChatMessage) -> None:
@@ -270,17 +270,17 @@ class WmemMemory(SessionMemory):
             await (await self._ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Make the conversation these messages, or go on with it when they begin with a packed view of it.
+        """Replace the conversation, or continue it if the messages begin with a packed view of it.
 
-        A list that begins with all that `get` showed, where that left something out, is the
+        A list that begins with a whole result of `get` that left something out is the
         history as the framework knows it: what follows is appended, and nothing is removed.
-        The views handed out last are known in the process, whichever memory of the session
-        showed them; elsewhere a view is known by its note of recalled text and by messages
-        that were cut. Without either, say `get_all` and not `get` where all is meant.
+        Recent views are known within the process, whichever memory of the session returned
+        them; elsewhere a view is recognised by its note of recalled text and by truncated
+        messages. Where neither applies, use `get_all` instead of `get` to edit the history.
 
-        Any other list replaces the conversation. Messages that are stored already, in this
-        order, are known by what they say: they keep their ids and times; those that are left
-        out are removed. To keep no more than `get` shows, `reset` first.
+        Any other list replaces the conversation. Messages already stored are recognised by
+        content, in order, and keep their ids and times; those that are left out are
+        removed. To keep no more than `get` returns, `reset` first.
         """
         session, read = self._scope().messages, from_llamaindex(messages)
         new, replaces = self._revised(session.all(), read)
@@ -299,13 +299,13 @@ class WmemMemory(SessionMemory):
             await session.append(new)
 
     def _revised(self, stored: Sequence[Message], read: Sequence[Message]) -> tuple[list[Message], bool]:
-        """What to write when these messages are set, and whether it replaces what is stored."""
+        """The messages to write for `set`, and whether they replace the stored ones."""
         given = without_notes(read)
         new = HANDED_OUT.continued(self._named(), stored, given, noted=len(given) < len(read))
         return (recognised(stored, given), True) if new is None else (new, False)
 
     def reset(self) -> None:
-        """Remove the messages of the session, and nothing else in it."""
+        """Remove the messages of the session, nothing else."""
         self._scope().messages.clear()
 
     async def areset(self) -> None:
