@@ -1,6 +1,6 @@
-"""Suites that say whether a backend keeps wmem's promises, for anyone who writes one.
+"""Conformance suites for backends, for anyone who writes one.
 
-A suite is a class for pytest: a subclass names the store, and every promise is a test.
+A suite is a pytest class: a subclass names the store, and every promise is a test.
 Nothing in wmem imports this package; it needs the extra ``testing``.
 """
 
@@ -15,7 +15,7 @@ except ImportError as exc:
     msg = "wmem.testing needs the extra 'testing': pip install 'wmem[testing]'"
     raise MissingExtraError(msg) from exc
 
-# Before the suites are imported: a failed promise then shows both sides of its assertion.
+# Before the suites are imported, so that a failed assertion shows both sides.
 pytest.register_assert_rewrite(*(f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__)))
 
 from wmem.testing.buffer import BufferSuite  # noqa: E402  # after the registration above

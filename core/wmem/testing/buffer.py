@@ -1,4 +1,4 @@
-"""The hot buffer: fragments for an hour, the oldest leave, and whoever waits for them gets them all."""
+"""Suite of `Policy.buffer`: TTL of an hour, eviction of the oldest, and flushing to a callback."""
 
 import logging
 from collections.abc import Callable
@@ -15,7 +15,7 @@ __all__ = ["BufferSuite"]
 
 
 class Handed:
-    """Whom a buffer hands its items to."""
+    """A flush callback that records the batches it gets."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -29,7 +29,7 @@ class BufferSuite(FacetSuite):
 
     @pytest.fixture
     def buffer(self, memory: wmem.AgentMemory) -> Scope:
-        """A scope with the numbers of the document."""
+        """A scope with the limits of the document."""
         return memory.scope("buffer", policy=Policy.buffer())
 
     def test_a_fragment_keeps_everything_it_was_given(self, opening: Opening, call: Call) -> None:
@@ -81,7 +81,7 @@ class BufferSuite(FacetSuite):
         assert (told.items, len(told.evicted)) == (247, 14)
         assert contents(told.evicted) == [str(number) for number in range(14)]
 
-    # -- handing on
+    # -- flushing
 
     def test_all_items_are_handed_on_once_when_they_are_enough(self, memory: wmem.AgentMemory, call: Call) -> None:
         handed = Handed()

@@ -1,4 +1,4 @@
-"""One test for both colours: it names a method, and what runs it knows whether the reply must be awaited."""
+"""Runs sync and async methods alike, so that one test covers both."""
 
 import asyncio
 import inspect
@@ -14,10 +14,10 @@ R = TypeVar("R")
 
 
 class Call:
-    """Runs a method of either colour to its result.
+    """Runs a sync or async method to its result.
 
     Args:
-        loop: Where coroutines run; None for the colour of threads.
+        loop: Where coroutines run; None for sync.
 
     Attributes:
         colour: ``"sync"`` or ``"async"``.
@@ -36,7 +36,7 @@ class Call:
         return made
 
     def together(self, calls: Sequence[Callable[[], R]]) -> list[R]:
-        """Run all at once, in threads or as tasks of one loop."""
+        """Run all concurrently, in threads or as tasks of one loop."""
         if self._loop is not None:
 
             async def all_of_them() -> list[Any]:
@@ -48,7 +48,7 @@ class Call:
 
     @contextmanager
     def within(self, manager: AbstractContextManager[R]) -> Iterator[R]:
-        """Enter and leave a context manager of either colour."""
+        """Enter and leave a sync or async context manager."""
         if self._loop is None:
             with manager as entered:
                 yield entered

@@ -1,4 +1,4 @@
-"""A journal of one's own: how a suite gets one, tells its colour and lets it go."""
+"""Custom journals: connecting to one, telling whether it is async, and closing it."""
 
 import inspect
 from collections.abc import Callable
@@ -9,11 +9,11 @@ from wmem.testing.calls import Call
 __all__ = ["Connect", "is_async", "let_go"]
 
 Connect: TypeAlias = Callable[[], Any]
-"""Gives a journal of bytes of either colour, or a coroutine that does: each time another connection to one store."""
+"""Returns a sync or async journal of bytes, or a coroutine for one: each time a new connection to one store."""
 
 
 def is_async(journal: Any) -> bool:
-    """Whether a journal is for coroutines."""
+    """Whether a journal is async."""
     return inspect.iscoroutinefunction(journal.append)
 
 

@@ -1,4 +1,4 @@
-"""Scoped key-value, as its document tells it: the scenarios by name, events, log lines, limits and numbers."""
+"""Suite of the scoped key-value document: its scenarios, events, log lines, limits and numbers."""
 
 import logging
 from collections.abc import Awaitable, Callable
@@ -24,19 +24,19 @@ class Address:
 
 
 def heard(memory: wmem.AgentMemory) -> list[Any]:
-    """The events of entries and scopes from now on."""
+    """A list that receives the events of entries and scopes from now on."""
     events: list[Any] = []
     memory.subscribe(entry_events(events.append))
     return events
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
-    """What the scopes logged."""
+    """Level and message of each line the scopes logged."""
     return [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "wmem.scope"]
 
 
 def _unless_full(set_: Callable[[], Awaitable[None] | None]) -> Any:
-    """Whether there was room; awaitable when the write is."""
+    """Write unless the scope is full; whether there was room, awaitable if the write is."""
     try:
         made = set_()
     except CapacityError:
@@ -446,7 +446,7 @@ class Document1Suite(FacetSuite):
         clock.pass_(5)
         stats = call(session.stats)
         assert (stats.total_count, stats.active_count, stats.expired_count) == (3, 2, 1)
-        # A critical item has earned long-term memory from birth, and gets there with its first fetch.
+        # A critical item qualifies for promotion at once, and is promoted by its first fetch.
         assert (stats.promoted_count, stats.pending_promotion) == (0, 1)
         assert stats.avg_access_count == pytest.approx((critical.access_count * 3 + 2) / 3)
         assert stats.avg_importance == pytest.approx(0.4)

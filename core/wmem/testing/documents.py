@@ -1,4 +1,4 @@
-"""Export and import: what comes back is equal, and what does not read changes nothing."""
+"""Suite of export and import: a round trip is equal, and an unreadable document changes nothing."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ HOUR = 3_600
 
 
 def filled(scope: Scope, call: Call, clock: Clock) -> None:
-    """One of everything that a scope can hold."""
+    """Add one of everything that a scope can hold."""
     call(scope.entries.set, "due", date(2026, 12, 4), tags=["t"], importance=0.9, metadata={"a": [1, None]})
     values: dict[str, Any] = {
         "plain": {"a": [1, 2.5, None, True]},
@@ -56,7 +56,7 @@ def filled(scope: Scope, call: Call, clock: Clock) -> None:
 class DocumentsSuite(FacetSuite):
     """`export` and `import_` of a whole scope."""
 
-    # -- there and back
+    # -- round trips
 
     def test_what_is_exported_and_imported_into_another_agents_scope_is_equal(
         self, opening: Opening, call: Call, clock: Clock

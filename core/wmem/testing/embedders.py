@@ -1,4 +1,4 @@
-"""Embedders for suites: words by what they mean, in both colours, and what an embedder can do wrong."""
+"""Embedders for suites, sync and async: a bag of word meanings, and faulty ones."""
 
 import asyncio
 import re
@@ -31,11 +31,11 @@ PUPPY, RAIN = "the puppy sleeps on the sofa", "rain is expected"
 
 
 class Embedder:
-    """Words by what they mean; it counts what it is asked.
+    """Embeds a text as its bag of word meanings; records the texts it is given.
 
     Attributes:
-        asked: The texts it was given since `taken` was called last.
-        failing: What becomes of its vectors, if anything does.
+        asked: The texts it was given since the last call of `taken`.
+        failing: Applied to its vectors to make them faulty; None for correct ones.
     """
 
     name = "words"
@@ -50,13 +50,13 @@ class Embedder:
         return made if self.failing is None else self.failing(made)
 
     def taken(self) -> list[str]:
-        """What it was asked since the last time."""
+        """Return and clear the texts recorded since the last call."""
         asked, self.asked = self.asked, []
         return asked
 
 
 class AsyncEmbedder(Embedder):
-    """The same as a coroutine function."""
+    """Async twin of `Embedder`."""
 
     async def __call__(self, texts: Sequence[str], /) -> Any:
         await asyncio.sleep(0)
@@ -65,7 +65,7 @@ class AsyncEmbedder(Embedder):
 
 
 def vector(text: str) -> list[float]:
-    """How often each meaning is in a text."""
+    """Counts of the meanings in a text."""
     made = [0.0] * WIDTH
     for word in re.findall(r"\w+", text.lower()):
         told = _MEANINGS.get(word, word).encode()
@@ -74,12 +74,12 @@ def vector(text: str) -> list[float]:
 
 
 def raises(_: object) -> Any:
-    """As an embedder does that has no model."""
+    """Raise, as an embedder without a model does."""
     raise RuntimeError("no such model")
 
 
 class _Elsewhere:
-    """Numbers on a device that is not there."""
+    """An array on a missing device: it cannot be converted."""
 
     def __array__(self, *_: object, **__: object) -> Any:
         raise RuntimeError("no such device")
@@ -102,17 +102,17 @@ FAULTS: Mapping[str, Callable[[list[list[float]]], Any]] = {
 
 
 def recalled(context: Context) -> list[str]:
-    """What was recalled, best first."""
+    """The recalled texts, best first."""
     found = [unit for unit in context.included if unit.rule == "recalled"]
     return [unit.says for unit in sorted(found, key=lambda unit: -(unit.score or 0.0))]
 
 
 class EmbedderSuite(FacetSuite):
-    """A memory with an embedder of the test's colour, which counts what it is asked."""
+    """A memory with a sync or async embedder, as the test is, which records the texts it is given."""
 
     @pytest.fixture
     def embedder(self, call: Call) -> Embedder:
-        """A coroutine function in the async colour."""
+        """An embedder; async in async tests."""
         return Embedder() if call.colour == "sync" else AsyncEmbedder()
 
     @pytest.fixture
@@ -121,6 +121,6 @@ class EmbedderSuite(FacetSuite):
         return opening(embedder=embedder)
 
     def filled(self, session: wmem.Scope, call: Call) -> None:
-        """Three facts, one of a puppy."""
+        """Add three facts, one about a puppy."""
         for text in (PUPPY, "an automobile needs petrol", RAIN):
             call(session.items.add, text, type="fact")

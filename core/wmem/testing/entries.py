@@ -1,4 +1,4 @@
-"""Values by key: reads fall back to the parents, writes stay in their scope."""
+"""Suite of entries: reads fall back to the parents, writes stay in their scope."""
 
 from decimal import Decimal
 
@@ -12,7 +12,7 @@ __all__ = ["EntriesSuite"]
 
 
 class EntriesSuite(FacetSuite):
-    """What is set is read back, from here or from above, until it is removed or expires."""
+    """An entry is read back, in its scope or one below, until it is removed or expires."""
 
     def test_what_was_set_is_read_back(self, session: Scope, call: Call) -> None:
         call(session.entries.set, "deadline", "Friday")

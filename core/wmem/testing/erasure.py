@@ -1,4 +1,4 @@
-"""Erasure: a hard forget, a clear, a disposal and `erase` leave nothing of the content, in any copy or any byte."""
+"""Suite of erasure: a hard forget, a clear, a disposal and `erase` leave no byte of the content in any copy."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -17,11 +17,11 @@ Gone: TypeAlias = Callable[[Callable[[], Any]], Any]
 
 
 class ErasureSuite(FacetSuite):
-    """What is left in a store after something was to go; over encrypted stores, what can still be read."""
+    """What is left in a store after an erasure; in encrypted stores, what can still be read."""
 
     @pytest.fixture
     def gone(self, held: Callable[[], bytes], legible: bool) -> Gone:
-        """Runs what must leave nothing of the secret, which was there before."""
+        """Runs an erasure, and asserts that the secret was stored before and is not after."""
 
         def run(act: Callable[[], Any]) -> Any:
             assert not legible or SECRET.encode() in held()
@@ -31,7 +31,7 @@ class ErasureSuite(FacetSuite):
 
         return run
 
-    # -- whatever takes it away
+    # -- each way of erasing
 
     def test_what_is_erased_by_id_leaves_nothing(self, session: Scope, call: Call, gone: Gone) -> None:
         item = call(session.items.add, f"item {SECRET}", metadata={"m": SECRET}, tags=[SECRET])
@@ -208,7 +208,7 @@ class ErasureSuite(FacetSuite):
         gone(lambda: call(session.erase, item.id))
         assert [each.id for each in call(session.items.all)] == [raw.id]
 
-    # -- beside others
+    # -- concurrent calls
 
     def test_another_process_that_has_the_store_open_sees_and_keeps_nothing(
         self, opening: Opening, call: Call, gone: Gone
@@ -238,7 +238,7 @@ class ErasureSuite(FacetSuite):
         gone(lambda: call.together(acts))
         assert {item.content for item in call(here.items.all)} == {f"stays {number}" for number in range(6)}
 
-    # -- what it answers
+    # -- replies
 
     def test_erasing_what_is_not_there_says_so_by_erasing_nothing(self, session: Scope, call: Call) -> None:
         call(session.items.add, "stays")

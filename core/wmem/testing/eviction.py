@@ -1,4 +1,4 @@
-"""A full scope: never more than it may hold, and what leaves is the least, told, logged and explained."""
+"""Suite of eviction: limits hold, the least important leave, and each eviction is returned, logged and explained."""
 
 import logging
 from collections.abc import Callable
@@ -18,12 +18,12 @@ HOUR = 3_600
 
 
 def contents(items: Any) -> list[str]:
-    """What items say, in their order."""
+    """The contents of items, in order."""
     return [item.content for item in items]
 
 
 def text_of(tokens: int, name: object) -> str:
-    """A text of exactly so many tokens that no other name gives."""
+    """A text of exactly that many tokens, unique to the name."""
     count = EstimateCounter()
     text = f"item {name}"
     while count(text) < tokens:
@@ -32,11 +32,11 @@ def text_of(tokens: int, name: object) -> str:
 
 
 class EvictionSuite(FacetSuite):
-    """What leaves a queue at its limits."""
+    """Which items leave a queue at its limits."""
 
     @pytest.fixture
     def queue(self, memory: wmem.AgentMemory) -> Scope:
-        """A scope whose queue has the numbers of the document."""
+        """A scope whose queue has the limits of the document."""
         return memory.scope("queue", policy=Policy.queue())
 
     @pytest.fixture
@@ -60,7 +60,7 @@ class EvictionSuite(FacetSuite):
                 assert told.tokens <= 4_000
         assert told is not None
         assert (told.items, told.position, len(evicted)) == (64, 63, 41)
-        # Of low importance and of the first steps, the oldest first; then the oldest of the others.
+        # First items of low importance from the first steps, oldest first; then the oldest others.
         assert [item.step_index for item in evicted] == [0] * 10 + [5] * 20 + [10] * 11
         assert contents(call(queue.items.recent, 20)) == [text_of(50, f"20.{number}") for number in reversed(range(20))]
         capacity = call(queue.queue.capacity)
@@ -207,7 +207,7 @@ class EvictionSuite(FacetSuite):
         assert contents(call(small.items.all)) == ["item 2", "found", "found too"]
         assert len(call(small.queue.decisions)) == 2
 
-    # -- the ceiling holds, whoever writes
+    # -- limits hold for every writer
 
     def test_of_items_memorized_at_once_no_more_are_ever_there_than_may_be(self, opening: Opening, call: Call) -> None:
         policy = Policy.queue(max_items=5, max_tokens=60)

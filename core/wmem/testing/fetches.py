@@ -1,4 +1,4 @@
-"""Counting fetches: at once in the reply, a little later in the journal, never twice."""
+"""Suite of access counts: a fetch counts at once in the reply, a little later in the journal, never twice."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ __all__ = ["FetchesSuite"]
 
 
 class FetchesSuite(FacetSuite):
-    """How fetches are counted, written, added up and carried along."""
+    """How fetches are counted, written, summed and preserved."""
 
     def test_a_fetch_counts_and_says_so_at_once(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x")

@@ -1,4 +1,4 @@
-"""Hybrid recall: what means the same is found, a text is embedded once, and failures cost no pack."""
+"""Suite of hybrid recall: synonyms are found, a text is embedded once, and embedder failures never fail a pack."""
 
 import asyncio
 import math
@@ -25,7 +25,7 @@ def _prompt(context: Context) -> list[dict[str, Any]]:
 
 
 class HybridSuite(EmbedderSuite):
-    """What a pack finds by meaning, what it asks an embedder for, and what one may do wrong."""
+    """What a pack finds by meaning, which texts it embeds, and how it takes embedder failures."""
 
     def test_what_means_the_same_in_other_words_isrecalled(self, session: Scope, opening: Opening, call: Call) -> None:
         self.filled(session, call)
@@ -46,7 +46,7 @@ class HybridSuite(EmbedderSuite):
         assert embedder.taken() == ["car"]
         call(session.items.add, RAIN, type="fact")
         call(session.pack, "car", budget=1_000)
-        assert embedder.taken() == ["car"]  # that text is known
+        assert embedder.taken() == ["car"]  # RAIN is embedded already
 
     def test_without_a_query_the_embedder_is_not_asked(self, session: Scope, embedder: Embedder, call: Call) -> None:
         self.filled(session, call)
@@ -108,7 +108,7 @@ class HybridSuite(EmbedderSuite):
         assert [recalled(each)[:1] for each in found] == [[PUPPY]] * 3
         assert sorted(embedder.taken()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
 
-    @pytest.mark.parametrize("colour", ["sync"])  # the other pack runs inside of this one
+    @pytest.mark.parametrize("colour", ["sync"])  # the other pack runs inside this one
     def test_what_another_pack_has_just_made_is_not_embedded_again(
         self,
         session: Scope,
@@ -209,7 +209,7 @@ class HybridSuite(EmbedderSuite):
         found = call(opening(embedder=other).scope("session").pack, "dog", budget=1_000)
         assert (len(other.taken()), recalled(found)[:1]) == (4, [PUPPY])
         narrow = type(embedder)()
-        narrow.failing = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # the same name, another width
+        narrow.failing = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # same name, other width
         found = call(opening.elsewhere(embedder=narrow).scope("session").pack, "dog", budget=1_000)
         assert (len(narrow.taken()), found.warnings, recalled(found)[:1]) == (4, (), [PUPPY])
 
@@ -236,7 +236,7 @@ class HybridSuite(EmbedderSuite):
         call(session.pack, "dog petrol", budget=1_000)
         embedder.taken()
         assert call(session.pack, "dog petrol", budget=1_000).warnings != ()
-        assert embedder.taken() == []  # it is left alone for a minute
+        assert embedder.taken() == []  # it is not called for a minute
         clock.pass_(61)
         call(session.pack, "dog petrol", budget=1_000)
         assert len(embedder.taken()) == 1
@@ -253,7 +253,7 @@ class HybridSuite(EmbedderSuite):
         embedder.taken()
         clock.pass_(61)
         call(session.pack, "dog petrol", budget=1_000)
-        assert len(embedder.taken()) == 1  # since it served, the minute is one again
+        assert len(embedder.taken()) == 1  # a success resets the backoff to one minute
 
     def test_a_slow_embedder_is_left_alone_for_a_minute(
         self, session: Scope, embedder: Embedder, call: Call, clock: Clock

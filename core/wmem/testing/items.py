@@ -1,4 +1,4 @@
-"""Session memories: a priority, a time to live, and an importance that use raises."""
+"""Suite of session items: priority, time to live, and an importance that rises with use."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ PRIORITIES: dict[Any, int] = {"low": 1, "medium": 4, "high": 12, "critical": 24}
 
 
 class ItemsSuite(FacetSuite):
-    """Plain items, from their addition to their expiry or removal."""
+    """Items from addition to expiry or removal."""
 
     def test_what_is_added_is_there_with_everything_it_was_given(self, session: Scope, call: Call) -> None:
         added = call(

@@ -1,4 +1,4 @@
-"""How long things live: expiry at its instant for every verb, ending, extending, reviving, taking back a deletion."""
+"""Suite of lifetimes: expiry at its exact instant for every verb, ending, extending, reviving, undeleting."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -16,9 +16,9 @@ EPS = 0.001
 
 
 class LifetimesSuite(FacetSuite):
-    """Times to live of items and entries."""
+    """TTLs of items and entries."""
 
-    # -- from the instant it expires
+    # -- expiry
 
     def test_what_expires_is_seen_by_every_verb_until_its_instant_and_by_none_from_it_on(
         self, session: Scope, call: Call, clock: Clock
@@ -33,7 +33,7 @@ class LifetimesSuite(FacetSuite):
         clock.pass_(EPS)
         for name, seen in _sights(session, child, item, call).items():
             assert not seen(), f"{name} shows what has expired"
-        # The four that the design names.
+        # The four cases named in the design.
         assert [each.id for each in call(session.items.all, include_expired=True)] == [item.id]
         assert [each.id for each in call(session.items.search, "needle", include_expired=True)] == [item.id]
         assert [each.id for each in call(session.items.expired)] == [item.id]
@@ -86,7 +86,7 @@ class LifetimesSuite(FacetSuite):
             assert [item.content for item in call(each.scope("s").items.all)] == ["for ever", "pinned"]
             assert call(each.scope("s").entries.get, "k") == 1
 
-    # -- ending it
+    # -- ending a TTL
 
     def test_an_item_that_is_ended_is_gone_at_once_and_can_still_be_listed_and_revived(
         self, session: Scope, call: Call, clock: Clock
@@ -115,7 +115,7 @@ class LifetimesSuite(FacetSuite):
         assert call(session.items.extend_ttl, item.id).expires_at is None
         assert call(session.items.exists, item.id) is True
 
-    # -- more time
+    # -- extending a TTL
 
     @pytest.mark.parametrize("priority", HOURS)
     def test_an_extension_adds_as_much_as_the_priority_has_and_again(
@@ -163,7 +163,7 @@ class LifetimesSuite(FacetSuite):
         call(buffer.items.extend_ttl, first.id)
         assert [each.content for each in call(buffer.items.all)] == ["1", "2"]
 
-    # -- deletions taken back, relations
+    # -- undeleting, relations
 
     def test_a_soft_deletion_hides_from_all_and_is_taken_back_in_its_place(self, session: Scope, call: Call) -> None:
         items = [call(session.items.add, name) for name in "abc"]
@@ -239,7 +239,7 @@ class LifetimesSuite(FacetSuite):
 
 
 def _sights(scope: Scope, child: Scope, item: MemoryItem, call: Call) -> Mapping[str, Callable[[], bool]]:
-    """Whether each verb that reads shows the item, or the entry ``key``."""
+    """For each verb that reads, a check whether it shows the item, or the entry ``key``."""
     view = call(scope.view)
     below = call(child.view)
 

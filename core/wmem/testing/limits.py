@@ -1,4 +1,4 @@
-"""What a scope may hold, and the policy that says so."""
+"""Suite of limits: the capacity of a scope, and the policy that sets it."""
 
 import inspect
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ __all__ = ["LimitsSuite"]
 
 
 class LimitsSuite(FacetSuite):
-    """Policies are stored with their scope, and a full scope says so."""
+    """Policies are stored with their scope, and writes to a full scope raise."""
 
     def test_a_policy_is_stored_and_another_is_refused(self, opening: Opening, call: Call) -> None:
         queue = Policy.queue(max_items=7)

@@ -1,4 +1,4 @@
-"""Maintenance: what expired is taken out once, nothing else changes, and it runs from its start to its stop."""
+"""Suite of maintenance: expired items are removed once, nothing else changes, and it runs from start to stop."""
 
 import asyncio
 import threading
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["MaintenanceSuite"]
 
 PATIENCE_S = 30.0
-NAME = "wmem-maintenance"  # of its thread or task
+NAME = "wmem-maintenance"  # name of its thread or task
 
 
 class MaintenanceSuite(FacetSuite):
-    """`maintain` and what repeats it."""
+    """`maintain`, and `Maintenance`, which repeats it."""
 
     # -- one pass
 
@@ -148,7 +148,7 @@ class MaintenanceSuite(FacetSuite):
         call(session.entries.update, "k", lambda value: value + 1)
         assert call(session.entries.entry, "k").expires_at == NOON + 60
 
-    # -- again and again
+    # -- repetition
 
     def test_nothing_runs_until_it_is_started_and_nothing_after_it_is_stopped(
         self, opening: Opening, call: Call, clock: Clock
@@ -203,10 +203,10 @@ def _started(repeated: Any, call: Call) -> None:
 
 
 def _running(repeated: Any, call: Call) -> int:
-    """How many threads or tasks maintain."""
+    """Number of running maintenance threads or tasks."""
 
     async def tasks() -> int:
-        await asyncio.sleep(0)  # what was cancelled ends
+        await asyncio.sleep(0)  # lets cancelled tasks end
         return sum(task.get_name() == NAME for task in asyncio.all_tasks())
 
     if not isinstance(repeated, wmem.Maintenance):
@@ -216,7 +216,7 @@ def _running(repeated: Any, call: Call) -> int:
 
 
 def _until_runs(repeated: Any, runs: int, call: Call) -> None:
-    """Poll until so many passes were completed; fail when it takes too long."""
+    """Wait for that many completed passes; fail after a timeout."""
 
     async def turn() -> None:
         await asyncio.sleep(0.001)

@@ -1,4 +1,4 @@
-"""An agent's memory: opening and closing, events in order, and catching up with other processes."""
+"""Suite of an agent's memory: opening and closing, events in order, and syncing with other processes."""
 
 import logging
 from typing import TYPE_CHECKING, Any
@@ -180,7 +180,7 @@ class MemorySuite(FacetSuite):
         events: list[Any] = []
         second.subscribe(events.append)
         call(first.scope("s").entries.set, "k", 1)
-        # Without a read of its own: the write of one is the replica of both.
+        # `second` has read nothing: a write of one updates the replica of both.
         assert kinds(events) == ["ScopeOpened", "ItemPut"]
 
     def test_both_faces_of_a_memory_share_it(self, opening: Opening, call: Call, colour: str) -> None:
@@ -251,7 +251,7 @@ class MemorySuite(FacetSuite):
         for ask in asked:
             with pytest.raises(InvalidInputError, match="closed"):
                 ask()
-        # What was handed out before is the caller's.
+        # A list returned earlier belongs to the caller.
         assert call(view.entries.get, "k") == 1
         assert call(opening().scope("s").entries.get, "k") == 1
 

@@ -1,4 +1,4 @@
-"""What a sub-agent brings home: a merge happens once, whole, and only if it was asked for."""
+"""Suite of merges of a child scope into its parent: once, atomically, and only on request."""
 
 import pytest
 
@@ -10,7 +10,7 @@ __all__ = ["MergesSuite"]
 
 
 class MergesSuite(FacetSuite):
-    """Merging by hand, at the end of a temporary scope, and again."""
+    """Explicit merges, merges at the end of a temporary scope, and repeated merges."""
 
     def test_a_temporary_scope_is_gone_after_its_block(self, session: Scope, call: Call) -> None:
         call(session.entries.set, "k", 1)

@@ -1,4 +1,4 @@
-"""The conversation of a scope: in the journal's order, each id once, kept until somebody takes it out."""
+"""Suite of messages: in the journal's order, each id once, kept until removed."""
 
 from contextlib import suppress
 from typing import Any
@@ -51,7 +51,7 @@ def texts(messages: list[Message]) -> list[str]:
 
 
 class MessagesSuite(FacetSuite):
-    """Messages are kept as they were given, once under each id, all or none of several."""
+    """Messages are stored unchanged, once per id, and a list of them atomically."""
 
     def test_one_message_gives_one_and_several_give_several(self, session: Scope, call: Call) -> None:
         one = call(session.messages.append, said("a"))

@@ -1,4 +1,4 @@
-"""Memories of one store for a test: opened in its colour, on its clock, and closed at its end."""
+"""Opens the memories of a test, sync or async, on its clock, and closes them at its end."""
 
 import inspect
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ NOON = 1_764_288_000.0
 
 
 class Clock:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until it is advanced."""
 
     def __init__(self) -> None:
         self.now = NOON
@@ -33,19 +33,19 @@ class Clock:
         return self.now
 
     def pass_(self, seconds: float) -> None:
-        """Let time pass."""
+        """Advance the clock."""
         self.now += seconds
 
 
 class Opening:
-    """Opens memories of one store in one colour, and closes what is still open at the end.
+    """Opens memories of one store, sync or async, and closes those still open at the end.
 
     Args:
-        options: What `wmem.open` is given beside the URL, the clock and a counter.
-        connect: For a journal of one's own: what connects to it, once for each process there seems to be.
+        options: Options of `wmem.open` besides the URL, the clock and a counter.
+        connect: For a custom journal: opens a connection, called once for each simulated process.
 
     Attributes:
-        journals: The connections to a journal of one's own, this process's own first.
+        journals: The connections to a custom journal, this process's own first.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Opening:
         self._opened: list[wmem.AgentMemory] = []
 
     def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
-        """An agent's memory on the engine that this process has for the store; in the async colour its twin."""
+        """An agent's memory on this process's engine for the store; an async one in async tests."""
         return self.at(self.url, agent_id, **options)
 
     def at(self, url: str, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
@@ -82,7 +82,7 @@ class Opening:
         return memory
 
     def elsewhere(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
-        """The same store as another process has it: through an engine and replicas of its own."""
+        """An agent's memory as in another process: with an engine and replicas of its own."""
         with _apart():
             if self._connect is None:
                 return self(agent_id, **options)
@@ -91,7 +91,7 @@ class Opening:
             return self(agent_id, client=self._connected(self._connect), **options)
 
     def _connected(self, connect: "Connect") -> Any:
-        """Another connection to the journal; a test in the colour that it has not is skipped."""
+        """Another connection to the journal; skips sync tests of an async journal."""
         journal = self._call(connect)
         if self._colour == "sync" and (inspect.iscoroutine(journal) or is_async(journal)):
             if inspect.iscoroutine(journal):
@@ -101,13 +101,13 @@ class Opening:
         return journal
 
     def plain(self, scope: wmem.Scope) -> wmem.Scope:
-        """The face of a scope that needs no loop, for functions that the scope itself calls."""
+        """The sync face of a scope, for functions that the scope itself calls."""
         if self.journals and is_async(self.journals[0]):
             pytest.skip("the journal is for coroutines")
         return scope if isinstance(scope, wmem.Scope) else scope.sync()
 
     def close(self) -> None:
-        """Close every memory that is still open, the newest first, and the connections made for them."""
+        """Close every memory that is still open, newest first, and their connections."""
         for memory in reversed(self._opened):
             self._call(memory.close)
         for journal in {id(journal): journal for journal in self.journals}.values():
@@ -116,7 +116,7 @@ class Opening:
 
 @contextmanager
 def _apart() -> "Iterator[None]":
-    """As in a process that has no store open yet."""
+    """Simulate a process that has no store open yet."""
     here = dict(_registry.stores)
     _registry.stores.clear()
     try:

@@ -1,4 +1,4 @@
-"""What a pack makes of a scope and of a framework's own view of it."""
+"""Suite of `pack`: of a scope's messages, and of those that a framework passes in."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def talk(count: int) -> list[dict[str, Any]]:
 
 
 class PackSuite(FacetSuite):
-    """Packs hold the newest, keep to the budget, and recall what may be seen."""
+    """Packs hold the newest messages, keep to the budget, and recall only what is visible."""
 
     def test_what_the_model_answers_now_is_newest_wherever_it_is_stored(
         self, memory: wmem.AgentMemory, call: Call

@@ -1,4 +1,4 @@
-"""By which profile a scope weighs what recall finds: its choice is recorded, and everyone who opens it follows."""
+"""Suite of recall profiles: a scope's choice is recorded, and every handle of the scope follows it."""
 
 import json
 import logging
@@ -19,7 +19,7 @@ FRESH = Recall.balanced(name="fresh", recency=9.0)
 
 
 def filled(scope: Scope, call: Call) -> None:
-    """Notes on the lake: the older, the more they say of it."""
+    """Add notes on the lake; the older, the more often they mention it."""
     for days in range(8):
         text = "the lake " * (days + 1) + f"and what else was seen {days} days ago"
         call(scope.messages.append, {"role": "user", "content": text, "id": f"{days}", "created_at": NOON - days * DAY})
@@ -28,19 +28,19 @@ def filled(scope: Scope, call: Call) -> None:
 
 
 def ranked(scope: Scope, call: Call, **options: Any) -> list[str]:
-    """The notes that recall finds, best first."""
+    """Ids of the notes that recall finds, best first."""
     units = call(scope.pack, "lake", budget=2_000, recent=0, **options).explain(all=True).units
     return [unit.ids[0] for unit in sorted(units, key=lambda unit: -(unit.score or 0)) if unit.score is not None]
 
 
 def recorded(memory: wmem.AgentMemory, call: Call) -> list[Policy]:
-    """The changes of policy that the agent's journals hold, in order."""
+    """The policy changes in the agent's journals, in order."""
     changes = [event.change for event in call(memory.changes).events]
     return [Policy(**json.loads(each.policy)) for each in changes if isinstance(each, PolicyChanged)]
 
 
 class ProfilesSuite(FacetSuite):
-    """`use_profile`, and scopes that are opened after it."""
+    """`use_profile`, and scopes opened after it."""
 
     def test_a_chosen_profile_is_what_every_handle_packs_by_from_the_next_read_on(
         self, opening: Opening, call: Call
@@ -266,7 +266,7 @@ class ProfilesSuite(FacetSuite):
         call(scope.use_profile, "balanced")
         before = scope.policy.weighing
         trace: list[Use] = []
-        for _ in range(5):  # of a budget that does not hold all of it: what is there anyway says nothing
+        for _ in range(5):  # a budget too small for everything: units included anyway prove nothing
             trace += call(scope.pack, "lake", budget=200, recent=0).uses(["0", "1"])
         call(scope.use_profile, propose_profile(trace, scope.policy.recall))
         there = opening.elsewhere().scope("s")

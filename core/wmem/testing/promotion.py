@@ -1,4 +1,4 @@
-"""Promotion: what earns long-term memory, how it comes there, and that it comes there once."""
+"""Suite of promotion: which items qualify for long-term memory, and that each is copied there once."""
 
 from typing import Any
 
@@ -13,11 +13,11 @@ __all__ = ["PromotionSuite"]
 HOUR = 3_600
 ACCESSES: dict[Any, int] = {"low": 10, "medium": 15, "high": 20}
 STAMP = "20251128-000000"
-"""The instant `NOON` in UTC, as a promoted id tells it."""
+"""`NOON` in UTC, as written in a promoted id."""
 
 
 class PromotionSuite(FacetSuite):
-    """The four rules at their thresholds, promotion by a fetch, by hand and in bulk, and what it leaves behind."""
+    """The four rules at their thresholds; promotion by a fetch, explicitly and in bulk; and its results."""
 
     # -- the rules
 
@@ -80,7 +80,7 @@ class PromotionSuite(FacetSuite):
         item = call(eager.items.add, "x", priority="low", importance=0.1)
         assert call(eager.items.fetch, item.id).promoted_to is not None
 
-    # -- what comes into long-term memory
+    # -- the item in long-term memory
 
     def test_what_is_promoted_keeps_its_tags_metadata_relations_and_use_and_says_where_it_came_from(
         self, memory: wmem.AgentMemory, session: Scope, call: Call, clock: Clock
@@ -164,7 +164,7 @@ class PromotionSuite(FacetSuite):
         other = opening("two")
         assert call(other.episodic.items.all) == call(other.semantic.items.all) == []
 
-    # -- what it is like afterwards
+    # -- the item left in the session
 
     def test_a_promoted_item_is_hidden_from_lists_and_searches_unless_asked_for(
         self, session: Scope, call: Call
@@ -279,7 +279,7 @@ class PromotionSuite(FacetSuite):
         with pytest.raises(AlreadyPromotedError):
             call(memory.episodic.items.promote, kept.id, if_promoted="error")
 
-    # -- in bulk, and wrongly
+    # -- in bulk, and invalid calls
 
     def test_a_bulk_promotion_goes_on_after_failures_and_tells_each(
         self, memory: wmem.AgentMemory, session: Scope, call: Call, clock: Clock

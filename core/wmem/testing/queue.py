@@ -1,4 +1,4 @@
-"""The bounded queue in the words of its document: memorize, remember, forget, summarize, capacity."""
+"""Suite of the bounded queue: memorize, remember, forget, summarize, capacity."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ class QueueSuite(FacetSuite):
 
     @pytest.fixture
     def queue(self, memory: wmem.AgentMemory) -> Scope:
-        """A scope whose queue has the numbers of the document."""
+        """A scope whose queue has the limits of the document."""
         return memory.scope("queue", policy=Policy.queue())
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""Every byte that a store holds, to look in it for what should be gone."""
+"""Reads every byte of a store, to check that erased content is gone."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ __all__ = ["residue", "told"]
 
 
 def residue(url: str) -> bytes:
-    """What the store at a URL of wmem's own backends holds, one after the other, as it stands now."""
+    """All bytes that the store at a URL of a built-in backend holds now, concatenated."""
     scheme, _, rest = url.partition("://")
     if scheme == "memory":
         return repr(list(_journals(url))).encode("ascii", "backslashreplace")
@@ -25,7 +25,7 @@ def residue(url: str) -> bytes:
 
 
 def told(journal: Any, call: Call) -> bytes:
-    """What a journal of either colour tells of all it keeps."""
+    """All bytes that a sync or async journal returns through the port, concatenated."""
     kept = [call(journal.read, {path: ORIGIN}) for path in call(journal.paths, ())]
     return b"\n".join(
         payload
@@ -42,7 +42,7 @@ def _journals(url: str) -> Iterator[Any]:
 
 
 def _values(url: str) -> Iterator[bytes]:
-    """Every key of a server's database: as it is dumped, which may be compressed, and as it reads."""
+    """Every key of a Redis database, with its dump, which may be compressed, and its value."""
     import redis
 
     with redis.Redis.from_url(url) as client:

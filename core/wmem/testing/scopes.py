@@ -1,4 +1,4 @@
-"""Scopes: children, their lives and ends, and what stays apart."""
+"""Suite of scopes: children, disposal, incarnations and isolation."""
 
 import logging
 from typing import Any
@@ -13,7 +13,7 @@ __all__ = ["ScopesSuite"]
 
 
 class ScopesSuite(FacetSuite):
-    """A scope is isolated, ends with its parent, and begins anew only for who asks anew."""
+    """A scope is isolated, is disposed with its parent, and starts again only for new handles."""
 
     def test_a_scope_knows_its_name_and_path(self, memory: wmem.AgentMemory, call: Call) -> None:
         scope = memory.scope("s").child("c")

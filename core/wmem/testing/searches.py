@@ -1,4 +1,4 @@
-"""Search: what matches, in what order, and that it is never out of date."""
+"""Suite of `items.search`: what matches, in what order, and that results are never stale."""
 
 from typing import Any
 
@@ -108,7 +108,7 @@ class SearchSuite(FacetSuite):
         call(session.child("c").items.add, "needle")
         assert call(session.items.search, "needle") == ()
 
-    # -- in what order
+    # -- order
 
     def test_relevance_is_between_0_and_1_and_falls_the_later_the_query_stands(
         self, session: Scope, call: Call
@@ -193,7 +193,7 @@ class SearchSuite(FacetSuite):
             found = call(session.items.search, "note", **given)
             assert (len(found), len(found.scores), found.total) == (length, length, 12)
 
-    # -- as of now
+    # -- freshness
 
     def test_whatever_changes_is_reflected_at_once(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "a red dog")
@@ -225,7 +225,7 @@ class SearchSuite(FacetSuite):
         assert item.id in {each.id for each in call(there.items.search, "dog", order=order)}
         call(here.items.update, item.id, content="a bird")
         call(here.items.add, "one more dog")
-        # What is checkpointed is read anew: nothing of what was there before may be found.
+        # The state is read anew from a snapshot: nothing from before may be found.
         call(here.erase)
         assert "one more dog" in said(call(there.items.search, "dog", order=order))
         assert item.id not in {each.id for each in call(there.items.search, "dog", order=order)}
@@ -242,7 +242,7 @@ class SearchSuite(FacetSuite):
         assert said(view.items.search("cat")) == []
         assert said(call(session.items.search, "dog")) == ["a second dog"]
 
-    # -- wrongly
+    # -- invalid calls
 
     def test_a_wrong_question_gets_the_typed_error(self, session: Scope, call: Call) -> None:
         bad: list[tuple[dict[str, Any], str]] = [

@@ -1,4 +1,4 @@
-"""What every suite over a memory shares: a store, a clock, a colour, and memories opened on it."""
+"""`FacetSuite`: the fixtures of every suite over a memory, which run each test sync and async."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -18,32 +18,32 @@ Plain: TypeAlias = Callable[[wmem.Scope], wmem.Scope]
 
 
 class FacetSuite:
-    """The fixtures of a suite; a subclass overrides `url`, or `connect` for a journal of its own.
+    """The fixtures of a suite; a subclass overrides `url`, or `connect` for a custom journal.
 
-    Every test runs in both colours. It is written against the sync face; `call` runs the
-    same-named method of whichever face the test was given.
+    Every test runs sync and async. It is written against the sync face; `call` runs the
+    same-named method of the face that the test was given.
     """
 
     @pytest.fixture(params=("sync", "async"))
     def colour(self, request: pytest.FixtureRequest) -> str:
-        """Threads or coroutines."""
+        """``"sync"`` or ``"async"``."""
         return str(request.param)
 
     @pytest.fixture
     def connect(self) -> Connect | None:
-        """What connects to a journal of one's own, each time anew."""
+        """Opens a new connection to a custom journal each time; None for a URL."""
         return None
 
     @pytest.fixture
     def url(self, connect: Connect | None) -> str:
-        """An empty store."""
+        """URL of an empty store."""
         if connect is None:
             pytest.fail("a suite needs a store: override the fixture `url`, or `connect`", pytrace=False)
         return "journal://"
 
     @pytest.fixture
     def options(self) -> Mapping[str, Any]:
-        """What `wmem.open` is given beside the URL."""
+        """Further options of `wmem.open`."""
         return {}
 
     @pytest.fixture
@@ -53,7 +53,7 @@ class FacetSuite:
 
     @pytest.fixture
     def call(self, colour: str) -> Iterator[Call]:
-        """Runs methods in the colour of the test."""
+        """Runs methods, sync or async as the test is."""
         if colour == "sync":
             yield Call(None)
             return
@@ -71,22 +71,22 @@ class FacetSuite:
 
     @pytest.fixture
     def held(self, url: str, connect: Connect | None, opening: Opening, call: Call) -> Callable[[], bytes]:
-        """Every byte of the store; of a journal of one's own, unless overridden, what the port tells of it."""
+        """Reads every byte of the store; for a custom journal, unless overridden, what the port returns."""
         return (lambda: residue(url)) if connect is None else lambda: told(opening.journals[0], call)
 
     @pytest.fixture
     def legible(self, options: Mapping[str, Any]) -> bool:
-        """Whether content can be found in those bytes before it is erased."""
+        """Whether content is readable in those bytes before it is erased: not if encrypted."""
         return not options.get("key")
 
     @pytest.fixture
     def plain(self, opening: Opening) -> Plain:
-        """The face of a scope that needs no loop."""
+        """Gives the sync face of a scope."""
         return opening.plain
 
     @pytest.fixture
     def memory(self, opening: Opening) -> wmem.AgentMemory:
-        """One agent's memory; in the async colour its twin."""
+        """One agent's memory; an async one in async tests."""
         return opening()
 
     @pytest.fixture

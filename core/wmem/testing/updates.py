@@ -1,4 +1,4 @@
-"""Read, compute, write: the function runs outside every lock, and no update is lost."""
+"""Suite of read-modify-write: the function runs outside all locks, and no update is lost."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 def in_time(act: Callable[[], R]) -> R:
-    """What another thread gets done while this one waits for it; a lock that this one holds shows as a timeout."""
+    """Run a function in another thread and wait for it; times out if this thread holds a lock it needs."""
     threads = ThreadPoolExecutor(1)
     try:
         return threads.submit(act).result(timeout=5)
@@ -25,7 +25,7 @@ def in_time(act: Callable[[], R]) -> R:
 
 
 class UpdatesSuite(FacetSuite):
-    """`entries.update` and `entries.get_or_set`, alone, at once and from several processes."""
+    """`entries.update` and `entries.get_or_set`: single, concurrent, and from several processes."""
 
     def test_updates_at_once_all_count(self, session: Scope, call: Call) -> None:
         def add_one() -> Any:

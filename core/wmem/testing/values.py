@@ -1,4 +1,4 @@
-"""What an entry may hold: nothing changes on its way, and what cannot revive is refused at write."""
+"""Suite of entry values: a round trip changes nothing, and what cannot be revived is refused at write."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -63,7 +63,7 @@ class Point:
 
 
 class ValuesSuite(FacetSuite):
-    """Types, keys and options of entries."""
+    """Value types, keys and options of entries."""
 
     def test_standard_types_revive_as_themselves_in_every_process(self, opening: Opening, call: Call) -> None:
         entries = opening().scope("s").entries

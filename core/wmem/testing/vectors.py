@@ -1,4 +1,4 @@
-"""Vectors of texts: stored beside them, no part of what is remembered, and gone with them."""
+"""Suite of stored vectors: kept in a scope of their own, not part of memory, and erased with their texts."""
 
 from base64 import b64encode
 from collections.abc import Callable
@@ -21,7 +21,7 @@ __all__ = ["VectorsSuite"]
 
 
 class VectorsSuite(EmbedderSuite):
-    """What is stored of vectors, who sees it, and what takes it away."""
+    """Which vectors are stored, where they are visible, and what removes them."""
 
     def test_vectors_are_no_part_of_what_is_remembered(
         self, session: Scope, memory: wmem.AgentMemory, call: Call
@@ -53,13 +53,13 @@ class VectorsSuite(EmbedderSuite):
         call(memory.changes, {**told.cursors, ("agent", VECTORS): told.cursors["agent", "session"]})
 
     def _scope(self, opening: Opening) -> Scope:
-        """Where vectors are, as another process has it."""
+        """The scope of vectors, as in another process."""
         memory = opening.elsewhere()
         opened = memory._opened  # noqa: SLF001  # vectors have no public door
         return type(memory.working)(opened.long_term(VECTORS), opened.colours)
 
     def _stored(self, opening: Opening, call: Call) -> int:
-        """How many vectors another process finds."""
+        """Number of vectors that another process finds."""
         return len(call(self._scope(opening).items.all))
 
     def test_what_is_erased_leaves_no_vector_unless_another_has_the_text(
@@ -105,7 +105,7 @@ class VectorsSuite(EmbedderSuite):
 
     @pytest.fixture
     def vectors_gone(self, held: Callable[[], bytes], legible: bool) -> Callable[[Callable[[], Any]], Any]:
-        """Runs what must leave nothing of the puppy's vector, which was there before."""
+        """Runs an erasure, and asserts that the puppy's vector was stored before and is not after."""
         told = written_vector(as_rows([vector(PUPPY)], 1)[0])[1:-1]
 
         def run(act: Callable[[], Any]) -> Any:
@@ -148,7 +148,7 @@ class VectorsSuite(EmbedderSuite):
         self.filled(session, call)
         call(session.pack, "dog", budget=1_000)
         there = opening.elsewhere(embedder=embedder)
-        for _ in range(2):  # the first pass of a process looks; a later one when a scope is gone
+        for _ in range(2):  # the first pass of a process prunes vectors; a later one only after a scope was removed
             call(there.maintain)
             assert self._stored(opening, call) == 3
         call(session.dispose, purge=False)
@@ -184,7 +184,7 @@ class VectorsSuite(EmbedderSuite):
         call(session.pack, "dog", budget=1_000)
         assert self._stored(opening, call) == (2 if way == "erase" else 0)
 
-    # -- what somebody else wrote there
+    # -- foreign or corrupt rows
 
     @pytest.mark.parametrize(
         "content",
@@ -228,7 +228,7 @@ class VectorsSuite(EmbedderSuite):
         assert (found.warnings, PUPPY in recalled(found), PUPPY in embedder.taken()) == ((), False, False)
 
     def _forge(self, opening: Opening, call: Call, contents: dict[str, bytes]) -> None:
-        """Store something under the fingerprints of texts."""
+        """Store given bytes under the fingerprints of texts."""
         store = self._scope(opening)
         call(store.items.remove, call(store.items.add, "opens the scope").id)
         changes = [

@@ -1,4 +1,4 @@
-"""What a journal promises, whatever keeps it."""
+"""Conformance suite of the journal port, for any backend."""
 
 from wmem.testing.journal.book import Book
 from wmem.testing.journal.suite import JournalSuite

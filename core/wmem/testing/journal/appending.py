@@ -1,4 +1,4 @@
-"""Appends: what each condition takes and refuses, and what the reply says."""
+"""Tests of `append`: what each condition accepts and refuses, and what the reply says."""
 
 import pytest
 
@@ -21,12 +21,12 @@ PAYLOADS = {
 
 
 def changed(cursor: Cursor) -> Cursor:
-    """The same place in a history that never was."""
+    """A cursor of the same version in a chain that never existed."""
     return cursor._replace(chain=cursor.chain ^ 1)
 
 
 class Appending(JournalFixtures):
-    """Nothing is conditional but what says so; what is refused changes nothing."""
+    """An append without a condition succeeds; a refused one changes nothing."""
 
     def test_the_first_record_begins_a_life(self, book: Book) -> None:
         reply = book.append(PATH, b"one")

@@ -1,4 +1,4 @@
-"""A journal of either colour as a test speaks to it: one call, one reply."""
+"""A sync or async journal as tests call it, and the fixtures of the journal suite."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ PATH: Path = ("agent", "session")
 
 
 class Book:
-    """A journal, and what runs its methods.
+    """Calls the methods of a sync or async journal, and returns their results.
 
     Args:
         journal: A `Journal[bytes]` or an `AsyncJournal[bytes]`.
@@ -34,11 +34,11 @@ class Book:
         self._call = Call(loop if self._waits else None)
 
     def read(self, path: Path, after: Cursor = ORIGIN) -> Tail[bytes]:
-        """What comes after a cursor."""
+        """The tail after a cursor."""
         return self.reads({path: after})[path]
 
     def reads(self, after: Mapping[Path, Cursor]) -> Mapping[Path, Tail[bytes]]:
-        """What comes after each cursor."""
+        """The tail after each cursor, by path."""
         tails: Mapping[Path, Tail[bytes]] = self._call(self.journal.read, after)
         return tails
 
@@ -51,13 +51,13 @@ class Book:
         expected: Cursor | Birth | None = None,
         keep_s: float | None = None,
     ) -> Appended[bytes]:
-        """Append a record, under a new id if none is given."""
+        """Append a record, with a new id if none is given."""
         chosen = new_record_id() if record_id is None else record_id
         reply: Appended[bytes] = self._call(self.journal.append, path, chosen, payload, expected, keep_s)
         return reply
 
     def grow(self, path: Path, *payloads: bytes) -> list[Cursor]:
-        """Append records without a condition; the head after each."""
+        """Append records unconditionally; return the head after each."""
         cursors = []
         for payload in payloads:
             reply = self.append(path, payload)
@@ -66,7 +66,7 @@ class Book:
         return cursors
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes = b"state") -> bool:
-        """Put a snapshot in place of the records up to a cursor."""
+        """Replace the records up to a cursor by a snapshot."""
         done: bool = self._call(self.journal.compact, path, upto, snapshot, None)
         return done
 
@@ -79,14 +79,14 @@ class Book:
         return sorted(self._call(self.journal.paths, prefix))
 
     def ask(self, name: str, *args: Any) -> Any:
-        """What the journal answers to a method it offers beside the port; skips the test if it offers none."""
+        """Call an optional method, which is not in the port; skips the test if the journal has none."""
         method = getattr(self.journal, name, None)
         if method is None:
             pytest.skip(f"the journal offers no `{name}`")
         return self._call(method, *args)
 
     def together(self, flows: Sequence[Flow[T]]) -> list[T]:
-        """Run conversations with the journal at once, in threads or as tasks."""
+        """Run flows on the journal concurrently, in threads or as tasks."""
         ports = async_ports(self.journal) if self._waits else sync_ports(self.journal)
         drive: Any = arun if self._waits else run
 
@@ -101,20 +101,20 @@ class Book:
 
 
 class JournalFixtures:
-    """A subclass overrides `connect`, or `journal` if there is only ever one connection.
+    """Fixtures; a subclass overrides `connect`, or `journal` if there can be only one connection.
 
-    Whatever has `aclose` or `close` is closed at the end of a test.
+    A journal with `aclose` or `close` is closed at the end of a test.
     """
 
     @pytest.fixture
     def connect(self) -> Connect | None:
-        """What connects to an empty store, each time anew; a store in memory gives the same journal each time."""
+        """Opens a new connection to an empty store each time; for a store in memory, returns the same journal."""
         return None
 
     @pytest.fixture
     def loop(self) -> Iterator[asyncio.Runner]:
         """Where coroutines run."""
-        loop = asyncio.Runner()  # makes none before one is needed
+        loop = asyncio.Runner()  # creates its loop only when needed
         yield loop
         loop.close()
 
@@ -127,7 +127,7 @@ class JournalFixtures:
 
     @pytest.fixture
     def book(self, journal: Any, loop: asyncio.Runner) -> Iterator[Book]:
-        """The journal, with what runs it."""
+        """The journal, wrapped to be called from a test."""
         book = Book(journal, loop)
         yield book
         book.close()

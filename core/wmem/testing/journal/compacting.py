@@ -1,4 +1,4 @@
-"""Compaction: a snapshot takes the place of what came before it, and nothing else changes."""
+"""Tests of `compact`: a snapshot replaces the records before it, and nothing else changes."""
 
 from wmem.model.history import ORIGIN, Cursor
 from wmem.testing.journal.appending import changed
@@ -8,7 +8,7 @@ __all__ = ["Compacting"]
 
 
 class Compacting(JournalFixtures):
-    """Only up to a cursor of this journal that is newer than its base."""
+    """Compaction succeeds only up to a cursor of this journal that is newer than its base."""
 
     def test_a_snapshot_takes_the_place_of_the_records_up_to_it(self, book: Book) -> None:
         first, second, third = book.grow(PATH, b"1", b"2", b"3")

@@ -1,4 +1,4 @@
-"""Deletion: of a scope and everything below it, in one life, in one step."""
+"""Tests of `delete`: a path and everything below it, of one incarnation, in one step."""
 
 from wmem.model.history import ORIGIN, Birth, Cursor
 from wmem.testing.journal.book import PATH, Book, JournalFixtures
@@ -8,7 +8,7 @@ __all__ = ["Deleting"]
 
 
 class Deleting(JournalFixtures):
-    """What is deleted is gone for every reader, and what begins anew is another history."""
+    """A deleted journal is gone for every reader, and a new one at its path has another chain."""
 
     def test_a_deletion_takes_the_descendants_along_and_nobody_else(self, book: Book) -> None:
         gone = [PATH, (*PATH, "child"), (*PATH, "child", "grandchild")]

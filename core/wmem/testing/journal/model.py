@@ -1,4 +1,4 @@
-"""A journal as a list, and a machine that plays one against a real one."""
+"""A state machine test: random calls on a journal, compared with a model of it."""
 
 import itertools
 from dataclasses import dataclass, field
@@ -14,13 +14,13 @@ __all__ = ["JournalMachine"]
 
 _names = itertools.count()
 _picks = st.integers(0, 1 << 16)
-_places = st.sampled_from([0, 0, 0, 1, 1, 2, 3])  # mostly one of them: histories should get long
+_places = st.sampled_from([0, 0, 0, 1, 1, 2, 3])  # mostly the same path, so that histories get long
 _payloads = st.binary(max_size=40)
 
 
 @dataclass
 class Log:
-    """One life of a path."""
+    """Model of one incarnation of a path."""
 
     birth: Birth
     base: Cursor = ORIGIN
@@ -48,7 +48,7 @@ class Log:
 
 
 class JournalMachine(RuleBasedStateMachine):
-    """Plays random calls on a few paths of a root of its own, and expects every reply."""
+    """Makes random calls on a few paths below its own root, and checks every reply."""
 
     def __init__(self, book: Book) -> None:
         super().__init__()
@@ -57,11 +57,11 @@ class JournalMachine(RuleBasedStateMachine):
         self.places: list[Path] = [(root,), (root, "a"), (root, "a", "b"), (root, "ab")]
         self.logs: dict[Path, Log] = {}
         self.cursors: list[Cursor] = [ORIGIN, Cursor(1, 1)]
-        """Every cursor there ever was, of any path and life, and one that never was."""
+        """Every cursor so far, of any path and incarnation, and one that never existed."""
         self.births: list[Birth] = [Birth(1)]
 
     def look(self) -> None:
-        """Read everything from the beginning."""
+        """Check a read of everything from the beginning."""
         assert dict(self.book.reads(dict.fromkeys(self.places, ORIGIN))) == {
             path: self.expected_tail(path, ORIGIN) for path in self.places
         }
@@ -112,7 +112,7 @@ class JournalMachine(RuleBasedStateMachine):
         self.look()
 
     @rule(place=_places, snapshot=_payloads, pick=_picks, own=st.booleans())
-    def compact(self, place: int, snapshot: bytes, pick: int, own: bool) -> None:  # drawn, by name
+    def compact(self, place: int, snapshot: bytes, pick: int, own: bool) -> None:  # the rule passes it by name
         path = self.places[place]
         log = self.logs.get(path)
         known = log.cursors if log and own else self.cursors

@@ -1,4 +1,4 @@
-"""Paths: any text is a segment, no two share a journal, and a prefix means whole segments."""
+"""Tests of paths: any text is a segment, no two paths share a journal, and a prefix is of whole segments."""
 
 from wmem.testing.journal.book import Book, JournalFixtures
 
@@ -14,7 +14,7 @@ SEGMENTS = (
 
 
 class Naming(JournalFixtures):
-    """What a segment holds has no meaning to a journal."""
+    """The text of a segment has no meaning to a journal."""
 
     def test_every_segment_names_a_journal_of_its_own(self, book: Book) -> None:
         paths = [("agent", segment) for segment in SEGMENTS]

@@ -1,4 +1,4 @@
-"""Calls at once: each is one step, whoever else is in the middle of what."""
+"""Tests of concurrent calls: each is atomic."""
 
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -19,14 +19,14 @@ ROUNDS = 12
 
 
 def appending(path: Path, payload: bytes, expected: Cursor | None) -> Flow[tuple[int, Appended[bytes]]]:
-    """Append one record; its id and the reply."""
+    """Append one record; return its id and the reply."""
     record_id = new_record_id()
     reply: Appended[bytes] = yield from ask(Journal.append, path, record_id, payload, expected, None)
     return record_id, reply
 
 
 class Racing(JournalFixtures):
-    """Threads of a sync journal, tasks of an async one."""
+    """Concurrent calls: threads for a sync journal, tasks for an async one."""
 
     def test_appends_at_once_all_land_once_and_where_they_were_told(self, book: Book) -> None:
         def writing() -> Flow[list[tuple[int, Appended[bytes]]]]:

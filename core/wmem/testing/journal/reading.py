@@ -1,4 +1,4 @@
-"""Reads: what a reader lacks, from wherever it stands."""
+"""Tests of `read`: the records a reader lacks, from any cursor."""
 
 from wmem.journal.port import Tail
 from wmem.model.history import ORIGIN, Cursor
@@ -7,12 +7,12 @@ from wmem.testing.journal.book import PATH, Book, JournalFixtures
 
 __all__ = ["Reading"]
 
-MANY = 1_200  # more than a page, or a statement, of any store holds
+MANY = 1_200  # more than any store returns in one page or statement
 NOTHING: Tail[bytes] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=None)
 
 
 class Reading(JournalFixtures):
-    """A cursor names a history: a reader is joined where it stands, or starts again and is told so."""
+    """A reader continues from its cursor, or if that is of another chain, starts again and learns so."""
 
     def test_where_nothing_is_nothing_is_read(self, book: Book) -> None:
         assert book.read(PATH) == NOTHING

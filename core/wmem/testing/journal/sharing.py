@@ -1,4 +1,4 @@
-"""What several connections see, what is kept how long, and what a journal offers beside the port."""
+"""Tests of several connections, retention, and the optional methods of a journal."""
 
 import time
 
@@ -8,11 +8,11 @@ from wmem.testing.journal.book import PATH, Book, JournalFixtures
 __all__ = ["Sharing"]
 
 SHORT_S = 0.005
-LAPSE_S = 0.1  # within which a store that lets journals go has surely let go of a short-lived one
+LAPSE_S = 0.1  # a store that drops expired journals has dropped a short-lived one within this time
 
 
 class Sharing(JournalFixtures):
-    """One store, whoever looks; kept at least as long as asked."""
+    """All connections see one store; journals are kept at least as long as requested."""
 
     def test_another_connection_sees_the_same_history(self, book: Book, other: Book) -> None:
         first, second = book.grow(PATH, b"1", b"2")
@@ -69,7 +69,7 @@ class Sharing(JournalFixtures):
 
     @staticmethod
     def _lapsed(book: Book, path: tuple[str, ...]) -> bool:
-        """Whether the store lets go of a journal that nobody asked to keep any longer."""
+        """Whether the store drops a journal whose retention has ended."""
         deadline = time.monotonic() + LAPSE_S
         while book.read(path).head != ORIGIN:
             if time.monotonic() > deadline:

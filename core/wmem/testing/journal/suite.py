@@ -1,4 +1,4 @@
-"""Every promise of the port in one suite."""
+"""`JournalSuite`: all tests of the journal port."""
 
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -25,7 +25,7 @@ EXAMPLES = settings(
 
 
 class JournalSuite(Appending, Reading, Compacting, Deleting, Naming, Racing, Sharing):
-    """What `wmem.journal.port` promises of a journal of bytes, in the colour the journal has."""
+    """What `wmem.journal.port` promises of a journal of bytes, sync or async."""
 
     def test_no_schedule_of_calls_tells_it_from_a_model(self, book: Book) -> None:
         class Machine(JournalMachine):
