@@ -22,7 +22,7 @@ _LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo-open
 
 
 def main() -> int:
-    """Run the demo, or with a step's name that step alone."""
+    """Run the demo, or only the step named on the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", action="store_true", help="take the conversation that wmem ships")
     steps = parser.add_subparsers(dest="step", metavar="")
@@ -48,14 +48,14 @@ def main() -> int:
 
 
 def chosen() -> Path:
-    """WMEM_LOCOMO, else the data set where it lies beside the checkout, else the shipped sample."""
+    """WMEM_LOCOMO, else the data set next to the checkout, else the shipped sample."""
     if named := os.environ.get("WMEM_LOCOMO"):
         return Path(named)
     return _LOCOMO if _LOCOMO.is_file() else SAMPLE
 
 
 def demo(path: Path) -> int:
-    """Both processes, one after the other, on one directory."""
+    """Run both processes, in a directory that is kept or temporary."""
     if not path.is_file():
         print(f"there is no conversation at {path}: correct WMEM_LOCOMO or leave it out", file=sys.stderr)
         return 2
@@ -71,7 +71,7 @@ def demo(path: Path) -> int:
 
 
 def both(path: Path, directory: Path) -> int:
-    """The two steps, each in a process of its own."""
+    """Run the two steps, each in its own process."""
     started = time.perf_counter()
     show_step(
         "Process 1: a LangChain agent",
@@ -95,7 +95,7 @@ def both(path: Path, directory: Path) -> int:
 
 
 def run(step: str, path: Path, directory: Path) -> int:
-    """Run one step in a fresh interpreter; its exit code."""
+    """Run one step in a fresh interpreter; return its exit code."""
     sys.stdout.flush()
     command = [sys.executable, __file__, step, str(path), str(directory)]
     return subprocess.run(command, check=False).returncode  # noqa: S603  # this very file

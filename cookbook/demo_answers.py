@@ -1,7 +1,7 @@
-"""Who answers in the second process: a real model where there is a key, else a stand-in that only quotes.
+"""The model of the second process: a real one if there is an API key, else a stand-in that quotes its prompt.
 
-The stand-in sees the prompt it is given and nothing else. It cannot know what the
-prompt leaves out, which makes it a fair judge of two memories.
+The stand-in knows its prompt and nothing else, so it cannot answer from what the
+prompt leaves out. That makes it a fair judge of two memories.
 """
 
 import math
@@ -29,9 +29,9 @@ _HALF = 0.5
 
 
 def answering_model() -> tuple[LLM, str]:
-    """The model that answers, and what to call it in print.
+    """The model that answers, and its name for display.
 
-    With OPENAI_API_KEY a real one, at OPENAI_BASE_URL, called OPENAI_MODEL; else the stand-in.
+    With OPENAI_API_KEY the model OPENAI_MODEL at OPENAI_BASE_URL; else the stand-in.
     """
     if not os.environ.get("OPENAI_API_KEY"):
         return ExtractiveStandIn(messages_to_prompt=_script), "extractive stand-in"
@@ -58,7 +58,7 @@ class _Sentence(NamedTuple):
 
 
 class ExtractiveStandIn(CustomLLM):
-    """Not a language model: it quotes the sentence of its prompt that shares the rarest words with the question."""
+    """Not a language model: quotes the sentence of its prompt that shares the rarest words with the question."""
 
     @property
     def metadata(self) -> LLMMetadata:
@@ -72,7 +72,7 @@ class ExtractiveStandIn(CustomLLM):
 
         def score(sentence: _Sentence) -> float:
             found = sum(math.log(1 + len(sentences) / shared_by[word]) for word in sentence.words & wanted)
-            # A question seldom answers one.
+            # Questions seldom answer a question, so they count half.
             return found * _HALF if sentence.text.endswith("?") else found
 
         best = max(sentences, key=score, default=None)
@@ -88,7 +88,7 @@ class ExtractiveStandIn(CustomLLM):
 
 
 def _script(messages: Sequence[ChatMessage]) -> str:
-    """The prompt as one text: each message behind its role and, where it is known, its speaker's name."""
+    """The prompt as one text: each message after its role and, if known, its speaker's name."""
     return "\n".join(
         f"[{each.role.value}] {name + ': ' if (name := each.additional_kwargs.get('name')) else ''}{each.content}"
         for each in messages
@@ -96,7 +96,7 @@ def _script(messages: Sequence[ChatMessage]) -> str:
 
 
 def _read(prompt: str) -> tuple[str, list[_Sentence]]:
-    """The question, which is the user's newest line, and every sentence that somebody said before it."""
+    """The question, which is the newest user line, and every sentence said before it."""
     told = prompt.splitlines()
     asked = max((place for place, line in enumerate(told) if line.startswith("[user] ")), default=0)
     sentences: list[_Sentence] = []
@@ -113,7 +113,7 @@ def _read(prompt: str) -> tuple[str, list[_Sentence]]:
 
 
 def _sentences(text: str, day: str) -> Iterator[_Sentence]:
-    """What a line says; its speaker's name counts as said in every sentence."""
+    """The sentences of a line; the speaker's name is added to the words of each."""
     speaker, colon, told = text.partition(": ")
     if not colon or " " in speaker:
         speaker, told = "", text

@@ -1,4 +1,4 @@
-"""The second process: a LlamaIndex chat engine answers from the session that a LangChain agent left behind."""
+"""The second process: a LlamaIndex chat engine answers from the session that the LangChain agent stored."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
     memory = WmemMemory.from_defaults(session_id=session_id, url=url, agent_id=agent_id, token_limit=BUDGET)
     engine = SimpleChatEngine.from_defaults(llm=model, memory=memory, system_prompt=SYSTEM)
 
-    # What SimpleChatEngine takes when it is given no memory, with the same past and the same limit.
+    # The default memory of SimpleChatEngine, with the same history and the same limit.
     default = Memory.from_defaults(token_limit=BUDGET)
     past = memory.get_all()
     default.put_messages(past)
@@ -53,7 +53,7 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
     show_asking(
         model=named, found=len(past), tokens=tokens_of(past), budget=BUDGET, asked=len(questions), early=len(early)
     )
-    # Before anything is asked, so that no answer given here can count as evidence.
+    # Before any question is asked, so that no answer can count as evidence.
     over_all = Tally(
         questions=len(early),
         evidence=sum(len(each.evidence) for each in early),
@@ -78,7 +78,7 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchanged:
-    """One question to one engine: what the model was sent, and what it said."""
+    """One question to one engine: the prompt that was sent, and the answer."""
 
     prompt: tuple[ChatMessage, ...]
     answer: str
@@ -86,7 +86,7 @@ class Exchanged:
 
 
 class Sent(BaseEventHandler):
-    """Listens in on what LlamaIndex really sends to the model, whichever memory it comes from."""
+    """Records the prompt that LlamaIndex sends to the model, whichever memory it comes from."""
 
     _look: Callable[[], wmem.Context] = PrivateAttr()
     _prompt: tuple[ChatMessage, ...] = PrivateAttr(default=())
@@ -98,7 +98,7 @@ class Sent(BaseEventHandler):
 
     @classmethod
     def attached(cls, look: Callable[[], wmem.Context]) -> "Sent":
-        """A listener that also takes wmem's own account of the prompt, at the moment of sending."""
+        """A registered listener that also takes wmem's packed context at the moment of sending."""
         made = cls()
         made._look = look
         get_dispatcher().add_event_handler(made)
@@ -109,21 +109,21 @@ class Sent(BaseEventHandler):
             self._prompt, self._context = tuple(event.messages), self._look()
 
     def by(self, engine: SimpleChatEngine, question: Question) -> Exchanged:
-        """What an engine sends for a question, and what comes back."""
+        """Ask an engine a question; the prompt it sent, and the answer."""
         answer = str(engine.chat(question.text))
         return Exchanged(prompt=self._prompt, answer=answer, context=self._context)
 
 
 def tokens_of(prompt: Sequence[ChatMessage]) -> int:
-    """What a prompt costs, counted by one counter whichever memory made it, each message's delimiters included."""
-    # Weighed as a user's messages, all of them: what is marked as a note or as system text would be set apart.
+    """The tokens of a prompt, by the same counter for every memory, each message's delimiters included."""
+    # All counted as user messages: notes and system text would be treated differently.
     weighed = [Message.of("user", each.content or "", name=_name(each)) for each in prompt]
     with wmem.open("memory://", agent_id="scales") as memory:
         return memory.scope("prompt").pack(budget=_EVERYTHING, messages=weighed).tokens
 
 
 def _buffered(buffer: ChatMemoryBuffer, question: Question, answer: str) -> list[ChatMessage]:
-    """The prompt that LlamaIndex's older memory makes of the same past; the chat goes on in it as in the default."""
+    """The prompt that LlamaIndex's older memory makes of the same history; the chat continues in it as well."""
     buffer.put(ChatMessage(role="user", content=question.text))
     system = ChatMessage(role="system", content=SYSTEM)
     prompt = [system, *buffer.get(initial_token_count=len(buffer.tokenizer_fn(SYSTEM)))]
@@ -165,7 +165,7 @@ def _said(context: wmem.Context) -> list[str]:
 
 
 def _lines(prompt: Sequence[ChatMessage]) -> list[tuple[str, str]]:
-    """Who speaks in each message of a prompt, and what."""
+    """Speaker and text of each message of a prompt."""
     return [(_name(each) or each.role.value, each.content or "") for each in prompt]
 
 
@@ -175,7 +175,7 @@ def _name(message: ChatMessage) -> str | None:
 
 
 def _reported(answered: Answered) -> dict[str, Any]:
-    """One answer as JSON, for whoever wants to check the numbers."""
+    """One answer as JSON, to check the numbers."""
     told = asdict(answered)
     del told["context"]
     return told

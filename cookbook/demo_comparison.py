@@ -1,4 +1,4 @@
-"""Two memories side by side: what each sent for a question, why, and what came of it."""
+"""Prints two memories side by side: the prompt each sent for a question, why, and the answer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _PREVIEW = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """One question, what each memory sent for it, and what the same model made of it."""
+    """One question, the prompt of each memory for it, and the same model's answers."""
 
     question: Question
     context: Context
@@ -42,7 +42,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Evidence kept over many questions, by memory."""
+    """Number of evidence turns in the prompts for many questions, by memory."""
 
     questions: int
     evidence: int
@@ -50,10 +50,10 @@ class Tally:
 
 
 def show_question(number: int, answered: Answered, *, whole: bool) -> None:
-    """One question: the packed prompt and why it is as it is, and both answers.
+    """Print one question: the packed prompt, its explanation, and both answers.
 
     Args:
-        whole: Print all of the prompt, instead of the lines that hold the evidence.
+        whole: Print the whole prompt, not only the evidence turns.
     """
     paper = console()
     asked = answered.question
@@ -77,7 +77,7 @@ def show_question(number: int, answered: Answered, *, whole: bool) -> None:
 
 
 def show_summary(answers: Iterable[Answered], early: Tally, *, model: str, history: int) -> None:
-    """All questions in one table, and what it comes to."""
+    """Print all questions in one table, and the totals."""
     paper = console()
     told = list(answers)
     show_step("What each memory kept", "Evidence: the turns that hold the answer, whole, in the prompt that was sent.")
@@ -126,7 +126,7 @@ def _evidence(turn: Turn, *, kept: bool) -> Text:
 
 
 def _why(answered: Answered) -> Text:
-    """The short form of `Context.explain()`: what is in by which rule, and what became of the evidence."""
+    """A short form of `Context.explain()`: messages by rule, and where the evidence ended up."""
     explanation = answered.context.explain(all=True)
     groups: dict[str, list[int]] = {}
     for unit in explanation.units:

@@ -1,4 +1,4 @@
-"""What the demo says, in at most 100 columns, with or without a terminal."""
+"""Output of the demo, in at most 100 columns, with or without a terminal."""
 
 import sys
 from dataclasses import dataclass
@@ -16,21 +16,21 @@ WIDTH = 100
 
 
 def console() -> Console:
-    """Where everything is printed."""
+    """The console for all output."""
     paper = Console(highlight=False)
-    # Piped, rich takes 80 columns; a terminal may be narrower or much wider.
+    # rich uses 80 columns when piped; a terminal may be narrower or much wider.
     paper.width = min(WIDTH, paper.width) if sys.stdout.isatty() else WIDTH
     return paper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talked:
-    """What the first process did, in numbers."""
+    """Numbers of the first process."""
 
     messages: int
     turns: int
     once: int
-    """How many of the turns are stored exactly once."""
+    """Number of turns stored exactly once."""
     tokens: int
     runs: int
     unanswered: int
@@ -40,7 +40,7 @@ class Talked:
 
 
 def show_start(conversation: Conversation, source: str) -> None:
-    """What is read, and what is going to happen."""
+    """Print the title and the conversation's source and size."""
     first, last = (f"{conversation.sessions[place].began:%B %Y}" for place in (0, -1))
     text = Text.assemble(
         ("wmem", "bold cyan"),
@@ -61,7 +61,7 @@ def show_start(conversation: Conversation, source: str) -> None:
 
 
 def show_step(title: str, told: str) -> None:
-    """A heading, and a sentence below it."""
+    """Print a heading, and a text below it."""
     paper = console()
     paper.print()
     paper.rule(Text(title, style="bold"), align="left", style="cyan")
@@ -69,7 +69,7 @@ def show_step(title: str, told: str) -> None:
 
 
 def show_talked(talked: Talked, url: str) -> None:
-    """What the agent stored."""
+    """Print what the agent stored."""
     directory = Path(url.removeprefix("disk://"))
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
     runs = f"{talked.runs:,} in {talked.seconds:.1f} s"
@@ -89,7 +89,7 @@ def show_talked(talked: Talked, url: str) -> None:
 
 
 def show_asking(*, model: str, found: int, tokens: int, budget: int, asked: int, early: int) -> None:
-    """What the second process finds, and with what it answers."""
+    """Print what the second process finds, its budget and its model."""
     stand_in = " (no OPENAI_API_KEY: it can only quote lines of its prompt)" if "stand-in" in model else ""
     console().print(
         facts(
@@ -102,7 +102,7 @@ def show_asking(*, model: str, found: int, tokens: int, budget: int, asked: int,
 
 
 def show_end(*, seconds: float, real_model: bool, invented: bool) -> None:
-    """What the numbers are worth, how long it took, and what to try next."""
+    """Print how long it took, how to read the numbers, and what to try next."""
     lines = [f"{seconds:.0f} seconds. WMEM_DEMO_DIR=directory keeps the store to look into."]
     if not real_model:
         lines.append("OPENAI_API_KEY (with OPENAI_BASE_URL and OPENAI_MODEL) lets a real model answer.")

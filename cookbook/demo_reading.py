@@ -1,4 +1,4 @@
-"""The conversation the demo runs on, and which of its questions are asked."""
+"""Reads the demo's conversation from a LoCoMo file, and selects the questions to ask."""
 
 import json
 import re
@@ -13,15 +13,15 @@ __all__ = ["SAMPLE", "Conversation", "Exchange", "Question", "Session", "Turn", 
 SAMPLE = Path(__file__).parent / "sample_conversation.json"
 
 _CATEGORIES = {1: "several turns", 2: "a date", 4: "one turn"}
-"""The kinds of question whose answer stands in the conversation; the others want outside knowledge or a refusal."""
+"""Question categories answerable from the conversation; others need outside knowledge or a refusal."""
 _TURN_ID = re.compile(r"D:?(\d+):(\d+)")
 _PACE_S = 30
-"""Seconds from one turn to the next: the recordings say only when a session began."""
+"""Assumed seconds between turns: the data has only the start time of a session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one person said; `at` is UTC epoch seconds."""
+    """One message of a speaker; `at` is UTC epoch seconds."""
 
     id: str
     speaker: str
@@ -39,10 +39,10 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What an agent hears at once and says to it: a message of its user, and the reply, if there was one.
+    """One run of the agent: a message of its user, and the reply, if there was one.
 
     Attributes:
-        opening: What the partner said unasked, before it.
+        opening: Turns of the partner before it that reply to nothing.
     """
 
     opening: tuple[Turn, ...]
@@ -62,13 +62,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Two people over many sessions. The first is the agent's user, the second speaks for the agent."""
+    """Two people over many sessions: the agent's user, and a partner whose turns are the agent's replies."""
 
     user: str
     partner: str
     sessions: tuple[Session, ...]
     questions: tuple[Question, ...]
-    """Every question with an answer in the conversation."""
+    """All questions with an answer in the conversation."""
 
     @property
     def turns(self) -> list[Turn]:
@@ -76,7 +76,7 @@ class Conversation:
         return [turn for session in self.sessions for turn in session.turns]
 
     def exchanges(self) -> Iterator[Exchange]:
-        """The conversation as an agent lives through it, one message of its user after the other."""
+        """The conversation as runs of an agent, one per message of its user."""
         opening: list[Turn] = []
         for session in self.sessions:
             answered = False
@@ -91,14 +91,14 @@ class Conversation:
                     opening.append(turn)
 
     def early_questions(self) -> list[Question]:
-        """The questions whose whole evidence lies in the first third of the sessions."""
+        """The questions whose evidence is entirely in the first third of the sessions."""
         third = self.sessions[: len(self.sessions) // 3]
         early = {turn.id for session in third for turn in session.turns}
         return [each for each in self.questions if all(turn.id in early for turn in each.evidence)]
 
 
 def spread(questions: Sequence[Question], count: int) -> list[Question]:
-    """Some questions, evenly spread over all of them: a rule that knows nothing of how well one is answered."""
+    """`count` questions, evenly spread over all, so that the selection ignores how well each is answered."""
     count = min(count, len(questions))
     return [questions[place * len(questions) // count] for place in range(count)]
 
@@ -131,7 +131,7 @@ def _session(turns: list[dict[str, Any]], date_time: str) -> Session:
 
 
 def _text(turn: dict[str, Any]) -> str:
-    """What was said; a photograph that was shared is there as its caption."""
+    """The turn's text, with the caption of a shared photo."""
     caption = turn.get("blip_caption")
     return f"{turn['text']} [photo: {caption}]" if caption else str(turn["text"])
 

@@ -1,4 +1,4 @@
-"""A chat model for LangChain that replays what the partner replied when the conversation was recorded."""
+"""A LangChain chat model that replays the partner's recorded replies."""
 
 from typing import Any, Self
 
@@ -12,14 +12,14 @@ __all__ = ["NoReplyError", "RecordedReplies"]
 
 
 class NoReplyError(Exception):
-    """In the recording nobody replied to this message: the sitting ended with it."""
+    """The recording has no reply to this message: its session ended with it."""
 
 
 class RecordedReplies(BaseChatModel):
-    """Knows no language: it looks up the reply to the newest message of the user."""
+    """Not a language model: looks up the recorded reply to the newest user message."""
 
     replies: dict[str, Turn | None]
-    """What followed each of the user's turns, by its id."""
+    """The reply to each user turn, by the turn's id."""
 
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
@@ -37,7 +37,7 @@ class RecordedReplies(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,  # noqa: ARG002  # the same
         **_: Any,
     ) -> ChatResult:
-        # A note of wmem comes as a message of the user too, without an id that was ever recorded.
+        # A note of wmem is a user message too, but without a recorded id.
         asked = [each.id for each in messages if isinstance(each, HumanMessage) and each.id in self.replies]
         reply = self.replies[str(asked[-1])]
         if reply is None:

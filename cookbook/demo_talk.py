@@ -1,4 +1,4 @@
-"""The first process: a LangChain agent lives through the whole conversation, and wmem remembers it."""
+"""The first process: a LangChain agent runs through the whole conversation, and wmem stores it."""
 
 import time
 from collections import Counter
@@ -17,12 +17,12 @@ from langchain_wmem import WmemMiddleware
 __all__ = ["talk"]
 
 BUDGET = 2_048
-"""Tokens of each model call; 1,024 of them the middleware keeps free for the reply."""
+"""Tokens of each model call, of which the middleware keeps 1,024 free for the reply."""
 _EVERYTHING = 10**9
 
 
 class RecordedClock:
-    """Stands where the recording stands, so that memories carry its dates and not today's."""
+    """A clock set to the recording's time, so that memories carry its dates and not today's."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -33,19 +33,19 @@ class RecordedClock:
 
 
 def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -> None:
-    """Let an agent hear every turn of its user and reply as recorded; print what is stored in the end."""
+    """Run the agent on every user turn with the recorded replies, and print what was stored."""
     started, largest = time.perf_counter(), 0
     clock = RecordedClock()
     with wmem.open(url, agent_id=agent_id, clock=clock) as memory:
         session = memory.scope(session_id)
-        session.messages.clear()  # of an earlier run in the same directory
+        session.messages.clear()  # from an earlier run in the same directory
         middleware = WmemMiddleware(memory, session=session_id, budget=BUDGET)
         agent = create_agent(RecordedReplies.of(conversation), tools=[], middleware=[middleware])
         exchanges = list(conversation.exchanges())
         for exchange in exchanges:
             clock.now = exchange.said.at
             new: list[AnyMessage | dict[str, Any]] = [*map(_partner_says, exchange.opening), _user_says(exchange.said)]
-            # Without a reply the run fails; what the user said before is remembered all the same.
+            # Without a reply the run fails; the user's message is stored all the same.
             with suppress(NoReplyError):
                 agent.invoke({"messages": new})
             if context := middleware.last_context(session_id):
@@ -65,7 +65,7 @@ def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -
     show_talked(talked, url)
 
 
-# Under its own id a turn is stored once, however often it is said.
+# Turns keep their ids, so that each is stored once, however often it is passed.
 def _user_says(turn: Turn) -> HumanMessage:
     return HumanMessage(turn.text, id=turn.id, name=turn.speaker)
 
