@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wmem.errors import InvalidInputError
-from wmem.model.instants import epoch
+from wmem.model.instants import to_epoch
 
 if TYPE_CHECKING:
     from wmem.model.message import Message, Part
 
-_OWN = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
-_KNOWN = frozenset(
+_WMEM_KEYS = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
+_KNOWN_KEYS = frozenset(
     (
-        *_OWN,
+        *_WMEM_KEYS,
         "role",
         "content",
         "name",
@@ -29,49 +29,51 @@ _KNOWN = frozenset(
 )
 
 
-def read_message(given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
+def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a `Message` from a dictionary in OpenAI's chat form."""
     # Empty values are ignored: SDKs dump all the fields they know.
-    if unknown := sorted(str(key) for key in given.keys() - _KNOWN if given[key] not in (None, "", [], {})):
+    if unknown := sorted(str(key) for key in data.keys() - _KNOWN_KEYS if data[key] not in (None, "", [], {})):
         msg = f"unknown key {unknown[0]!r} in a message; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
-    role = roles.get(str(given.get("role")))
+    role = roles.get(str(data.get("role")))
     if role is None:
-        msg = f"unknown role {given.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}"
+        msg = f"unknown role {data.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}"
         raise InvalidInputError(msg)
-    fields: dict[str, Any] = {key: given[key] for key in _OWN if given.get(key) is not None}
-    parts = [_read_part(part) for part in _blocks(given.get("content"))]
-    if given.get("reasoning_content"):
-        parts.insert(0, {"kind": "reasoning", "text": given["reasoning_content"]})
-    if isinstance(sound := given.get("audio"), Mapping):
-        parts.append({"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _rest(sound)})
-    if given.get("annotations"):
+    fields: dict[str, Any] = {key: data[key] for key in _WMEM_KEYS if data.get(key) is not None}
+    parts = [_read_part(part) for part in _to_blocks(data.get("content"))]
+    if data.get("reasoning_content"):
+        parts.insert(0, {"kind": "reasoning", "text": data["reasoning_content"]})
+    if isinstance(sound := data.get("audio"), Mapping):
+        parts.append(
+            {"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _extra_fields(sound)}
+        )
+    if data.get("annotations"):
         known = fields.get("metadata", {})
         if isinstance(known, Mapping):
-            fields["metadata"] = {**known, "annotations": given["annotations"]}
-    if given.get("refusal"):
-        parts.append({"kind": "refusal", "text": given["refusal"]})
-    calls = list(_listed(given.get("tool_calls") or (), "tool_calls"))
-    if legacy := given.get("function_call"):
+            fields["metadata"] = {**known, "annotations": data["annotations"]}
+    if data.get("refusal"):
+        parts.append({"kind": "refusal", "text": data["refusal"]})
+    calls = list(_check_list(data.get("tool_calls") or (), "tool_calls"))
+    if legacy := data.get("function_call"):
         calls.append({"function": legacy})
-    fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=given.get("name"))
+    fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=data.get("name"))
     if role == "tool":
-        fields["tool_call_id"] = given.get("tool_call_id") or (
-            f"call_{given['name']}" if given.get("role") == "function" and given.get("name") else None
+        fields["tool_call_id"] = data.get("tool_call_id") or (
+            f"call_{data['name']}" if data.get("role") == "function" and data.get("name") else None
         )
-    if given.get("created_at") is not None:
-        fields["created_at"] = epoch(given["created_at"])
+    if data.get("created_at") is not None:
+        fields["created_at"] = to_epoch(data["created_at"])
     return fields
 
 
-def _listed(given: object, what: str) -> Sequence[Any]:
-    if isinstance(given, Sequence) and not isinstance(given, str | bytes):
-        return given
-    msg = f"{what} must be a list, not {type(given).__name__!r}"
+def _check_list(value: object, name: str) -> Sequence[Any]:
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return value
+    msg = f"{name} must be a list, not {type(value).__name__!r}"
     raise InvalidInputError(msg)
 
 
-def _blocks(content: object) -> Sequence[Any]:
+def _to_blocks(content: object) -> Sequence[Any]:
     if content is None or content == "":
         return ()
     if isinstance(content, str):
@@ -97,21 +99,21 @@ def _read_part(block: object) -> dict[str, Any]:
         image = block.get("image_url")
         url, detail = (image.get("url"), image.get("detail")) if isinstance(image, Mapping) else (image, None)
         if isinstance(url, str):
-            return {"kind": "image", **_located(url), "data": {"detail": detail} if detail else None}
+            return {"kind": "image", **_to_location(url), "data": {"detail": detail} if detail else None}
     if kind == "input_audio" and isinstance(sound := block.get("input_audio"), Mapping):
         return {"kind": "audio", "base64": sound.get("data"), "mime_type": f"audio/{sound.get('format', 'wav')}"}
     if kind == "file" and isinstance(file := block.get("file"), Mapping):
         named = {"filename": file["filename"]} if file.get("filename") else None
-        where = _located(file["file_data"]) if file.get("file_data") else {"file_id": file.get("file_id")}
+        where = _to_location(file["file_data"]) if file.get("file_data") else {"file_id": file.get("file_id")}
         return {"kind": "file", **where, "data": named}
     return {"kind": "other", "data": dict(block)}
 
 
-def _rest(sound: Mapping[str, Any]) -> dict[str, Any] | None:
-    return {key: value for key, value in sound.items() if key not in ("id", "data") and value is not None} or None
+def _extra_fields(audio: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {key: value for key, value in audio.items() if key not in ("id", "data") and value is not None} or None
 
 
-def _located(url: object) -> dict[str, Any]:
+def _to_location(url: object) -> dict[str, Any]:
     if not isinstance(url, str):
         msg = f"the place of a medium is text, not {type(url).__name__!r}"
         raise InvalidInputError(msg)

@@ -12,7 +12,7 @@ from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 
 __all__ = [
-    "CHANGES",
+    "CHANGE_TYPES",
     "Change",
     "Cleared",
     "Erased",
@@ -150,7 +150,7 @@ Change: TypeAlias = (
     | StepAdvanced
 )
 
-CHANGES: tuple[type[Change], ...] = (
+CHANGE_TYPES: tuple[type[Change], ...] = (
     ItemPut,
     ItemRemoved,
     ItemTouched,

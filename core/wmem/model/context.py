@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
-from wmem.model.reports import Fate, Placed, UnitReport, Use
+from wmem.model.reports import Fate, Placed, RecallUse, UnitReport
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["Context", "Dropped", "Explanation", "Fate", "Placed", "Profile", "UnitReport"]
+__all__ = ["Context", "DroppedUnits", "Explanation", "Fate", "Placed", "ProviderProfile", "UnitReport"]
 
-Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
+ProviderProfile: TypeAlias = Literal["openai", "anthropic", "gemini"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
+class DroppedUnits:
     """Units left out of a prompt: counts by reason, and reports on the best hundred."""
 
     totals: Mapping[str, int]
@@ -48,7 +48,7 @@ class Explanation:
             score = "" if unit.score is None else f"  score {unit.score:.3f}"
             parts = " ".join(f"{name}={part:.3f}" for name, part in unit.parts.items())
             cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
-            ids = _named(unit)
+            ids = _unit_label(unit)
             where = f"{unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens"
             lines.append(f"  {where}  {ids}{cut}{score}  {parts}".rstrip())
         lines += [f"  dropped   {count} × {reason}" for reason, count in sorted(self.dropped.items())]
@@ -77,7 +77,7 @@ class Context:
     budget: int
     included: Sequence[UnitReport]
     truncated: Sequence[UnitReport]
-    dropped: Dropped
+    dropped: DroppedUnits
     sizes: Mapping[str, int]
     note_before: int = 0
     """Position of the note among the messages: before `messages[note_before]`."""
@@ -106,12 +106,12 @@ class Context:
 
     def to_langchain(self) -> list[Any]:
         """The prompt as LangChain messages; needs the extra ``langchain``."""
-        rendered: list[Any] = _adapter("langchain").to_langchain(list(self.prompt()))
+        rendered: list[Any] = _import_adapter("langchain").to_langchain(list(self.prompt()))
         return rendered
 
     def to_llamaindex(self) -> list[Any]:
         """The prompt as LlamaIndex chat messages; needs the extra ``llamaindex``."""
-        rendered: list[Any] = _adapter("llamaindex").to_llamaindex(list(self.prompt()))
+        rendered: list[Any] = _import_adapter("llamaindex").to_llamaindex(list(self.prompt()))
         return rendered
 
     def explain(self, *, all: bool = False) -> Explanation:  # `all` is the word users look for
@@ -132,7 +132,7 @@ class Context:
             warnings=self.warnings,
         )
 
-    def uses(self, ids: Iterable[str]) -> list[Use]:
+    def uses(self, ids: Iterable[str]) -> list[RecallUse]:
         """Recalled units of the prompt, and whether the answer used each; input of `propose_profile`.
 
         Args:
@@ -147,7 +147,7 @@ class Context:
             raise InvalidInputError(msg)
         used = set(ids)
         found = (unit for unit in (*self.included, *self.truncated) if unit.rule == "recalled")
-        return [Use(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
+        return [RecallUse(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
 
     def __repr__(self) -> str:
         from wmem.model.shown import title
@@ -156,24 +156,24 @@ class Context:
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: the budget as a bar, each unit with its score, what was left out and why."""
-        from wmem.model.shown import html_of
+        from wmem.model.shown import to_html
 
-        return html_of(self)
+        return to_html(self)
 
     def __rich__(self) -> "Group":
         """Display in a terminal: ``rich.print(context)``; needs the extra ``inspect``."""
-        from wmem.model.shown_rich import rich_of
+        from wmem.model.shown_rich import to_rich
 
-        return rich_of(self)
+        return to_rich(self)
 
 
-def _named(unit: UnitReport) -> str:
+def _unit_label(unit: UnitReport) -> str:
     if not unit.ids:
         return f"of {len(unit.sources)} messages"
     return unit.ids[0] if len(unit.ids) == 1 else f"{unit.ids[0]} +{len(unit.ids) - 1}"
 
 
-def _adapter(name: str) -> Any:
+def _import_adapter(name: str) -> Any:
     try:
         return importlib.import_module(f"{name}_wmem")
     except ImportError as exc:

@@ -4,7 +4,7 @@ import hashlib
 
 __all__ = ["agent_fingerprint"]
 
-_LETTERS = 16
+_HEX_DIGITS = 16
 
 
 def agent_fingerprint(agent_id: str | None) -> str | None:
@@ -16,4 +16,4 @@ def agent_fingerprint(agent_id: str | None) -> str | None:
     """
     if not agent_id:
         return None
-    return hashlib.sha256(agent_id.encode("utf-8", "surrogatepass")).hexdigest()[:_LETTERS]
+    return hashlib.sha256(agent_id.encode("utf-8", "surrogatepass")).hexdigest()[:_HEX_DIGITS]

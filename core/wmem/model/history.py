@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["ORIGIN", "VECTORS", "Birth", "Cursor", "Path", "is_cache"]
+__all__ = ["ORIGIN", "VECTOR_SCOPE", "Cursor", "Incarnation", "Path", "is_cache"]
 
 Path: TypeAlias = tuple[str, ...]
 """The segments of a scope; the first is the agent."""
@@ -15,7 +15,7 @@ class Cursor(NamedTuple):
     chain: int
 
 
-class Birth(NamedTuple):
+class Incarnation(NamedTuple):
     """The incarnation of a journal: the chain of its first record, new whenever its path is created again."""
 
     chain: int
@@ -24,10 +24,10 @@ class Birth(NamedTuple):
 ORIGIN = Cursor(0, 0)
 """The cursor of a journal that does not exist."""
 
-VECTORS = "~vectors"
+VECTOR_SCOPE = "~vectors"
 """Name of the scope below an agent's own that holds the vectors of its texts."""
 
 
 def is_cache(path: Path) -> bool:
     """Whether a scope holds only derived data, which can be rebuilt; listeners get no events of it."""
-    return path[-1] == VECTORS
+    return path[-1] == VECTOR_SCOPE

@@ -4,40 +4,40 @@ import os
 from datetime import UTC, datetime
 from functools import lru_cache
 
-__all__ = ["new_ulid", "origin_of", "promoted_id"]
+__all__ = ["new_ulid", "parse_promoted_id", "promoted_id"]
 
-_PROMOTED = "memory_promoted_"
+_PROMOTED_PREFIX = "memory_promoted_"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
+_CROCKFORD_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 def new_ulid(now: float) -> str:
     """A ULID for `now`, UTC epoch seconds; its 80 random bits come from the system."""
     chance = os.urandom(10)
     high, low = int.from_bytes(chance[:5], "big"), int.from_bytes(chance[5:], "big")
-    return _letters(max(0, int(now * 1_000)) & (1 << 48) - 1) + _eight(high) + _eight(low)
+    return _encode_time(max(0, int(now * 1_000)) & (1 << 48) - 1) + _encode_40_bits(high) + _encode_40_bits(low)
 
 
 @lru_cache(64)
-def _letters(milliseconds: int) -> str:
-    pairs = _PAIRS
+def _encode_time(milliseconds: int) -> str:
+    pairs = _CROCKFORD_PAIRS
     return "".join([pairs[milliseconds >> shift & 1_023] for shift in (40, 30, 20, 10, 0)])
 
 
-def promoted_id(source: str, now: float) -> str:
+def promoted_id(source_id: str, now: float) -> str:
     """The id of the item `source` in long-term memory: its own id and the time of promotion (UTC)."""
-    return f"{_PROMOTED}{source}_{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
+    return f"{_PROMOTED_PREFIX}{source_id}_{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
 
 
-def origin_of(promoted: str) -> str | None:
+def parse_promoted_id(long_term_id: str) -> str | None:
     """The source item's id in a promoted id; None for any other id."""
-    if not promoted.startswith(_PROMOTED):
+    if not long_term_id.startswith(_PROMOTED_PREFIX):
         return None
-    source, _, _ = promoted.removeprefix(_PROMOTED).rpartition("_")
+    source, _, _ = long_term_id.removeprefix(_PROMOTED_PREFIX).rpartition("_")
     return source or None
 
 
-def _eight(number: int) -> str:
+def _encode_40_bits(number: int) -> str:
     """Encode 40 bits as 8 characters; a number of machine size is cheap to split."""
-    pairs = _PAIRS
+    pairs = _CROCKFORD_PAIRS
     return pairs[number >> 30] + pairs[number >> 20 & 1_023] + pairs[number >> 10 & 1_023] + pairs[number & 1_023]

@@ -7,10 +7,10 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from wmem.errors import CorruptionError, InvalidInputError
-from wmem.model.checks import checked_whole
+from wmem.model.checks import check_whole_number
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.values import check_json, dump_json, load_json, load_value, stored_type_name
+from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
 
 __all__ = [
     "ItemKind",
@@ -18,17 +18,17 @@ __all__ = [
     "Priority",
     "Relation",
     "Source",
-    "checked_confidence",
-    "item_of",
-    "message_of",
-    "rest_of",
+    "encode_fields",
+    "parse_confidence",
+    "to_item",
+    "to_message",
 ]
 
 Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
 ItemKind: TypeAlias = Literal["fact", "event", "insight", "preference", "correction", "conversation"]
 Source: TypeAlias = Literal["user", "tool", "system", "model"]
 
-_CONFIDENCE = {"low": 0.25, "medium": 0.5, "high": 0.75}
+_CONFIDENCE_LEVELS = {"low": 0.25, "medium": 0.5, "high": 0.75}
 
 
 class Relation(BaseModel):
@@ -110,12 +110,12 @@ class MemoryItem(BaseModel):
         return self.content if self.key is None else load_value(self.content.encode(), key=self.key)
 
 
-_IN_ROW = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
-_GIVEN_COLUMNS = frozenset({"type", "tags", "importance", "pinned", "turn_id", "step_index"})
-_OUTSIDE_ROW = frozenset(MemoryItem.model_fields) - _IN_ROW - {"content", "message", "importance"}
+_ROW_FIELDS = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
+_SETTABLE_COLUMNS = frozenset({"type", "tags", "importance", "pinned", "turn_id", "step_index"})
+_REST_FIELDS = frozenset(MemoryItem.model_fields) - _ROW_FIELDS - {"content", "message", "importance"}
 
 
-def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dict[str, Any]]:
+def encode_fields(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dict[str, Any]]:
     """Check a caller's fields; return the JSON of those without a column, and the columns.
 
     Raises:
@@ -123,62 +123,64 @@ def rest_of(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dic
     """
     if not fields:
         return None, {}
-    if unknown := sorted(fields.keys() - _OUTSIDE_ROW - _GIVEN_COLUMNS):
+    if unknown := sorted(fields.keys() - _REST_FIELDS - _SETTABLE_COLUMNS):
         msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     given = {name: value for name, value in fields.items() if value is not None}
     _check_numbers(given)
     if isinstance(confidence := given.get("confidence"), str):
-        given["confidence"] = checked_confidence(confidence)
+        given["confidence"] = parse_confidence(confidence)
     try:
         checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
         check_json(*map(vars(checked).get, given))
-        told = checked.model_dump(mode="json", include=set(_OUTSIDE_ROW & given.keys()), exclude_defaults=True)
+        told = checked.model_dump(mode="json", include=set(_REST_FIELDS & given.keys()), exclude_defaults=True)
     except (ValidationError, ValueError, TypeError) as exc:
         first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
         where = ".".join(str(each) for each in first["loc"]) if first else "a field"
         what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
         msg = f"{where}: {what[:1].lower()}{what[1:]}"
         raise InvalidInputError(msg) from exc
-    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_GIVEN_COLUMNS) if name in given}
+    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_SETTABLE_COLUMNS) if name in given}
     return (dump_json(told) if told else None), columns
 
 
-def _check_numbers(given: Mapping[str, Any]) -> None:
+def _check_numbers(fields: Mapping[str, Any]) -> None:
     """Refuse what pydantic would accept: booleans, non-finite times, steps that are not exact whole numbers."""
     for name in ("importance", "confidence", "novelty"):
-        if isinstance(given.get(name), bool):
-            msg = f"{name}: expected a number from 0 to 1, got {given[name]!r}"
+        if isinstance(fields.get(name), bool):
+            msg = f"{name}: expected a number from 0 to 1, got {fields[name]!r}"
             raise InvalidInputError(msg)
     for name in ("step_index", "chunk_index"):
-        if name in given:
-            checked_whole(given[name], name)
+        if name in fields:
+            check_whole_number(fields[name], name)
     for name in ("valid_from", "valid_to"):
-        at = given.get(name)
+        at = fields.get(name)
         if isinstance(at, bool) or (isinstance(at, float) and not math.isfinite(at)):
             msg = f"{name}: expected UTC epoch seconds, got {at!r}"
             raise InvalidInputError(msg)
 
 
-def checked_confidence(given: object) -> float:
+def parse_confidence(value: object) -> float:
     """Parse a confidence in [0, 1] from a number, a numeric text, or low, medium or high.
 
     Raises:
         InvalidInputError: None of these.
     """
-    if isinstance(given, str) and (known := _CONFIDENCE.get(given.strip().lower())) is not None:
+    if isinstance(value, str) and (known := _CONFIDENCE_LEVELS.get(value.strip().lower())) is not None:
         return known
     try:
-        read = float(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else math.nan
+        read = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
         read = math.nan
     if not 0 <= read <= 1:
-        msg = f"confidence must be low, medium, high or a number from 0 to 1, got {given!r:.80}"
+        msg = f"confidence must be low, medium, high or a number from 0 to 1, got {value!r:.80}"
         raise InvalidInputError(msg)
     return read
 
 
-def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None = None) -> MemoryItem:
+def to_item(
+    row: Row, importance: float, *, unwritten_fetches: int = 0, last_fetched_at: float | None = None
+) -> MemoryItem:
     """Convert a row to an item.
 
     Args:
@@ -188,21 +190,21 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
     Raises:
         CorruptionError: The row's bytes cannot be read as an item.
     """
-    fields = {name: getattr(row, name) for name in _IN_ROW}
+    fields = {name: getattr(row, name) for name in _ROW_FIELDS}
     if row.rest is not None:
         fields |= load_json(row.rest)
     fields["importance"] = importance
-    fields["access_count"] += unwritten
-    if at is not None:
+    fields["access_count"] += unwritten_fetches
+    if last_fetched_at is not None:
         # Take the later one, as a write does: a clock may have gone back.
-        fields["last_accessed_at"] = max(at, row.last_accessed_at or at)
+        fields["last_accessed_at"] = max(last_fetched_at, row.last_accessed_at or last_fetched_at)
     if row.role is not None:
-        fields["message"] = message_of(row)
+        fields["message"] = to_message(row)
         fields["content"] = fields["message"].text
     elif row.key is not None:
         fields["content"] = row.content.decode("utf-8", "surrogatepass")
         if fields.get("type_name") is None:
-            fields["type_name"] = stored_type_name(row.content)
+            fields["type_name"] = decode_type_name(row.content)
     else:
         fields["content"] = load_json(row.content)
     try:
@@ -212,7 +214,7 @@ def item_of(row: Row, importance: float, *, unwritten: int = 0, at: float | None
         raise CorruptionError(msg) from exc
 
 
-def message_of(row: Row) -> Message:
+def to_message(row: Row) -> Message:
     """Convert a row to a message."""
     fields = load_json(row.content)
     fields["id"], fields["turn_id"], fields["created_at"], fields["pinned"] = (

@@ -12,21 +12,21 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "as_messages"]
+__all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "parse_messages"]
 
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
 
 # Instances of a subclass are validated as the declared class: extra fields would be lost in a store.
-_FROZEN = ConfigDict(
+_MODEL_CONFIG = ConfigDict(
     frozen=True,
     extra="forbid",
     defer_build=True,
     revalidate_instances="subclass-instances",
     ser_json_inf_nan="constants",
 )
-_PLAIN = {"role", "content"}
-_RECALLED: Mapping[str, JsonValue] = {"wmem": "note"}
+_SIMPLE_KEYS = {"role", "content"}
+_SYNTHETIC_METADATA: Mapping[str, JsonValue] = {"wmem": "note"}
 _ROLES: Mapping[str, Role] = {
     "system": "system",
     "developer": "developer",
@@ -47,7 +47,7 @@ class Part(BaseModel):
     place here.
     """
 
-    model_config = _FROZEN
+    model_config = _MODEL_CONFIG
 
     kind: PartKind = "text"
     text: str | None = None
@@ -67,7 +67,7 @@ class ToolCall(BaseModel):
     back unchanged; `args` is the same, parsed.
     """
 
-    model_config = _FROZEN
+    model_config = _MODEL_CONFIG
 
     id: str
     name: str
@@ -88,7 +88,7 @@ class ToolCall(BaseModel):
 class Native(BaseModel):
     """A framework's own JSON of a message that the neutral form cannot reproduce."""
 
-    model_config = _FROZEN
+    model_config = _MODEL_CONFIG
 
     framework: str
     data: JsonValue
@@ -110,7 +110,7 @@ class Message(BaseModel):
         native: See `Native`.
     """
 
-    model_config = _FROZEN
+    model_config = _MODEL_CONFIG
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -136,12 +136,12 @@ class Message(BaseModel):
         try:
             return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
         except ValidationError as exc:
-            raise _unfit(exc) from exc
+            raise _to_input_error(exc) from exc
 
     @classmethod
     def recall(cls, role: Role, text: str, **fields: Any) -> Self:
         """A message that a pack makes itself, marked so that nothing stores it."""
-        return cls.of(role, text, metadata=_RECALLED, **fields)
+        return cls.of(role, text, metadata=_SYNTHETIC_METADATA, **fields)
 
     @property
     def recalled(self) -> bool:
@@ -166,7 +166,7 @@ class Message(BaseModel):
         return (self.tool_call_id,) if self.role == "tool" and self.tool_call_id else ()
 
     @classmethod
-    def from_openai(cls, given: Mapping[str, Any]) -> Self:
+    def from_openai(cls, data: Mapping[str, Any]) -> Self:
         """Read a dictionary in OpenAI's chat form.
 
         Besides OpenAI's own keys it may carry `id`, `turn_id`, `thread_id`,
@@ -177,15 +177,15 @@ class Message(BaseModel):
         """
         from wmem.model._openai import read_message  # the reader needs this class
 
-        if given.keys() == _PLAIN and type(given["content"]) is str and isinstance(given["role"], str):
+        if data.keys() == _SIMPLE_KEYS and type(data["content"]) is str and isinstance(data["role"], str):
             # Fast path: nearly every message has only a role and a text.
-            role = _ROLES.get(given["role"])
+            role = _ROLES.get(data["role"])
             if role is not None:
-                return cls(role=role, parts=(Part(text=given["content"]),) if given["content"] else ())
+                return cls(role=role, parts=(Part(text=data["content"]),) if data["content"] else ())
         try:
-            return cls.model_validate(read_message(given, _ROLES))
+            return cls.model_validate(read_message(data, _ROLES))
         except ValidationError as exc:
-            raise _unfit(exc) from exc
+            raise _to_input_error(exc) from exc
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
@@ -194,17 +194,17 @@ class Message(BaseModel):
         return write_message(self)
 
 
-def _unfit(exc: ValidationError) -> InvalidInputError:
+def _to_input_error(exc: ValidationError) -> InvalidInputError:
     first = exc.errors(include_url=False)[0]
     where = ".".join(map(str, first["loc"]))
     return InvalidInputError(f"message: {where}: {first['msg']}, got {first['input']!r:.80}")
 
 
-def as_messages(given: "Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]]") -> list[Message]:
+def parse_messages(messages: "Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]]") -> list[Message]:
     """Read one or many messages, dictionaries in OpenAI's form included."""
-    many = [given] if isinstance(given, Message | Mapping) else given
+    many = [messages] if isinstance(messages, Message | Mapping) else messages
     if isinstance(many, str | bytes) or not isinstance(many, Sequence):
-        msg = f"expected a message, a dictionary or a sequence of them, not {type(given).__name__!r}"
+        msg = f"expected a message, a dictionary or a sequence of them, not {type(messages).__name__!r}"
         raise InvalidInputError(msg)
     read = []
     for each in many:

@@ -5,7 +5,7 @@ from typing import NamedTuple, Self
 
 from wmem.model.item import MemoryItem
 
-__all__ = ["Bulk", "Erased", "Hits", "Promoted"]
+__all__ = ["BulkPromotion", "Erased", "Promoted", "SearchResults"]
 
 
 class Promoted(NamedTuple):
@@ -24,7 +24,7 @@ class Promoted(NamedTuple):
     error: str | None = None
 
 
-class Bulk(NamedTuple):
+class BulkPromotion(NamedTuple):
     """Result of promoting several items: counts, and one result each in the requested order."""
 
     success: int
@@ -46,7 +46,7 @@ class Erased(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
-class Hits(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
+class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
     """Items that a search found, best first, as a tuple.
 
     Attributes:
@@ -58,9 +58,9 @@ class Hits(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size
     total: int
     scores: tuple[float, ...]
 
-    def __new__(cls, found: Sequence[tuple[MemoryItem, float]] = (), total: int = 0) -> Self:
+    def __new__(cls, matches: Sequence[tuple[MemoryItem, float]] = (), total: int = 0) -> Self:
         """Make the result of the best matches with their scores, and the number of all matches."""
-        made = super().__new__(cls, (item for item, _ in found))
+        made = super().__new__(cls, (item for item, _ in matches))
         made.total = total
-        made.scores = tuple(score for _, score in found)
+        made.scores = tuple(score for _, score in matches)
         return made

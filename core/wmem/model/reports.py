@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, overload
 
-__all__ = ["Fate", "Placed", "Reports", "UnitReport", "Use"]
+__all__ = ["Fate", "LazyReports", "Placed", "RecallUse", "UnitReport"]
 
 Fate: TypeAlias = Literal["included", "truncated", "dropped"]
 Placed: TypeAlias = Literal["messages", "note", "nowhere"]
@@ -37,50 +37,50 @@ class UnitReport(NamedTuple):
     sources: tuple[str, ...] = ()
 
 
-class Use(NamedTuple):
+class RecallUse(NamedTuple):
     """A recalled unit of a prompt: the parts of its score, and whether the answer used it."""
 
     parts: Mapping[str, float]
     used: bool
 
 
-class Reports(Sequence[UnitReport]):
+class LazyReports(Sequence[UnitReport]):
     """Reports that are built on first access: most packs are sent without being explained."""
 
-    __slots__ = ("_made", "_write")
+    __slots__ = ("_build", "_reports")
 
-    def __init__(self, write: Callable[[], Sequence[UnitReport]]) -> None:
-        self._write: Callable[[], Sequence[UnitReport]] | None = write
-        self._made: tuple[UnitReport, ...] = ()
+    def __init__(self, build: Callable[[], Sequence[UnitReport]]) -> None:
+        self._build: Callable[[], Sequence[UnitReport]] | None = build
+        self._reports: tuple[UnitReport, ...] = ()
 
-    def _told(self) -> tuple[UnitReport, ...]:
+    def _load(self) -> tuple[UnitReport, ...]:
         # Two threads may both build them; the results are equal.
-        if (write := self._write) is not None:
-            self._made = tuple(write())
-            self._write = None  # it references all that the pack considered
-        return self._made
+        if (write := self._build) is not None:
+            self._reports = tuple(write())
+            self._build = None  # it references all that the pack considered
+        return self._reports
 
     @overload
     def __getitem__(self, at: int, /) -> UnitReport: ...
     @overload
     def __getitem__(self, at: slice, /) -> tuple[UnitReport, ...]: ...
     def __getitem__(self, at: int | slice, /) -> UnitReport | tuple[UnitReport, ...]:
-        return self._told()[at]
+        return self._load()[at]
 
     def __len__(self) -> int:
-        return len(self._told())
+        return len(self._load())
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Reports | tuple):
-            return self._told() == tuple(other)
+        if isinstance(other, LazyReports | tuple):
+            return self._load() == tuple(other)
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self._told())
+        return hash(self._load())
 
     def __repr__(self) -> str:
-        return repr(self._told())
+        return repr(self._load())
 
     def __reduce__(self) -> tuple[type[tuple[UnitReport, ...]], tuple[tuple[UnitReport, ...]]]:
         # Pickle and copy as a plain tuple.
-        return tuple, (self._told(),)
+        return tuple, (self._load(),)

@@ -50,6 +50,6 @@ class Row(NamedTuple):
         return self.deleted_at is None and (self.expires_at is None or now < self.expires_at)
 
     @property
-    def size(self) -> int:
+    def size_bytes(self) -> int:
         """Approximate size in memory, in bytes."""
         return 420 + len(self.content) + (len(self.rest) if self.rest else 0)

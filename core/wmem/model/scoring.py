@@ -7,15 +7,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["Recall", "Scoring"]
+__all__ = ["RecallProfile", "Scoring"]
 
-Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "Recall"]
+Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "RecallProfile"]
 """A built-in profile by its name, or coefficients of one's own."""
 
 _DAY = 86_400.0
 
 
-class Recall(BaseModel):
+class RecallProfile(BaseModel):
     """The coefficients of the ranking formula.
 
     ``score = (similarity x words + session x its session's words + vector x cosine² + recency x age
@@ -70,9 +70,9 @@ class Recall(BaseModel):
     when: float = Field(1.25, ge=1)
     vector: float = Field(0.4, ge=0)
 
-    def __init__(self, **numbers: object) -> None:
+    def __init__(self, **coefficients: object) -> None:
         try:
-            super().__init__(**numbers)
+            super().__init__(**coefficients)
         except ValidationError as exc:
             first = exc.errors(include_url=False)[0]
             where = ".".join(str(each) for each in first["loc"]) or "recall"
@@ -80,26 +80,28 @@ class Recall(BaseModel):
             raise InvalidInputError(msg) from exc
 
     @staticmethod
-    def named(scoring: Scoring) -> "Recall":
+    def resolve(profile: Scoring) -> "RecallProfile":
         """The coefficients of a profile.
 
         Raises:
             InvalidInputError: There is no profile of that name.
         """
-        if isinstance(scoring, Recall):
-            return scoring
-        if not isinstance(scoring, str) or scoring not in _PROFILES:
-            msg = f"a scoring profile must be a wmem.Recall or one of {', '.join(_PROFILES)}, not {scoring!r:.40}"
+        if isinstance(profile, RecallProfile):
+            return profile
+        if not isinstance(profile, str) or profile not in _PROFILES:
+            msg = (
+                f"a scoring profile must be a wmem.RecallProfile or one of {', '.join(_PROFILES)}, not {profile!r:.40}"
+            )
             raise InvalidInputError(msg)
-        return _profile(scoring)
+        return _built_in_profile(profile)
 
     @classmethod
-    def evidence(cls, **numbers: object) -> Self:
+    def evidence(cls, **coefficients: object) -> Self:
         """The default: finds most of the evidence for a question in a conversation."""
-        return cls(**numbers)
+        return cls(**coefficients)
 
     @classmethod
-    def balanced(cls, **numbers: object) -> Self:
+    def balanced(cls, **coefficients: object) -> Self:
         """Only similarity, recency, importance and duplication, weighted as in the memory system document.
 
         With an embedder, vectors count as much as words.
@@ -107,12 +109,12 @@ class Recall(BaseModel):
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
         factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
-        return cls(**{"name": "balanced", **document, **off, **factors, **numbers})
+        return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 
 _PROFILES = ("evidence", "balanced")
 
 
 @cache
-def _profile(name: str) -> Recall:
-    return Recall.evidence() if name == "evidence" else Recall.balanced()
+def _built_in_profile(name: str) -> RecallProfile:
+    return RecallProfile.evidence() if name == "evidence" else RecallProfile.balanced()

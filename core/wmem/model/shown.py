@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from wmem.model.context import Context, UnitReport
 
-__all__ = ["COLOURS", "Line", "excerpt", "html_of", "left_out", "parts_told", "sections", "sent", "title"]
+__all__ = [
+    "SECTION_COLOURS",
+    "UnitLine",
+    "dropped_lines",
+    "excerpt",
+    "format_parts",
+    "prompt_lines",
+    "sections",
+    "title",
+    "to_html",
+]
 
-COLOURS = {
+SECTION_COLOURS = {
     "system": "#5b6abf",
     "tools": "#8a63b8",
     "overhead": "#8c8c8c",
@@ -20,22 +30,22 @@ COLOURS = {
     "free": "#d9d9d9",
 }
 """The colour of each section of a prompt."""
-_EXCERPT = 90
-_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
+_MAX_EXCERPT_CHARS = 90
+_UNSAFE_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069]")
 """Control characters, lone surrogates, and marks that change the direction of text."""
-_ROWS = 200
-_CELL = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
-_NUMBER = f"{_CELL};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+_MAX_ROWS = 200
+_CELL_STYLE = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
+_NUMBER_STYLE = f"{_CELL_STYLE};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
 
 
-class Line(NamedTuple):
+class UnitLine(NamedTuple):
     """One unit, and an excerpt of its text; "" where the prompt does not hold it."""
 
     report: "UnitReport"
-    says: str
+    excerpt: str
 
     @property
-    def named(self) -> str:
+    def label(self) -> str:
         """Label of a unit whose text is not at hand: its ids."""
         ids = self.report.ids or self.report.sources
         return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else "".join(ids)
@@ -54,56 +64,56 @@ def sections(context: "Context") -> list[tuple[str, int]]:
     return [*used, ("free", free)] if free else used
 
 
-def sent(context: "Context") -> list[Line]:
+def prompt_lines(context: "Context") -> list[UnitLine]:
     """Units in the prompt: those of the note, then the messages in their order."""
     place = {message.id: at for at, message in enumerate(context.messages) if message.id}
-    texts = {message.id: excerpt(message.text or _calls(message.tool_calls)) for message in context.messages}
+    texts = {message.id: excerpt(message.text or _call_names(message.tool_calls)) for message in context.messages}
 
-    def where(line: Line) -> tuple[bool, int, float]:
+    def where(line: UnitLine) -> tuple[bool, int, float]:
         report = line.report
         return report.placed != "note", place.get(report.ids[0], 0) if report.ids else -1, -(report.score or 0.0)
 
     reports = (*context.included, *context.truncated)
     return sorted(
-        (Line(each, each.says or "".join(texts.get(id, "") for id in each.ids[:1])) for each in reports), key=where
+        (UnitLine(each, each.says or "".join(texts.get(id, "") for id in each.ids[:1])) for each in reports), key=where
     )
 
 
-def left_out(context: "Context") -> list[Line]:
+def dropped_lines(context: "Context") -> list[UnitLine]:
     """The best of the dropped units."""
-    return [Line(each, "") for each in context.dropped.best]
+    return [UnitLine(each, "") for each in context.dropped.best]
 
 
 def excerpt(text: str) -> str:
     """The beginning of a text on one line, without quote marks and control characters."""
-    read = text[: 4 * _EXCERPT].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
-    line = _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", " ".join(read.split()))
-    return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
+    read = text[: 4 * _MAX_EXCERPT_CHARS].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
+    line = _UNSAFE_CHARS.sub("\N{REPLACEMENT CHARACTER}", " ".join(read.split()))
+    return line if len(line) <= _MAX_EXCERPT_CHARS else f"{line[: _MAX_EXCERPT_CHARS - 1]}…"
 
 
-def parts_told(report: "UnitReport") -> str:
+def format_parts(report: "UnitReport") -> str:
     """The parts of a score as text; "" where there is none."""
     return " ".join(f"{name} {part:.2f}" for name, part in report.parts.items())
 
 
-def html_of(context: "Context") -> str:
+def to_html(context: "Context") -> str:
     """The context as HTML without scripts, style sheets or anything to load; every text is escaped."""
     # A lone surrogate cannot be sent to a browser.
-    return "".join(_html(context)).encode("utf-8", "replace").decode("utf-8")
+    return "".join(_render(context)).encode("utf-8", "replace").decode("utf-8")
 
 
-def _html(context: "Context") -> Iterator[str]:
+def _render(context: "Context") -> Iterator[str]:
     yield '<div style="font:13px/1.45 system-ui,sans-serif;max-width:72em">'
     yield f'<div style="font-weight:600">{escape(title(context))}</div>'
     yield _bar(context)
     for text in context.warnings:
         yield f'<div style="color:#b3541e">⚠ {escape(text)}</div>'
-    yield from _table(sent(context))
+    yield from _table(prompt_lines(context))
     if context.note:
-        yield _folded("the note", f'<pre style="white-space:pre-wrap;font-size:12px">{escape(context.note)}</pre>')
+        yield _collapsible("the note", f'<pre style="white-space:pre-wrap;font-size:12px">{escape(context.note)}</pre>')
     if context.dropped.count:
         told = ", ".join(f"{count:,} × {escape(reason)}" for reason, count in sorted(context.dropped.totals.items()))
-        yield _folded(f"left out: {told}", "".join(_table(left_out(context))))
+        yield _collapsible(f"left out: {told}", "".join(_table(dropped_lines(context))))
     yield "</div>"
 
 
@@ -111,58 +121,65 @@ def _bar(context: "Context") -> str:
     known = sections(context)
     whole = sum(size for _, size in known) or 1
     pieces = "".join(
-        f'<div title="{name} {size:,}" style="width:{100 * size / whole:.2f}%;background:{COLOURS.get(name, "#777")}">'
-        "</div>"
+        f'<div title="{name} {size:,}" style="width:{100 * size / whole:.2f}%;'
+        f'background:{SECTION_COLOURS.get(name, "#777")}"></div>'
         for name, size in ((escape(name), size) for name, size in known)
     )
     legend = " ".join(
         f'<span style="white-space:nowrap;margin-right:1em"><span style="display:inline-block;width:.8em;height:.8em;'
-        f'background:{COLOURS.get(name, "#777")}"></span> {escape(name)} {size:,}</span>'
+        f'background:{SECTION_COLOURS.get(name, "#777")}"></span> {escape(name)} {size:,}</span>'
         for name, size in known
     )
     frame = "display:flex;height:16px;border-radius:4px;overflow:hidden;margin:4px 0"
     return f'<div style="{frame}">{pieces}</div><div style="margin-bottom:6px">{legend}</div>'
 
 
-def _table(lines: Sequence[Line]) -> Iterator[str]:
+def _table(lines: Sequence[UnitLine]) -> Iterator[str]:
     if not lines:
         return
-    heads = (("", _CELL), ("why", _CELL), ("where", _CELL), ("tokens", _NUMBER), ("score", _NUMBER), ("unit", _CELL))
+    heads = (
+        ("", _CELL_STYLE),
+        ("why", _CELL_STYLE),
+        ("where", _CELL_STYLE),
+        ("tokens", _NUMBER_STYLE),
+        ("score", _NUMBER_STYLE),
+        ("unit", _CELL_STYLE),
+    )
     yield '<table style="border-collapse:collapse;font-size:12px"><tr>'
     yield "".join(f'<th style="{style}">{name}</th>' for name, style in heads)
     yield "</tr>"
-    for line in lines[:_ROWS]:
+    for line in lines[:_MAX_ROWS]:
         yield _row(line)
-    if len(lines) > _ROWS:
-        told = f"and {len(lines) - _ROWS:,} more: explain() has them all"
-        yield f'<tr><td colspan="6" style="{_CELL}">{told}</td></tr>'
+    if len(lines) > _MAX_ROWS:
+        told = f"and {len(lines) - _MAX_ROWS:,} more: explain() has them all"
+        yield f'<tr><td colspan="6" style="{_CELL_STYLE}">{told}</td></tr>'
     yield "</table>"
 
 
-def _row(line: Line) -> str:
+def _row(line: UnitLine) -> str:
     report = line.report
     mark = {"included": "●", "truncated": "◐", "dropped": "○"}[report.fate]
     cut = f" <span title='left out of it'>-{report.tokens_cut:,}</span>" if report.tokens_cut else ""
     score = "" if report.score is None else f"{report.score:.3f}"
-    about = escape(line.says) if line.says else f'<code style="font-size:11px">{escape(line.named)}</code>'
-    if parts := parts_told(report):
+    about = escape(line.excerpt) if line.excerpt else f'<code style="font-size:11px">{escape(line.label)}</code>'
+    if parts := format_parts(report):
         about += f'<div style="opacity:.65">{escape(parts)}</div>'
-    colour = COLOURS.get(report.placed, "#999")
+    colour = SECTION_COLOURS.get(report.placed, "#999")
     where = "" if report.placed == "nowhere" else report.placed
     cells = (
-        (f'<span style="color:{colour}" title="{report.fate}">{mark}</span>', _CELL),
-        (escape(report.rule), _CELL),
-        (where, _CELL),
-        (f"{report.tokens:,}{cut}", _NUMBER),
-        (score, _NUMBER),
-        (about, _CELL),
+        (f'<span style="color:{colour}" title="{report.fate}">{mark}</span>', _CELL_STYLE),
+        (escape(report.rule), _CELL_STYLE),
+        (where, _CELL_STYLE),
+        (f"{report.tokens:,}{cut}", _NUMBER_STYLE),
+        (score, _NUMBER_STYLE),
+        (about, _CELL_STYLE),
     )
     return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell, style in cells) + "</tr>"
 
 
-def _folded(summary: str, content: str) -> str:
+def _collapsible(summary: str, content: str) -> str:
     return f'<details style="margin-top:6px"><summary>{summary}</summary>{content}</details>'
 
 
-def _calls(calls: Sequence[object]) -> str:
+def _call_names(calls: Sequence[object]) -> str:
     return "calls " + ", ".join(str(getattr(call, "name", "")) for call in calls) if calls else ""

@@ -25,27 +25,27 @@ from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 
 __all__ = [
     "check_json",
+    "decode_type_name",
     "dump_json",
     "dump_model",
     "dump_value",
     "load_json",
     "load_value",
-    "stored_type_name",
-    "type_name_of",
+    "qualified_type_name",
 ]
 
-_TAG = "~wmem"
-_DEPTH = 200  # safe for every reader's stack
-_DIGITS = 4_300  # Python's limit for reading an integer from text
-_INT_BITS = 14_000  # safely below that limit
-_REPLACED = "\ufffd".encode()
-_NO_TYPES = (str, bytes, int, float, Mapping, list, tuple, set)
-_PLAIN = frozenset({str, bool, int, type(None)})
-_ATOMS = (str, float, type(None))
+_TAG_KEY = "~wmem"
+_MAX_DEPTH = 200  # safe for every reader's stack
+_MAX_INT_DIGITS = 4_300  # Python's limit for reading an integer from text
+_MAX_INT_BITS = 14_000  # safely below that limit
+_REPLACEMENT_CHAR = "\ufffd".encode()
+_NOT_TYPES = (str, bytes, int, float, Mapping, list, tuple, set)
+_SCALAR_TYPES = frozenset({str, bool, int, type(None)})
+_UNCHECKED_TYPES = (str, float, type(None))
 
-_Writer: TypeAlias = Callable[[Any], Any]
+_EncodeValue: TypeAlias = Callable[[Any], Any]
 
-_WRITERS: Mapping[type, tuple[str, _Writer]] = {
+_ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
     bytes: ("bytes", lambda value: base64.b64encode(value).decode("ascii")),
     datetime: ("datetime", lambda value: [value.isoformat(), value.fold]),
     date: ("date", date.isoformat),
@@ -59,8 +59,8 @@ _WRITERS: Mapping[type, tuple[str, _Writer]] = {
     type(PurePath()): ("path", str),
     type(Path()): ("localpath", str),
 }
-_SEQUENCES: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
-_READERS: Mapping[str, Callable[[Any], Any]] = {
+_COLLECTION_TAGS: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
+_DECODERS: Mapping[str, Callable[[Any], Any]] = {
     "bytes": lambda told: base64.b64decode(told, validate=True),
     "datetime": lambda told: datetime.fromisoformat(told[0]).replace(fold=told[1]),
     "date": date.fromisoformat,
@@ -81,39 +81,39 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def type_name_of(value: object) -> str:
+def qualified_type_name(value: object) -> str:
     """The name of a value's class: bare for builtins, with its module otherwise."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def stored_type_name(stored: bytes) -> str:
+def decode_type_name(data: bytes) -> str:
     """The class of an entry's value as its JSON shows it; any other class is stored beside it."""
-    plain = load_json(stored)
-    return "float" if isinstance(plain, dict) and plain.get(_TAG) == "float" else type_name_of(plain)
+    plain = load_json(data)
+    return "float" if isinstance(plain, dict) and plain.get(_TAG_KEY) == "float" else qualified_type_name(plain)
 
 
-def dump_json(plain: object) -> bytes:
+def dump_json(value: object) -> bytes:
     """Compact UTF-8 JSON of plain data; lone surrogates survive."""
     try:
-        return to_json(plain)
+        return to_json(value)
     except ValueError:  # pydantic's writer refuses a lone surrogate
-        return json.dumps(plain, separators=(",", ":")).encode("ascii")
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def check_json(*given: object) -> None:
+def check_json(*values: object) -> None:
     """Check that what pydantic accepts as JSON reads back unchanged.
 
     Raises:
         SerializationError: An integer has more digits than can be read, or a name is not valid Unicode.
     """
-    left = list(given)
+    left = list(values)
     while left:
         value = left.pop()
-        if isinstance(value, _ATOMS):
+        if isinstance(value, _UNCHECKED_TYPES):
             continue
         if isinstance(value, int):
-            _plain_number(value)
+            _to_plain_number(value)
         elif isinstance(value, BaseModel):
             left += vars(value).values()
         elif isinstance(value, Mapping):
@@ -139,18 +139,18 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
         written: bytes = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
     except ValueError:  # see `dump_json`
         written = dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
-    if len(written) > _DIGITS or _REPLACED in written:  # nothing else can fail the check
+    if len(written) > _MAX_INT_DIGITS or _REPLACEMENT_CHAR in written:  # nothing else can fail the check
         check_json(model)
     return written
 
 
-def load_json(stored: bytes) -> Any:
+def load_json(data: bytes) -> Any:
     """Read what `dump_json` wrote."""
     try:
-        return from_json(stored)
+        return from_json(data)
     except ValueError:
         try:
-            return json.loads(stored)
+            return json.loads(data)
         except ValueError as exc:
             msg = f"stored JSON is damaged: {exc}"
             raise CorruptionError(msg) from exc
@@ -165,7 +165,7 @@ def dump_value(value: object, *, key: str) -> bytes:
     if type(value) is str:
         return dump_json(value)
     try:
-        return dump_json(_plain(value, ()))
+        return dump_json(_to_plain(value, ()))
     except (RecursionError, ValueError) as exc:
         msg = f"cannot store the value of {key!r}: {exc}"
         raise SerializationError(msg) from exc
@@ -174,75 +174,80 @@ def dump_value(value: object, *, key: str) -> bytes:
         raise SerializationError(msg) from exc
 
 
-def _plain(value: Any, above: tuple[int, ...]) -> Any:
+def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
     kind = type(value)
-    if kind in _PLAIN or kind is float:
-        return _plain_number(value) if kind in (int, float) else value
-    if id(value) in above or len(above) > _DEPTH:
-        msg = "it contains itself" if id(value) in above else f"it is nested more than {_DEPTH} deep"
+    if kind in _SCALAR_TYPES or kind is float:
+        return _to_plain_number(value) if kind in (int, float) else value
+    if id(value) in ancestors or len(ancestors) > _MAX_DEPTH:
+        msg = "it contains itself" if id(value) in ancestors else f"it is nested more than {_MAX_DEPTH} deep"
         raise SerializationError(msg)
-    above = (*above, id(value))
+    ancestors = (*ancestors, id(value))
     if kind is list:
-        return [_plain(each, above) for each in value]
+        return [_to_plain(each, ancestors) for each in value]
     if kind is dict:
-        if all(type(name) is str for name in value) and _TAG not in value:
-            return {name: _plain(each, above) for name, each in value.items()}
-        return {_TAG: "dict", "value": [[_plain(name, above), _plain(each, above)] for name, each in value.items()]}
-    if name := _SEQUENCES.get(kind):
-        return {_TAG: name, "value": [_plain(each, above) for each in _ordered(value, kind)]}
-    if kind in _WRITERS:
-        return _tagged(value, kind)
+        if all(type(name) is str for name in value) and _TAG_KEY not in value:
+            return {name: _to_plain(each, ancestors) for name, each in value.items()}
+        return {
+            _TAG_KEY: "dict",
+            "value": [[_to_plain(name, ancestors), _to_plain(each, ancestors)] for name, each in value.items()],
+        }
+    if name := _COLLECTION_TAGS.get(kind):
+        return {_TAG_KEY: name, "value": [_to_plain(each, ancestors) for each in _sort_elements(value, kind)]}
+    if kind in _ENCODERS:
+        return _to_tagged(value, kind)
     if isinstance(value, Enum):
-        return {_TAG: "object", "type": type_name_of(value), "value": _plain(value.value, above)}
+        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(value.value, ancestors)}
     if isinstance(value, BaseModel):
         fields = {name: getattr(value, name) for name in type(value).model_fields} | (value.__pydantic_extra__ or {})
-        return {_TAG: "object", "type": type_name_of(value), "value": _plain(fields, above)}
+        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(fields, ancestors)}
     if dataclasses.is_dataclass(value):
         told = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
-        return {_TAG: "object", "type": type_name_of(value), "value": _plain(told, above)}
+        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(told, ancestors)}
     msg = (
-        f"no way to store {type_name_of(value)!r} without loss; use JSON types, the standard types, "
+        f"no way to store {qualified_type_name(value)!r} without loss; use JSON types, the standard types, "
         "a pydantic model, a dataclass or an enum"
     )
     raise SerializationError(msg)
 
 
-def _plain_number(value: float) -> Any:
+def _to_plain_number(value: float) -> Any:
     if isinstance(value, float):
-        return value if math.isfinite(value) else {_TAG: "float", "value": repr(value)}
-    if value.bit_length() > _INT_BITS:
+        return value if math.isfinite(value) else {_TAG_KEY: "float", "value": repr(value)}
+    if value.bit_length() > _MAX_INT_BITS:
         msg = f"an integer of {value.bit_length()} bits could not be read back; store it as text or bytes"
         raise SerializationError(msg)
     return value
 
 
-def _tagged(value: Any, kind: type) -> dict[str, Any]:
-    name, write = _WRITERS[kind]
+def _to_tagged(value: Any, kind: type) -> dict[str, Any]:
+    name, write = _ENCODERS[kind]
     zone = getattr(value, "tzinfo", None)
     if type(zone) is timezone:
         offset = value.utcoffset()
         if zone.tzname(None) != timezone(offset).tzname(None) or offset.microseconds:
             # Its text has neither the name nor a fraction of a second.
             told = [offset.days, offset.seconds, offset.microseconds, zone.tzname(None)]
-            return {_TAG: f"{name}@offset", "value": write(value.replace(tzinfo=None)), "zone": told}
+            return {_TAG_KEY: f"{name}@offset", "value": write(value.replace(tzinfo=None)), "zone": told}
     elif zone is not None:
         key = getattr(zone, "key", None)
         if type(zone).__module__ != "zoneinfo" or not isinstance(key, str):
-            msg = f"a time zone of {type_name_of(zone)!r} would come back as a bare offset; use zoneinfo.ZoneInfo"
+            msg = (
+                f"a time zone of {qualified_type_name(zone)!r} would come back as a bare offset; use zoneinfo.ZoneInfo"
+            )
             raise SerializationError(msg)
         # An offset alone would lose the zone's rules for summer time.
-        return {_TAG: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": key}
-    return {_TAG: name, "value": write(value)}
+        return {_TAG_KEY: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": key}
+    return {_TAG_KEY: name, "value": write(value)}
 
 
-def _ordered(value: Iterable[Any], kind: type) -> Iterable[Any]:
+def _sort_elements(value: Iterable[Any], kind: type) -> Iterable[Any]:
     if kind is tuple:
         return value
     # A set has no order of its own: by repr, equal sets are stored as equal bytes.
     return sorted(value, key=repr)
 
 
-def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
+def load_value(data: bytes, as_type: Any = None, *, key: str = "") -> Any:
     """Read what `dump_value` wrote.
 
     Args:
@@ -254,13 +259,13 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
         InvalidInputError: `as_type` is not a type, or not one that pydantic can make.
         CorruptionError: The stored text is damaged.
     """
-    plain = load_json(stored)
-    if type(plain) in _PLAIN and as_type is None:
+    plain = load_json(data)
+    if type(plain) in _SCALAR_TYPES and as_type is None:
         return plain
-    revived = _revived(plain, key=key, bare=as_type is not None)
+    revived = _revive(plain, key=key, unwrap_objects=as_type is not None)
     if as_type is None:
         return revived
-    made = _adapter(as_type)
+    made = _type_adapter(as_type)
     try:
         return made.validate_python(revived)
     except ValidationError as exc:
@@ -268,10 +273,10 @@ def load_value(stored: bytes, as_type: Any = None, *, key: str = "") -> Any:
         raise SerializationError(msg) from exc
 
 
-def _adapter(as_type: Any) -> TypeAdapter[Any]:
+def _type_adapter(as_type: Any) -> TypeAdapter[Any]:
     """Pydantic's adapter of a type. A string is refused: pydantic would evaluate it."""
     try:
-        if not isinstance(as_type, _NO_TYPES):
+        if not isinstance(as_type, _NOT_TYPES):
             return TypeAdapter(as_type)
         cause = None
     except PydanticUserError as exc:
@@ -280,33 +285,33 @@ def _adapter(as_type: Any) -> TypeAdapter[Any]:
     raise InvalidInputError(msg) from cause
 
 
-def _revived(plain: Any, *, key: str, bare: bool) -> Any:
+def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
     if isinstance(plain, list):
-        return [_revived(each, key=key, bare=bare) for each in plain]
+        return [_revive(each, key=key, unwrap_objects=unwrap_objects) for each in plain]
     if not isinstance(plain, dict):
         return plain
-    tag = plain.get(_TAG)
+    tag = plain.get(_TAG_KEY)
     if tag is None:
-        return {name: _revived(each, key=key, bare=bare) for name, each in plain.items()}
+        return {name: _revive(each, key=key, unwrap_objects=unwrap_objects) for name, each in plain.items()}
     if tag == "object":
-        if bare:
-            return _revived(plain["value"], key=key, bare=bare)
+        if unwrap_objects:
+            return _revive(plain["value"], key=key, unwrap_objects=unwrap_objects)
         msg = f"the value of {key!r} holds a {plain.get('type')!r}: pass as_type= to revive it"
         raise SerializationError(msg)
     try:
         name, _, zoned = tag.partition("@")
-        told = _revived(plain["value"], key=key, bare=bare)
-        value = _READERS[name](told)
-        return value.replace(tzinfo=_zone(zoned, plain["zone"])) if zoned else value
+        told = _revive(plain["value"], key=key, unwrap_objects=unwrap_objects)
+        value = _DECODERS[name](told)
+        return value.replace(tzinfo=_to_time_zone(zoned, plain["zone"])) if zoned else value
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
         msg = f"the stored value of {key!r} has a damaged tag {tag!r}"
         raise CorruptionError(msg) from exc
 
 
-def _zone(kind: str, told: Any) -> Any:
+def _to_time_zone(kind: str, value: Any) -> Any:
     if kind == "offset":
-        days, seconds, microseconds, name = told
+        days, seconds, microseconds, name = value
         return timezone(timedelta(days, seconds, microseconds), name)
     from zoneinfo import ZoneInfo  # imported only where zones are stored
 
-    return ZoneInfo(told)
+    return ZoneInfo(value)

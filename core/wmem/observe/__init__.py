@@ -13,7 +13,7 @@ from wmem.observe.events import (
     ScopeCreated,
     ScopeDisposed,
     entry_events,
-    told,
+    to_entry_event,
 )
 
 __all__ = [
@@ -24,5 +24,5 @@ __all__ = [
     "ScopeCreated",
     "ScopeDisposed",
     "entry_events",
-    "told",
+    "to_entry_event",
 ]

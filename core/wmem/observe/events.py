@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from wmem.model import change as changes
-from wmem.model.checks import checked_listener
+from wmem.model.checks import check_listener
 from wmem.model.history import Path
 from wmem.model.row import Row
-from wmem.model.values import load_json, stored_type_name
+from wmem.model.values import decode_type_name, load_json
 
 __all__ = [
     "EntriesCleared",
@@ -25,10 +25,10 @@ __all__ = [
     "ScopeCreated",
     "ScopeDisposed",
     "entry_events",
-    "told",
+    "to_entry_event",
 ]
 
-_RESERVED = "~"
+_RESERVED_PREFIX = "~"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,32 +128,32 @@ class EntriesCleared:
 EntryEvent: TypeAlias = EntrySet | EntryRemoved | ScopeCreated | ScopeDisposed | EntriesCleared
 
 
-def told(event: changes.Event) -> EntryEvent | None:
+def to_entry_event(event: changes.Event) -> EntryEvent | None:
     """Convert an event of the engine to one of entries and scopes; None when it concerns neither.
 
     There are none for items and messages, reserved scopes, fetches and promotions, and for
     what a reader jumped over (`Resynced`): subscribe to the engine's events for those.
     """
     path, change, before = event.path, event.change, event.before
-    if any(segment.startswith(_RESERVED) for segment in path):
+    if any(segment.startswith(_RESERVED_PREFIX) for segment in path):
         return None
-    agent_id, name, scope_id = path[0], _name(path), _id(path)
+    agent_id, name, scope_id = path[0], _scope_name(path), _scope_id(path)
     match change:
         case changes.ItemPut(Row(key=str(key)) as row):
             return EntrySet(
                 agent_id=agent_id,
                 key=key,
-                type_name=_type_name(row),
+                type_name=_entry_type_name(row),
                 at=row.updated_at,
                 scope_name=name,
                 scope_id=scope_id,
                 is_update=before is not None and before.visible(row.updated_at),
             )
         case changes.ItemRemoved() | changes.ItemExpired() | changes.ItemEvicted():
-            return _removed(path, change, before)
+            return _to_entry_removed(path, change, before)
         case changes.ScopeOpened(at=at) if name is not None and scope_id is not None:
             return ScopeCreated(
-                agent_id=agent_id, scope_name=name, scope_id=scope_id, parent_scope_id=_id(path[:-1]), at=at
+                agent_id=agent_id, scope_name=name, scope_id=scope_id, parent_scope_id=_scope_id(path[:-1]), at=at
             )
         case changes.ScopeDisposed(entries, at):
             return ScopeDisposed(agent_id=agent_id, scope_name=name, scope_id=scope_id, entries_cleared=entries, at=at)
@@ -163,7 +163,7 @@ def told(event: changes.Event) -> EntryEvent | None:
             return None
 
 
-def _removed(
+def _to_entry_removed(
     path: Path, change: changes.ItemRemoved | changes.ItemExpired | changes.ItemEvicted, before: Row | None
 ) -> EntryRemoved | None:
     if before is None or before.key is None:
@@ -176,7 +176,7 @@ def _removed(
         # It had expired, and was invisible, before it was removed.
         at, reason = before.expires_at, "expired"
     return EntryRemoved(
-        agent_id=path[0], key=before.key, at=at, scope_name=_name(path), scope_id=_id(path), reason=reason
+        agent_id=path[0], key=before.key, at=at, scope_name=_scope_name(path), scope_id=_scope_id(path), reason=reason
     )
 
 
@@ -186,24 +186,24 @@ def entry_events(listener: Callable[[EntryEvent], None]) -> Callable[[changes.Ev
     Raises:
         InvalidInputError: The listener is not a plain function.
     """
-    checked_listener(listener)
+    check_listener(listener)
 
     def listen(event: changes.Event) -> None:
-        if (made := told(event)) is not None:
+        if (made := to_entry_event(event)) is not None:
             listener(made)
 
     return listen
 
 
-def _name(path: Path) -> str | None:
+def _scope_name(path: Path) -> str | None:
     return path[-1] if len(path) > 1 else None
 
 
-def _id(path: Path) -> str | None:
+def _scope_id(path: Path) -> str | None:
     return "/".join(path) if len(path) > 1 else None
 
 
-def _type_name(row: Row) -> str:
+def _entry_type_name(row: Row) -> str:
     """The class of an entry's value: stored, unless its JSON shows it."""
     stored = None if row.rest is None else load_json(row.rest).get("type_name")
-    return str(stored) if stored is not None else stored_type_name(row.content)
+    return str(stored) if stored is not None else decode_type_name(row.content)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
-__all__ = ["Counts", "Metrics", "found"]
+__all__ = ["AgentCounts", "Metrics", "find_metrics"]
 
-Counts: TypeAlias = Callable[[str], tuple[int, int]]
+AgentCounts: TypeAlias = Callable[[str], tuple[int, int]]
 """How many entries and scopes an agent has, as far as an engine knows."""
 
-_API = "opentelemetry.metrics"
+_API_MODULE = "opentelemetry.metrics"
 
 
 class Metrics:
@@ -49,45 +49,45 @@ class Metrics:
         self.promoted = meter.create_counter("wmem.promoted", "1", "Items copied to long-term memory")
         self.evicted = meter.create_counter("wmem.evicted", "1", "Items that made room")
         self.conflicts = meter.create_counter("wmem.conflicts", "1", "Tries of a write beyond its first")
-        self._watched: weakref.WeakKeyDictionary[object, tuple[str, Counts]] = weakref.WeakKeyDictionary()
+        self._watches: weakref.WeakKeyDictionary[object, tuple[str, AgentCounts]] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        meter.create_observable_gauge(f"{working}.entries", [self._entries], "1", "Current entry count")
-        meter.create_observable_gauge(f"{working}.scopes", [self._scopes], "1", "Active scope count")
+        meter.create_observable_gauge(f"{working}.entries", [self._observe_entries], "1", "Current entry count")
+        meter.create_observable_gauge(f"{working}.scopes", [self._observe_scopes], "1", "Active scope count")
 
-    def packed(self, tokens: int, dropped: Mapping[str, int]) -> None:
+    def record_pack(self, tokens: int, dropped: Mapping[str, int]) -> None:
         """Record a pack: its tokens, and how many units it dropped by reason."""
         self.pack_tokens.record(tokens)
         for reason, units in dropped.items():
             self.dropped.add(units, {"reason": reason})
 
-    def watch(self, hold: object, agent_id: str, counts: Counts) -> None:
+    def watch(self, owner: object, agent_id: str, counts: AgentCounts) -> None:
         """Report an agent's counts for as long as `hold` lives, or until `forget`."""
         with self._lock:
-            self._watched[hold] = (agent_id, counts)
+            self._watches[owner] = (agent_id, counts)
 
-    def forget(self, hold: object) -> None:
+    def unwatch(self, owner: object) -> None:
         """Stop reporting for `hold`."""
         with self._lock:
-            self._watched.pop(hold, None)
+            self._watches.pop(owner, None)
 
-    def _observed(self, which: int) -> "Iterable[Observation]":
-        api = sys.modules[_API]
+    def _observe(self, index: int) -> "Iterable[Observation]":
+        api = sys.modules[_API_MODULE]
         with self._lock:
             # Several memories of one agent on one engine have the same counts.
-            watched = set(self._watched.values())
+            watched = set(self._watches.values())
         by_agent: dict[str, int] = {}
         for agent_id, counts in watched:
-            by_agent[agent_id] = by_agent.get(agent_id, 0) + counts(agent_id)[which]
+            by_agent[agent_id] = by_agent.get(agent_id, 0) + counts(agent_id)[index]
         return [api.Observation(count, {"agent_id": agent_id}) for agent_id, count in sorted(by_agent.items())]
 
-    def _entries(self, _: "CallbackOptions") -> "Iterable[Observation]":
-        return self._observed(0)
+    def _observe_entries(self, _: "CallbackOptions") -> "Iterable[Observation]":
+        return self._observe(0)
 
-    def _scopes(self, _: "CallbackOptions") -> "Iterable[Observation]":
-        return self._observed(1)
+    def _observe_scopes(self, _: "CallbackOptions") -> "Iterable[Observation]":
+        return self._observe(1)
 
 
-class _Made:
+class _MetricsRegistry:
     """Instruments by provider: a second set under the same names would report nothing."""
 
     def __init__(self) -> None:
@@ -95,21 +95,21 @@ class _Made:
         self.by_provider: weakref.WeakKeyDictionary[object, Metrics] = weakref.WeakKeyDictionary()
 
 
-_made = _Made()
+_registry = _MetricsRegistry()
 
 
-def found() -> Metrics | None:
+def find_metrics() -> Metrics | None:
     """The instruments of the process's meter provider; None when it has set up none.
 
     Nothing is imported here: setting a provider has imported opentelemetry.
     """
-    api = sys.modules.get(_API)
+    api = sys.modules.get(_API_MODULE)
     if api is None:
         return None
     provider = api.get_meter_provider()
-    if type(provider).__module__.startswith(_API):
+    if type(provider).__module__.startswith(_API_MODULE):
         return None  # the API's own: it measures nothing
-    with _made.lock:
-        if provider not in _made.by_provider:
-            _made.by_provider[provider] = Metrics(provider)
-        return _made.by_provider[provider]
+    with _registry.lock:
+        if provider not in _registry.by_provider:
+            _registry.by_provider[provider] = Metrics(provider)
+        return _registry.by_provider[provider]
