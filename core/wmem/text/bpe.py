@@ -24,12 +24,12 @@ _SHA256 = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
-_PIECE = 32_768
+_CHUNK_CHARS = 32_768
 """Characters encoded at once: on about half a million equal spaces tiktoken's regex overflows its stack."""
-_EXACT = 4_000_000
+_MAX_EXACT_CHARS = 4_000_000
 """The longest text that is encoded, in characters (about half a second); a longer one is estimated."""
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
-_loading = threading.Lock()
+_load_lock = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class TiktokenCounter:
         if self.encoding not in _SHA256:
             msg = f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}"
             raise InvalidInputError(msg)
-        _directory(self.encoding)
+        _cached_directory(self.encoding)
 
     @property
     def name(self) -> str:
@@ -61,12 +61,14 @@ class TiktokenCounter:
 
     def __call__(self, text: str, /) -> int:
         size = len(text)
-        if size <= _PIECE:
-            return _encoded(self.encoding, text)
-        if size > _EXACT:
+        if size <= _CHUNK_CHARS:
+            return _count_tokens(self.encoding, text)
+        if size > _MAX_EXACT_CHARS:
             return EstimateCounter()(text)
         # Each cut may split one token into two, so one is added for each.
-        return sum(_encoded(self.encoding, text[at : at + _PIECE]) + 1 for at in range(0, size, _PIECE))
+        return sum(
+            _count_tokens(self.encoding, text[at : at + _CHUNK_CHARS]) + 1 for at in range(0, size, _CHUNK_CHARS)
+        )
 
     def by_line(self, text: str) -> bool:
         """Whether a text costs the sum of its lines, each with its line break and none blank or indented.
@@ -74,11 +76,11 @@ class TiktokenCounter:
         In these encodings no token spans the end of a line. A text above 32,768 characters
         is encoded in pieces, each of which adds a token.
         """
-        return len(text) <= _PIECE
+        return len(text) <= _CHUNK_CHARS
 
 
-def _encoded(encoding: str, text: str) -> int:
-    if (loaded := _load(encoding)) is None:
+def _count_tokens(encoding: str, text: str) -> int:
+    if (loaded := _load_encoding(encoding)) is None:
         return EstimateCounter()(text)
     try:
         return len(loaded.encode_ordinary(text))
@@ -90,13 +92,13 @@ def _encoded(encoding: str, text: str) -> int:
 
 
 @cache
-def _load(encoding: str) -> "tiktoken.Encoding | None":
+def _load_encoding(encoding: str) -> "tiktoken.Encoding | None":
     """The encoding; None if its file is gone since the counter was made, for tiktoken would download it."""
     import tiktoken
 
-    with _loading:
+    with _load_lock:
         try:
-            directory = _found(encoding)
+            directory = _find_directory(encoding)
         except MissingExtraError as exc:
             warnings.warn(f"token counts are estimates: {exc}", EstimateWarning, stacklevel=4)
             return None
@@ -113,18 +115,18 @@ def _load(encoding: str) -> "tiktoken.Encoding | None":
 
 
 @cache
-def _directory(encoding: str) -> Path:
-    return _found(encoding)
+def _cached_directory(encoding: str) -> Path:
+    return _find_directory(encoding)
 
 
-def _found(encoding: str) -> Path:
+def _find_directory(encoding: str) -> Path:
     """The directory of an intact encoding file; tiktoken would replace a damaged one over the network."""
     if importlib.util.find_spec("tiktoken") is None:
         msg = "tiktoken is not installed: pip install 'wmem[tokens]'"
         raise MissingExtraError(msg)
     url = _URL.format(encoding)
     file = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
-    for directory in _places():
+    for directory in _candidate_directories():
         try:
             content = (directory / file).read_bytes()
         except OSError:
@@ -138,7 +140,7 @@ def _found(encoding: str) -> Path:
     raise MissingExtraError(msg)
 
 
-def _places() -> Iterator[Path]:
+def _candidate_directories() -> Iterator[Path]:
     import tempfile  # slow: it imports half of the archive formats
 
     for variable in (_CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):

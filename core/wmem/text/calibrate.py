@@ -9,14 +9,14 @@ from wmem.errors import InvalidInputError
 
 __all__ = ["Calibration", "Calibrations"]
 
-_LEAST, _MOST = 0.5, 3.0
-_DOWN = 0.2
+_MIN_FACTOR, _MAX_FACTOR = 0.5, 3.0
+_DECAY = 0.2
 """How far one cheaper report lowers the factor, as a part of the difference."""
-_SMALL = 64
+_MIN_PROMPT_TOKENS = 64
 """Fewest tokens of a prompt to learn from: a shorter one is mostly delimiters."""
-_OVER = 1.1
+_REFUSED_RATIO = 1.1
 """Least size assumed of a refused prompt, as a multiple of the limit."""
-_STEPS = 16
+_FACTOR_STEPS = 16
 """Steps of a budget's factor between 1 and 2; one is about how much counts vary from prompt to prompt."""
 
 
@@ -36,8 +36,8 @@ class Calibration:
     seen: int = 0
 
     def __post_init__(self) -> None:
-        if not _LEAST <= self.factor <= _MOST:
-            msg = f"factor must be between {_LEAST} and {_MOST}, not {self.factor!r}"
+        if not _MIN_FACTOR <= self.factor <= _MAX_FACTOR:
+            msg = f"factor must be between {_MIN_FACTOR} and {_MAX_FACTOR}, not {self.factor!r}"
             raise InvalidInputError(msg)
 
     def learn(self, counted: int, reported: int) -> "Calibration":
@@ -52,14 +52,14 @@ class Calibration:
         if counted < 0 or reported < 0:
             msg = f"tokens cannot be negative: counted {counted}, reported {reported}"
             raise InvalidInputError(msg)
-        if counted < _SMALL or not reported:
+        if counted < _MIN_PROMPT_TOKENS or not reported:
             return self
-        told = min(_MOST, max(_LEAST, reported / counted))
+        told = min(_MAX_FACTOR, max(_MIN_FACTOR, reported / counted))
         # The first report is taken as it is.
         dearer = told >= self.factor or not self.seen
-        return replace(self, factor=told if dearer else self.factor + _DOWN * (told - self.factor), seen=self.seen + 1)
+        return replace(self, factor=told if dearer else self.factor + _DECAY * (told - self.factor), seen=self.seen + 1)
 
-    def refused(self, counted: int, limit: int) -> "Calibration":
+    def learn_refusal(self, counted: int, limit: int) -> "Calibration":
         """The calibration after a provider refused a prompt as too large.
 
         Args:
@@ -69,15 +69,15 @@ class Calibration:
         if counted <= 0 or limit <= 0:
             msg = f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}"
             raise InvalidInputError(msg)
-        told = _OVER * max(self.factor, limit / counted)
-        return replace(self, factor=min(_MOST, max(_LEAST, told)), seen=self.seen + 1)
+        told = _REFUSED_RATIO * max(self.factor, limit / counted)
+        return replace(self, factor=min(_MAX_FACTOR, max(_MIN_FACTOR, told)), seen=self.seen + 1)
 
     def budget(self, limit: int) -> int:
         """The budget in our tokens for a limit in the provider's."""
         return max(1, math.floor(limit / self.factor))
 
 
-class _Known(NamedTuple):
+class _ModelCalibration(NamedTuple):
     """What was learned about one model."""
 
     short: Calibration = Calibration()
@@ -87,13 +87,13 @@ class _Known(NamedTuple):
     """The factor that budgets use: what was learned, rounded up to a step."""
 
     @property
-    def learned(self) -> Calibration:
+    def current(self) -> Calibration:
         return self.long if self.long.seen else self.short
 
-    def settled(self) -> "_Known":
+    def with_stepped_factor(self) -> "_ModelCalibration":
         """A copy with the factor adjusted, if what was learned is above it or at least a step below."""
-        due = max(1.0, math.ceil(self.learned.factor * _STEPS) / _STEPS)
-        moves = due > self.factor or due < self.factor - 1 / _STEPS
+        due = max(1.0, math.ceil(self.current.factor * _FACTOR_STEPS) / _FACTOR_STEPS)
+        moves = due > self.factor or due < self.factor - 1 / _FACTOR_STEPS
         return self._replace(factor=due) if moves else self
 
 
@@ -111,12 +111,12 @@ class Calibrations:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: dict[str, _Known] = {}
+        self._by_model: dict[str, _ModelCalibration] = {}
 
     def factor(self, model: str | None = None) -> float:
         """Tokens of the model for one of ours, at least 1, as budgets use it; without a name, the highest known."""
         with self._lock:
-            known = self._known.values() if model is None else [self._known.get(model, _Known())]
+            known = self._by_model.values() if model is None else [self._by_model.get(model, _ModelCalibration())]
             return max((each.factor for each in known), default=1.0)
 
     def budget(self, limit: int, *, model: str | None = None, reserve: int = 0) -> int:
@@ -139,18 +139,20 @@ class Calibrations:
             limit: Largest prompt in the model's tokens, without the reply.
         """
         with self._lock:
-            known = self._known.get(model, _Known())
+            known = self._by_model.get(model, _ModelCalibration())
             if 2 * max(reported, counted * known.factor) >= limit:
                 known = known._replace(long=known.long.learn(counted, reported))
             else:
                 known = known._replace(short=known.short.learn(counted, reported))
-            self._known[model] = known.settled()
+            self._by_model[model] = known.with_stepped_factor()
 
-    def refused(self, model: str, counted: int, *, limit: int) -> None:
+    def learn_refusal(self, model: str, counted: int, *, limit: int) -> None:
         """Learn that a model's provider refused a prompt as too large; see `Calibration.refused`."""
         with self._lock:
-            known = self._known.get(model, _Known())
-            self._known[model] = known._replace(long=known.learned.refused(counted, limit)).settled()
+            known = self._by_model.get(model, _ModelCalibration())
+            self._by_model[model] = known._replace(
+                long=known.current.learn_refusal(counted, limit)
+            ).with_stepped_factor()
 
     def fade(self, model: str | None = None) -> None:
         """Lower a model's factor towards 1; without a name, that of all models.
@@ -159,11 +161,11 @@ class Calibrations:
         correct a wrong factor.
         """
         with self._lock:
-            for name in list(self._known) if model is None else [model]:
-                known = self._known.get(name, _Known())
+            for name in list(self._by_model) if model is None else [model]:
+                known = self._by_model.get(name, _ModelCalibration())
                 if known.factor > 1.0:
                     # Rounded down to a step, so that it moves by one at least.
-                    factor = math.floor((known.factor + _DOWN * (1.0 - known.factor)) * _STEPS) / _STEPS
-                    faded = replace(known.learned, factor=factor)
+                    factor = math.floor((known.factor + _DECAY * (1.0 - known.factor)) * _FACTOR_STEPS) / _FACTOR_STEPS
+                    faded = replace(known.current, factor=factor)
                     known = known._replace(long=faded) if known.long.seen else known._replace(short=faded)
-                    self._known[name] = known._replace(factor=factor)
+                    self._by_model[name] = known._replace(factor=factor)

@@ -4,13 +4,13 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from wmem.text.dates import Asked, dates_in
+from wmem.text.dates import PartialDate, parse_dates
 from wmem.text.languages import STOP_WORDS
-from wmem.text.terms import words_of
+from wmem.text.terms import to_words
 
-__all__ = ["Cues", "cues_of", "speaker_in", "tells_a_time"]
+__all__ = ["QueryIntent", "detect_intent", "detect_speaker", "mentions_time"]
 
-_I = frozenset(
+_FIRST_PERSON = frozenset(
     (
         *("i", "me", "my", "mine", "myself", "we", "us", "our", "ours"),
         *("ich", "mich", "mir", "mein", "meine", "je", "moi", "mon", "ma", "mes"),
@@ -18,12 +18,12 @@ _I = frozenset(
     )
 )
 # Questions for a time, in several languages. Unspaced scripts have no word boundary to match.
-_WHEN = re.compile(
+_ASKS_WHEN = re.compile(
     r"\b(?:when|since when|what (?:date|day|month|year|time)|which (?:day|month|year)|how long|how many "
     r"(?:days|weeks|months|years)|wann|seit wann|quand|cuándo|cuando|quando|wanneer|när|когда)\b"
     r"|いつ|什么时候|何时|언제|เมื่อไหร่"
 )
-_TIME = re.compile(
+_TIME_WORDS = re.compile(
     r"\b(?:today|tonight|yesterday|tomorrow|last|next|ago|since|soon|recently|earlier|weekend|morning|evening|night"
     r"|days?|weeks?|months?|years?|(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june"
     r"|july|august|september|october|november|december|(?:19|20)\d\d|gestern|heute|morgen|woche|monat|jahr|hier"
@@ -31,23 +31,23 @@ _TIME = re.compile(
     r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
 )
 # "Name: text", perhaps with a time in brackets before the name.
-_TRANSCRIPT = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
+_TRANSCRIPT_SPEAKER = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
 # What the assistant did, said or made: "you" as the subject of a past tense, or "your" suggestion, answer, list.
-_YOU = re.compile(
+_SECOND_PERSON = re.compile(
     r"\b(?:did|had|have|were) you\b|\byou(?:'d|'ve|'re| had| have| were)?(?: \w+ly| just| once| already)? "
     r"(?:\w{2,}ed|said|told|gave|given|wrote|written|made|sent|shown|found|chose|chosen|came up|put)\b"
     r"|\byour (?:\w+ )?(?:suggest|recommend|explan|advice|answer|repl|respon|summar|list|idea|example|translat)\w*\b"
 )
 # A reference to an earlier conversation: it asks for the assistant's answers, unless it is about what "I" said.
-_BACK = re.compile(
+_PAST_CONVERSATION = re.compile(
     r"\b(?:our|the) (?:last|previous|earlier|past|prior|recent) (?:\w+ )?(?:chat|conversation|discussion|exchange)s?\b"
     r"|\bwe(?:'d|'ve| had| have)? (?:\w+ly )?(?:talked|discussed|spoke|spoken|chatted|went over)\b"
 )
 _I_SAID = re.compile(r"\bi(?:'d|'ve| had| have)? (?:\w+ly )?(?:say|said|tell|told|mention(?:ed)?)\b")
-_NAME_WORDS = 3
+_MAX_NAME_WORDS = 3
 
 
-class Cues(NamedTuple):
+class QueryIntent(NamedTuple):
     """The intent of a question.
 
     Attributes:
@@ -61,16 +61,16 @@ class Cues(NamedTuple):
     speaker: str | None
     first_person: bool
     second_person: bool
-    dates: tuple[Asked, ...]
-    when: bool
+    dates: tuple[PartialDate, ...]
+    asks_when: bool
 
     @property
-    def any(self) -> bool:
+    def is_specific(self) -> bool:
         """Whether the question has any of these."""
-        return self.speaker is not None or self.first_person or self.second_person or bool(self.dates) or self.when
+        return self.speaker is not None or self.first_person or self.second_person or bool(self.dates) or self.asks_when
 
 
-def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
+def detect_intent(query: str, now: float, speakers: Collection[str]) -> QueryIntent:
     """The intent of a question.
 
     Args:
@@ -78,41 +78,41 @@ def cues_of(query: str, now: float, speakers: Collection[str]) -> Cues:
         speakers: Names of the known speakers, case-folded.
     """
     folded = query.casefold()
-    back = _BACK.search(folded) is not None and _I_SAID.search(folded) is None
-    named = _named(words_of(query), speakers)
-    return Cues(
+    back = _PAST_CONVERSATION.search(folded) is not None and _I_SAID.search(folded) is None
+    named = _find_named_speakers(to_words(query), speakers)
+    return QueryIntent(
         speaker=named[0] if len(named) == 1 else None,
-        first_person=not frozenset(words_of(query.replace("US", ""))).isdisjoint(_I),  # "US" is a country
-        second_person=back or _YOU.search(folded) is not None,
-        dates=tuple(dates_in(query, now)),
-        when=_WHEN.search(folded) is not None,
+        first_person=not frozenset(to_words(query.replace("US", ""))).isdisjoint(_FIRST_PERSON),  # "US" is a country
+        second_person=back or _SECOND_PERSON.search(folded) is not None,
+        dates=tuple(parse_dates(query, now)),
+        asks_when=_ASKS_WHEN.search(folded) is not None,
     )
 
 
-def speaker_in(name: str | None, text: str) -> str | None:
+def detect_speaker(name: str | None, text: str) -> str | None:
     """The speaker of a message, case-folded: its name, else the name before a colon as in a transcript."""
-    if name is None and (found := _TRANSCRIPT.match(text)) and len(found[1].split()) <= _NAME_WORDS:
+    if name is None and (found := _TRANSCRIPT_SPEAKER.match(text)) and len(found[1].split()) <= _MAX_NAME_WORDS:
         name = found[1]
-    return None if name is None else " ".join(words_of(name))
+    return None if name is None else " ".join(to_words(name))
 
 
-def tells_a_time(text: str) -> bool:
+def mentions_time(text: str) -> bool:
     """Whether a text contains a word for a time."""
-    return _TIME.search(text.casefold()) is not None
+    return _TIME_WORDS.search(text.casefold()) is not None
 
 
-def _named(words: Sequence[str], speakers: Collection[str]) -> list[str]:
+def _find_named_speakers(words: Sequence[str], speakers: Collection[str]) -> list[str]:
     """The speakers that a question names: by full name, or by a first name that no matched full name has."""
     told = f" {' '.join(words)} "
-    whole = [each for each in speakers if f" {each} " in told and (" " in each or _says_who(each))]
+    whole = [each for each in speakers if f" {each} " in told and (" " in each or _is_name_word(each))]
     # Of "Ann" and "Ann Lee" the longer name wins.
     whole = [each for each in whole if not any(each != other and f" {each} " in f" {other} " for other in whole)]
     taken = {each.split()[0] for each in whole}
     firsts = {each: each.split()[0] for each in speakers if each}
     return whole + [
-        each for each, first in firsts.items() if first in words and first not in taken and _says_who(first)
+        each for each, first in firsts.items() if first in words and first not in taken and _is_name_word(first)
     ]
 
 
-def _says_who(word: str) -> bool:
+def _is_name_word(word: str) -> bool:
     return bool(word) and word not in STOP_WORDS["english"]

@@ -10,19 +10,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wmem.text.postings import TF_BITS, TF_MOST, Columns
+from wmem.text.postings import TF_BITS, TF_MAX, Columns
 from wmem.text.sparse import Saturation
 
-__all__ = ["Arrays", "DenseScores"]
+__all__ = ["NumpyOps", "NumpyScores"]
 
 _Array: TypeAlias = NDArray[Any]
-_AT_ONCE = 20_000
+_MAX_JOINED_POSTINGS = 20_000
 """Up to so many postings, those of all terms are added in one call: calls cost more than the sums."""
-_BLOCKS = 8
+_BLOCKS_PER_RESULT = 8
 """Blocks of texts for each result wanted: the best scores of the blocks give a lower bound for the results."""
 
 
-class Arrays:
+class NumpyOps:
     """Operations on numpy arrays, see `wmem.text.columns.Arithmetic`; integers in them are below `size`."""
 
     __slots__ = ("_size",)
@@ -30,40 +30,40 @@ class Arrays:
     def __init__(self, size: int) -> None:
         self._size = size
 
-    def whole(self, values: Sequence[int], /) -> _Array:
+    def ints(self, values: Sequence[int], /) -> _Array:
         return np.array(values, dtype=np.intp)
 
     def floats(self, values: Sequence[float], /) -> _Array:
         return np.array(values, dtype=np.float64)
 
-    def plain(self, column: _Array, /) -> list[Any]:
+    def to_list(self, column: _Array, /) -> list[Any]:
         found: list[Any] = column.tolist()
         return found
 
-    def take(self, source: "_Array | array[int] | array[float]", places: _Array, /) -> _Array:
-        return (_view(source) if isinstance(source, array) else source)[places]
+    def take(self, source: "_Array | array[int] | array[float]", indices: _Array, /) -> _Array:
+        return (_view(source) if isinstance(source, array) else source)[indices]
 
-    def present(self, column: _Array, flags: _Array, /) -> _Array:
+    def select(self, column: _Array, flags: _Array, /) -> _Array:
         found: _Array = column[flags != 0]
         return found
 
-    def each(self, formula: Callable[..., Any], /, *columns: _Array) -> _Array:
+    def apply(self, formula: Callable[..., Any], /, *columns: _Array) -> _Array:
         # As with plain floats, overflow gives infinity without a warning.
         with np.errstate(over="ignore", invalid="ignore"):
             made: _Array = formula(*columns)
         return made
 
-    def at_most(self, column: _Array, most: float, /) -> _Array:
-        return np.minimum(column, most)
+    def clip(self, column: _Array, upper: float, /) -> _Array:
+        return np.minimum(column, upper)
 
-    def factor(self, flags: _Array, value: float, /) -> _Array:
+    def factor_where(self, flags: _Array, value: float, /) -> _Array:
         return np.where(flags, value, 1.0)
 
-    def rows(self, table: "array[int]", width: int, places: _Array, columns: Sequence[int], /) -> _Array:
-        found = _view(table).reshape(-1, width)[places]
+    def take_rows(self, table: "array[int]", width: int, indices: _Array, columns: Sequence[int], /) -> _Array:
+        found = _view(table).reshape(-1, width)[indices]
         return (found if len(columns) == width else found[:, columns]).ravel()
 
-    def products(self, column: _Array, factors: Sequence[float], /) -> _Array:
+    def outer_product(self, column: _Array, factors: Sequence[float], /) -> _Array:
         return np.outer(column, factors).ravel()
 
     def distinct(self, columns: Sequence[_Array], /) -> _Array:
@@ -75,18 +75,18 @@ class Arrays:
         found: _Array = joined[first[joined] == places]
         return found
 
-    def sums(self, keys: _Array, amounts: _Array, /) -> Callable[[_Array], _Array]:
+    def sum_by_key(self, keys: _Array, amounts: _Array, /) -> Callable[[_Array], _Array]:
         return np.bincount(keys, weights=amounts, minlength=self._size).__getitem__
 
-    def largest(self, column: _Array, limit: int, /) -> _Array:
+    def top_indices(self, column: _Array, limit: int, /) -> _Array:
         order: _Array = (-column).argsort(kind="stable")[:limit]
         return order
 
-    def most(self, column: _Array, /) -> float:
+    def maximum(self, column: _Array, /) -> float:
         return float(column.max(initial=0.0))
 
 
-class DenseScores:
+class NumpyScores:
     """BM25 scores of all texts in an array, see `wmem.text.sparse.Scores`."""
 
     __slots__ = ("_columns", "_scores")
@@ -95,41 +95,45 @@ class DenseScores:
         self._columns = columns
         self._scores: NDArray[np.float64] = np.zeros(len(columns.lengths), dtype=np.float64)
 
-    def add(self, given: "Sequence[tuple[array[int], float]]", by: Saturation, /) -> None:
-        if len(given) > 1 and sum(len(entries) for entries, _ in given) <= _AT_ONCE:
+    def add(self, weighted_postings: "Sequence[tuple[array[int], float]]", saturation: Saturation, /) -> None:
+        if len(weighted_postings) > 1 and sum(len(entries) for entries, _ in weighted_postings) <= _MAX_JOINED_POSTINGS:
             joined = array("I")
-            for entries, _ in given:
+            for entries, _ in weighted_postings:
                 joined += entries
-            numbers, frequencies = _split(joined)
-            tops = np.array([top for _, top in given]).repeat([len(entries) for entries, _ in given])
+            numbers, frequencies = _split_postings(joined)
+            tops = np.array([top for _, top in weighted_postings]).repeat(
+                [len(entries) for entries, _ in weighted_postings]
+            )
             # Term by term in order, as below: sums of floats depend on their order.
-            np.add.at(self._scores, numbers, self._gains(numbers, frequencies, tops, by))
+            np.add.at(self._scores, numbers, self._gains(numbers, frequencies, tops, saturation))
             return
-        for entries, top in given:
-            numbers, frequencies = _split(entries)
-            self._scores[numbers] += self._gains(numbers, frequencies, top, by)
+        for entries, top in weighted_postings:
+            numbers, frequencies = _split_postings(entries)
+            self._scores[numbers] += self._gains(numbers, frequencies, top, saturation)
 
     def _gains(
         self,
         numbers: NDArray[np.int64],
         frequencies: NDArray[np.float64],
-        top: float | NDArray[np.float64],
-        by: Saturation,
+        max_gain: float | NDArray[np.float64],
+        saturation: Saturation,
     ) -> NDArray[np.float64]:
         lengths = _view(self._columns.lengths)[numbers]
-        gains: NDArray[np.float64] = top * frequencies / (frequencies + by.flat + by.slope * lengths)
+        gains: NDArray[np.float64] = (
+            max_gain * frequencies / (frequencies + saturation.flat + saturation.slope * lengths)
+        )
         return gains
 
-    def of(self, numbers: _Array, /) -> _Array:
+    def scores_of(self, numbers: _Array, /) -> _Array:
         return self._scores[numbers]
 
-    def best(self, limit: int, /) -> tuple[_Array, _Array]:
+    def top(self, limit: int, /) -> tuple[_Array, _Array]:
         live = _view(self._columns.live)
         if not live.all():
             self._scores[live == 0] = 0.0
         scores, least = self._scores, 0.0
         # The limit-th largest block maximum: at least `limit` texts score no less, one in each of those blocks.
-        deep = max(1, len(scores) // (_BLOCKS * max(1, limit)))
+        deep = max(1, len(scores) // (_BLOCKS_PER_RESULT * max(1, limit)))
         largest = np.fmax.reduce(scores[: len(scores) // deep * deep].reshape(deep, -1), axis=0)
         if 0 < limit <= len(largest):
             largest.partition(len(largest) - limit)
@@ -145,6 +149,6 @@ def _view(column: "array[int] | array[float]") -> _Array:
     return np.frombuffer(column, dtype=column.typecode)
 
 
-def _split(entries: "array[int]") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    read = np.array(entries, dtype=np.int64)
-    return read >> TF_BITS, (read & TF_MOST).astype(np.float64)
+def _split_postings(postings: "array[int]") -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    read = np.array(postings, dtype=np.int64)
+    return read >> TF_BITS, (read & TF_MAX).astype(np.float64)

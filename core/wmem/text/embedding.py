@@ -6,12 +6,12 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
-from wmem.text.columns import has_arrays
+from wmem.text.columns import has_numpy
 
-__all__ = ["Embedder", "Embedding", "fingerprint"]
+__all__ = ["Embedder", "GuardedEmbedder", "fingerprint"]
 
 TIMEOUT_S = 5.0
-OFF_S, MOST_OFF_S = 60.0, 3_600.0
+BACKOFF_S, MAX_BACKOFF_S = 60.0, 3_600.0
 
 Matrix: TypeAlias = Any
 """A float matrix, one row a text: a numpy array, or a sequence of sequences."""
@@ -42,14 +42,14 @@ class Embedder(Protocol):
         ...
 
 
-class Embedding:
+class GuardedEmbedder:
     """A validated embedder with a circuit breaker.
 
     Attributes:
         off_until: When it may be called again after it failed or was too slow, on the memory's clock.
     """
 
-    __slots__ = ("_failures", "call", "name", "off_until", "plain", "timeout_s")
+    __slots__ = ("_failures", "call", "disabled_until", "is_sync", "name", "timeout_s")
 
     def __init__(self, embedder: Embedder) -> None:
         name = getattr(embedder, "name", None)
@@ -60,36 +60,40 @@ class Embedding:
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
             msg = f"timeout_s of the embedder {name!r} must be above 0 seconds, got {seconds!r:.80}"
             raise InvalidInputError(msg)
-        if not has_arrays():
+        if not has_numpy():
             msg = "an embedder needs the extra 'recall': pip install 'wmem[recall]'"
             raise MissingExtraError(msg)
         coroutines = inspect.iscoroutinefunction(embedder)  # for a partial, __call__ does not show it
         self.call: Embedder | Callable[[Sequence[str]], Any] = (
             embedder if coroutines or inspect.isroutine(embedder) else embedder.__call__
         )
-        self.plain = not inspect.iscoroutinefunction(self.call)
+        self.is_sync = not inspect.iscoroutinefunction(self.call)
         self.name = name
         self.timeout_s = float(seconds)
-        self.off_until = 0.0
+        self.disabled_until = 0.0
         self._failures = 0
 
-    def failed(self, now: float) -> None:
+    def record_failure(self, now: float) -> None:
         """Pause the embedder, each time for longer until a call succeeds (`served`)."""
-        self.off_until = now + min(OFF_S * 2**self._failures, MOST_OFF_S)
+        self.disabled_until = now + min(BACKOFF_S * 2**self._failures, MAX_BACKOFF_S)
         self._failures = min(self._failures + 1, 8)
 
-    def served(self) -> None:
+    def record_success(self) -> None:
         """Reset the pause: a call succeeded in time."""
         self._failures = 0
 
-    def check_plain(self) -> None:
+    def check_sync(self) -> None:
         """Raise `InvalidInputError` for a coroutine function: the sync face cannot call it."""
-        if not self.plain:
+        if not self.is_sync:
             msg = f"the embedder {self.name!r} is a coroutine function and needs the async face: use wmem.aopen"
             raise InvalidInputError(msg)
 
 
-def fingerprint(text: str, name: str = "") -> str:
+def fingerprint(text: str, embedder_name: str = "") -> str:
     """The key of a text's vectors in the store; with an embedder's name, of the vector that it made."""
     told = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return f"{told}-{blake2b(name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}" if name else told
+    return (
+        f"{told}-{blake2b(embedder_name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
+        if embedder_name
+        else told
+    )

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 __all__ = ["EstimateCounter", "EstimateWarning"]
 
-_MARKED = r"\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
-_SIGN = r"!-/:-@\[-`{-~"
+_ACCENTED = r"\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
+_PUNCTUATION = r"!-/:-@\[-`{-~"
 
-_SPACED = (
+_SPACED_SCRIPTS = (
     (r"\u0386-\u03ab\u0400-\u042f", 0.2, 0.62),  # Greek and Cyrillic capitals
     (r"\u0370-\u03ff\u1f00-\u1fff", 0.6, 0.44),  # Greek
     (r"\u0400-\u052f", 0.45, 0.37),  # Cyrillic
@@ -49,7 +49,7 @@ _SPACED = (
     (r"\U00020000-\U000fffff", 0.0, 3.9),  # the rarest Han, tags
 )
 """Characters of a script, tokens for a run of them, and tokens for each of them."""
-_UNSPACED = (
+_UNSPACED_SCRIPTS = (
     (r"\u3040-\u30ff", 0.4, 0.6),  # kana
     (r"\u4e00-\u9fff", 0.0, 1.02),  # Han
     (r"\uff10-\uff19\uff21-\uff3a\uff41-\uff5a", 0.0, 1.75),  # wide letters and digits
@@ -59,42 +59,42 @@ _UNSPACED = (
 """The same for scripts without tokens that begin with a space: there the space is a token of its own."""
 
 # One alternative for each kind of run that a byte-pair tokenizer treats differently.
-_WORD, _CAPITALS, _DIGITS, _RUN, _SIGNS, _BREAK, _MARKED_WORD, _SPACES, _SCRIPT = 1, 2, 3, 4, 6, 7, 8, 9, 10
-_STRETCH = re.compile(
-    rf" ?(?:([A-Z]?[a-z]++(?![{_MARKED}]))|([A-Z]++(?![{_MARKED}])))"
+_WORD, _CAPITALS, _DIGITS, _RUN, _SIGNS, _LINE_BREAK, _ACCENTED_WORD, _SPACES, _SCRIPT = 1, 2, 3, 4, 6, 7, 8, 9, 10
+_CHAR_RUN = re.compile(
+    rf" ?(?:([A-Z]?[a-z]++(?![{_ACCENTED}]))|([A-Z]++(?![{_ACCENTED}])))"
     r"|([0-9]+)"
     # A ruler or box frame is one or two tokens, with a sign before it; other signs come in pairs.
-    rf"| ?(?=[{_SIGN}\u2500-\u257f])(?:"
-    rf"[{_SIGN}\u2501-\u257f]{{0,2}}?(([-#*./=_~+\u2500])\5{{3,}})|([{_SIGN}]+)[\r\n]*)"
+    rf"| ?(?=[{_PUNCTUATION}\u2500-\u257f])(?:"
+    rf"[{_PUNCTUATION}\u2501-\u257f]{{0,2}}?(([-#*./=_~+\u2500])\5{{3,}})|([{_PUNCTUATION}]+)[\r\n]*)"
     r"|(\s*[\r\n]+)"
-    rf"| ?([A-Z{_MARKED}]?[a-z{_MARKED}]+|[A-Z{_MARKED}]+)"
+    rf"| ?([A-Z{_ACCENTED}]?[a-z{_ACCENTED}]+|[A-Z{_ACCENTED}]+)"
     # The last of several spaces belongs to the word after it.
     r"|([^\S\r\n]+(?=[^\S\r\n])|[^\S\r\n](?![^\x00-\x7f]))"
     r"|(?=[\u3000-\uffff])(?:"
-    + "|".join(f"([{characters}]+)" for characters, *_ in _UNSPACED)
+    + "|".join(f"([{characters}]+)" for characters, *_ in _UNSPACED_SCRIPTS)
     + ")"
     + r"| ?(?=[^\x00-\x7f])(?:"
-    + "|".join(f"([{characters}]+)" for characters, *_ in _SPACED)
+    + "|".join(f"([{characters}]+)" for characters, *_ in _SPACED_SCRIPTS)
     + ")"
     # A space before an unspaced script, and anything else.
     r"|(\s)|(.)",
     re.DOTALL,
 )
-_RATES = (
+_TOKENS_BY_KIND = (
     *[(0.0, 0.0)] * _RUN,
     (1.5, 0.02),  # a run
-    *[(0.0, 0.0)] * (_BREAK - _RUN - 1),
+    *[(0.0, 0.0)] * (_LINE_BREAK - _RUN - 1),
     (1.0, 0.03),  # a line break
-    *[(0.0, 0.0)] * (_SPACES - _BREAK - 1),
+    *[(0.0, 0.0)] * (_SPACES - _LINE_BREAK - 1),
     (1.0, 0.01),  # spaces
-    *((stretch, each) for _, stretch, each in (*_UNSPACED, *_SPACED)),
+    *((stretch, each) for _, stretch, each in (*_UNSPACED_SCRIPTS, *_SPACED_SCRIPTS)),
     (1.0, 0.0),  # a space before an unspaced script
     (0.0, 2.4),  # anything else: mostly its bytes
 )
 """By kind, tokens for a run and for each of its characters; words, digits and signs are counted elsewhere."""
 
 # Tokens of a word by its length: after a space, after a sign, and after another letter or a digit.
-_WORDS = (
+_WORD_TOKENS = (
     # A long word is rarely one token outside English prose.
     (0.0, 0.9, 1.0, 1.15, 1.1, 1.45, 1.7, 1.95, 2.25, 2.6, 2.85, 3.2, 3.4),
     # In an identifier: often one token with that sign.
@@ -102,30 +102,32 @@ _WORDS = (
     # A part of an identifier or of an encoding.
     (0.0, 1.25, 1.5, 1.55, 1.25, 1.35, 1.5, 1.7, 1.9, 2.2, 2.3, 2.4, 2.6),
 )
-_ALL_CAPITALS = (
+_CAPITALS_TOKENS = (
     (0.0, 0.75, 1.0, 1.4, 1.75, 2.1, 2.25, 2.3, 2.4, 2.5, 2.6, 2.7, 2.8),
     (0.0, 0.85, 0.85, 1.0, 1.05, 1.2, 1.5, 1.8, 2.05, 2.3, 2.5, 2.7, 2.9),
     (0.0, 1.3, 1.7, 1.7, 2.0, 2.4, 2.6),
 )
 """The same for words in capitals."""
-_ENGLISH = (0.0, 0.9, 1.0, 1.05, 1.05, 1.05, 1.1, 1.1, 1.2, 1.35, 1.45, 1.5, 1.6)
+_ENGLISH_TOKENS = (0.0, 0.9, 1.0, 1.05, 1.05, 1.05, 1.1, 1.1, 1.2, 1.35, 1.45, 1.5, 1.6)
 """The same for a word after a space in English prose."""
-_SHOUTED = 0.85
+_ENGLISH_CAPITALS_FACTOR = 0.85
 """Cost of a word in capitals in English prose, relative to elsewhere."""
-_OPEN, _SIGNED, _INSIDE = 0, 1, 2
-_PLACES = {_BREAK: _OPEN, _SPACES: _OPEN, _SIGNS: _SIGNED, _RUN: _SIGNED}
+_AFTER_SPACE, _AFTER_SIGN, _INSIDE_WORD = 0, 1, 2
+_POSITION_AFTER = {_LINE_BREAK: _AFTER_SPACE, _SPACES: _AFTER_SPACE, _SIGNS: _AFTER_SIGN, _RUN: _AFTER_SIGN}
 """Position of a word, by the kind of run before it."""
-_LONGEST, _LONGEST_CAPITALS = 24, 17
+_MAX_WORD_CHARS, _MAX_CAPITALS_CHARS = 24, 17
 """Longest word of a natural language, in letters."""
-_COMMON = frozenset(("the", "of", "and", "to", "in", "is", "that", "you", "was", "for", "with", "this", "not", "be"))
+_COMMON_ENGLISH_WORDS = frozenset(
+    ("the", "of", "and", "to", "in", "is", "that", "you", "was", "for", "with", "this", "not", "be")
+)
 """Words that are frequent in English and rare in other languages."""
-_SHORT = 4
-_REACH = 5
+_MAX_COMMON_CHARS = 4
+_ENGLISH_REACH = 5
 """How many words after a common English word are taken for English."""
-_SYLLABLE = 7
-_VIETNAMESE = "\u1ea0"
+_MAX_SYLLABLE_CHARS = 7
+_VIETNAMESE_START = "\u1ea0"
 """First letter of the Vietnamese block; its words are single syllables, most of them one token."""
-_ZEROS = "AAAA"
+_BASE64_ZEROS = "AAAA"
 """Three zero bytes in base64: they come in long runs, of which eight letters are a token."""
 
 
@@ -149,55 +151,61 @@ class EstimateCounter:
     def __call__(self, text: str, /) -> int:
         tokens = 0.0
         english = 0
-        before = _BREAK
-        for found in _STRETCH.finditer(text):
+        before = _LINE_BREAK
+        for found in _CHAR_RUN.finditer(text):
             kind = found.lastindex or 0
             start, end = found.span(kind)
             size = end - start
             if kind <= _CAPITALS:
-                place = _OPEN if start > found.start() else _PLACES.get(before, _INSIDE)
-                if size <= _SHORT and place != _INSIDE and found[kind].lower() in _COMMON:
-                    english = _REACH + 1
+                place = _AFTER_SPACE if start > found.start() else _POSITION_AFTER.get(before, _INSIDE_WORD)
+                if size <= _MAX_COMMON_CHARS and place != _INSIDE_WORD and found[kind].lower() in _COMMON_ENGLISH_WORDS:
+                    english = _ENGLISH_REACH + 1
                 if kind == _CAPITALS:
-                    tokens += _capitals(found[kind], place) * (_SHOUTED if english and place == _OPEN else 1.0)
+                    tokens += _count_capitals(found[kind], place) * (
+                        _ENGLISH_CAPITALS_FACTOR if english and place == _AFTER_SPACE else 1.0
+                    )
                 else:
-                    tokens += _letters(size, _ENGLISH if english and place == _OPEN else _WORDS[place])
-                if english and place != _INSIDE:
+                    tokens += _count_word(
+                        size, _ENGLISH_TOKENS if english and place == _AFTER_SPACE else _WORD_TOKENS[place]
+                    )
+                if english and place != _INSIDE_WORD:
                     english -= 1
             elif kind == _SIGNS:
-                tokens += _signs(size, ends_line=found.end() > end)
+                tokens += _count_signs(size, ends_line=found.end() > end)
             elif kind == _DIGITS:
                 tokens += -(-size // 3)
-            elif kind == _MARKED_WORD:
-                tokens += _marked(found[kind])
+            elif kind == _ACCENTED_WORD:
+                tokens += _count_accented(found[kind])
             else:
-                stretch, each = _RATES[kind]
+                stretch, each = _TOKENS_BY_KIND[kind]
                 tokens += stretch + size * each
             before = kind
         return math.ceil(tokens)
 
 
-def _letters(size: int, table: tuple[float, ...]) -> float:
+def _count_word(size: int, table: tuple[float, ...]) -> float:
     if size < len(table):
         return table[size]
     # At the rate per letter of the longest word in the table.
-    return size * (table[-1] / (len(table) - 1) if size <= _LONGEST else 0.5)
+    return size * (table[-1] / (len(table) - 1) if size <= _MAX_WORD_CHARS else 0.5)
 
 
-def _capitals(word: str, place: int) -> float:
-    zeros = word.count(_ZEROS) if len(word) > _SYLLABLE else 0
-    size = len(word) - len(_ZEROS) * zeros
-    return 0.85 * zeros + (size * 0.6 if len(word) > _LONGEST_CAPITALS else _letters(size, _ALL_CAPITALS[place]))
+def _count_capitals(word: str, position: int) -> float:
+    zeros = word.count(_BASE64_ZEROS) if len(word) > _MAX_SYLLABLE_CHARS else 0
+    size = len(word) - len(_BASE64_ZEROS) * zeros
+    return 0.85 * zeros + (
+        size * 0.6 if len(word) > _MAX_CAPITALS_CHARS else _count_word(size, _CAPITALS_TOKENS[position])
+    )
 
 
-def _signs(size: int, *, ends_line: bool) -> float:
+def _count_signs(size: int, *, ends_line: bool) -> float:
     if size == 1:
         return 0.85 if ends_line else 1.1
     return max(1.0 + size * 0.25, size * 0.5)
 
 
-def _marked(word: str) -> float:
+def _count_accented(word: str) -> float:
     size = len(word)
-    vietnamese = size <= _SYLLABLE and max(word) >= _VIETNAMESE
+    vietnamese = size <= _MAX_SYLLABLE_CHARS and max(word) >= _VIETNAMESE_START
     # Each accented letter has one further byte; a Vietnamese one has two.
     return 0.15 + 0.28 * size + (len(word.encode()) - size) * (0.25 if vietnamese else 0.75)

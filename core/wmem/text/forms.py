@@ -1,6 +1,6 @@
 """English word forms that no stemmer rule covers: irregular inflections, spelling variants and short forms."""
 
-__all__ = ["BASES"]
+__all__ = ["BASE_FORMS"]
 
 # A word and its forms. A form that is also another word is listed if in talk it is mostly this one.
 _IRREGULAR = """
@@ -18,14 +18,14 @@ tell told; think thought; throw threw thrown; understand understood; wake woke w
 write wrote written; child children; foot feet; tooth teeth; mouse mice; goose geese; man men; woman women;
 wife wives; knife knives; life lives; leaf leaves; loaf loaves; shelf shelves; half halves; wolf wolves
 """
-_SPELLED = """
+_SPELLINGS = """
 color colour; favor favour; favorite favourite fave fav; flavor flavour; harbor harbour; honor honour; humor humour;
 labor labour; neighbor neighbour; neighborhood neighbourhood; behavior behaviour; center centre; theater theatre;
 liter litre; meter metre; gray grey; cozy cosy; jewelry jewellery; catalog catalogue; dialog dialogue;
 practice practise; program programme; tire tyre; pajamas pyjamas; yogurt yoghurt; donut doughnut; organize organise;
 realize realise; recognize recognise; apologize apologise; analyze analyse; okay ok
 """
-_SHORTENED = """
+_SHORT_FORMS = """
 mother mom mum mommy mummy mama; father dad daddy papa; grandmother grandma granny; grandfather grandpa;
 boyfriend bf; girlfriend gf; bicycle bike; photograph photo; picture pic; television tv;
 refrigerator fridge; telephone phone; airplane plane aeroplane; veterinarian vet; examination exam; university uni;
@@ -35,11 +35,11 @@ advertisement ad; laboratory lab; motorcycle motorbike; child kid
 _NUMBERS = """
 2 two; 3 three; 4 four; 5 five; 6 six; 7 seven; 8 eight; 9 nine; 10 ten; 11 eleven; 12 twelve
 """
-BASES = {form: base for base, *forms in map(str.split, f"{_IRREGULAR};{_NUMBERS}".split(";")) for form in forms}
+BASE_FORMS = {form: base for base, *forms in map(str.split, f"{_IRREGULAR};{_NUMBERS}".split(";")) for form in forms}
 """Base form of each form."""
-BASES |= {
+BASE_FORMS |= {
     inflected: base
-    for base, *forms in map(str.split, f"{_SPELLED};{_SHORTENED}".split(";"))
+    for base, *forms in map(str.split, f"{_SPELLINGS};{_SHORT_FORMS}".split(";"))
     for form in forms
     for begun in (form.removesuffix("e"),)
     for inflected in (form, f"{form}s", f"{begun}ed", f"{begun}ing")

@@ -6,14 +6,14 @@ Scores are the same as if removed texts had never been in the index.
 from itertools import compress, islice
 
 from wmem.text.languages import STOP_WORDS
-from wmem.text.matches import Feedback, Matches
+from wmem.text.matches import Feedback, QueryScorer
 from wmem.text.postings import Postings
-from wmem.text.terms import read_terms, terms_of
+from wmem.text.terms import analyze, to_terms
 
-__all__ = ["Feedback", "Index", "terms_of"]
+__all__ = ["Feedback", "Index", "to_terms"]
 
 _LANGUAGES = tuple(STOP_WORDS)
-_SAMPLE = 256
+_LANGUAGE_SAMPLE = 256
 """How many of the newest texts decide the language of a short query."""
 
 
@@ -31,10 +31,10 @@ class Index:
     @property
     def count(self) -> int:
         """How many texts are in the index."""
-        return len(self._postings.numbers)
+        return len(self._postings.number_by_id)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._postings.numbers
+        return id in self._postings.number_by_id
 
     def add(self, id: str, text: str, group: int = 0, slot: int = 0) -> None:
         """Add a text, or replace the one with this id; a replaced text counts as added last.
@@ -44,7 +44,7 @@ class Index:
             slot: Its slot in the neighbour graph, see `wmem.text.turns.Turns`; 0 for none.
         """
         self.remove(id)
-        language, terms = read_terms(text)
+        language, terms = analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:
             frequencies[term] = frequencies.get(term, 0) + 1
@@ -54,35 +54,35 @@ class Index:
             length=len(terms),
             group=group,
             slot=slot,
-            spoken=_LANGUAGES.index(language),
+            language=_LANGUAGES.index(language),
         )
 
     def remove(self, id: str) -> bool:
         """Remove a text; False when there is none with this id."""
         dropped = self._postings.drop(id)
-        if dropped and self._postings.littered:
-            self._postings = self._postings.swept()
+        if dropped and self._postings.needs_compaction:
+            self._postings = self._postings.without_tombstones()
         return dropped
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
-        return self.matches(query).best(limit)
+        return self.scorer(query).hits(limit)
 
-    def matches(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> Matches:
+    def scorer(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `Matches`."""
-        found = Matches(self._postings, terms_of(query, self._usual()), k1, b)
+        found = QueryScorer(self._postings, to_terms(query, self._main_language()), k1, b)
         if feedback is not None and feedback.weight:
-            found.widen(feedback)
+            found.expand_query(feedback)
         return found
 
     def terms(self, id: str) -> frozenset[str]:
         """The terms of a text; empty for an unknown id."""
         held = self._postings
-        number = held.numbers.get(id)
+        number = held.number_by_id.get(id)
         return frozenset() if number is None else frozenset(held.terms[term] for term in held.terms_at(number))
 
-    def _usual(self) -> str:
+    def _main_language(self) -> str:
         """The language of most of the newest texts."""
         columns = self._postings.columns
-        newest = bytes(islice(compress(reversed(columns.spoken), reversed(columns.live)), _SAMPLE))
+        newest = bytes(islice(compress(reversed(columns.languages), reversed(columns.live)), _LANGUAGE_SAMPLE))
         return max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))

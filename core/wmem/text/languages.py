@@ -6,10 +6,10 @@ costs a little recall and never a match of equal words.
 
 from collections.abc import Iterable
 
-__all__ = ["STOP_WORDS", "language_of"]
+__all__ = ["STOP_WORDS", "detect_language"]
 
 # Function words only: a question and its answer share them by chance. Some also without accents, as people type.
-_LISTS = {
+_STOP_WORD_LISTS = {
     "english": (
         "a about after again all also am an and any are as at be because been before being but by can could d did do "
         "does doing don down during each few for from further had has have having he her here hers him his how i if "
@@ -59,14 +59,14 @@ _LISTS = {
         "свой себя со так там то тоже только ты у уже чем что чтобы это этот я"  # noqa: RUF001  # Cyrillic on purpose
     ),
 }
-STOP_WORDS = {language: frozenset(words.split()) for language, words in _LISTS.items()}
+STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
 """Stop words by language, case-folded like terms."""
-_LATIN = tuple(language for language in STOP_WORDS if language != "russian")
-_ENOUGH = 2
+_LATIN_LANGUAGES = tuple(language for language in STOP_WORDS if language != "russian")
+_MIN_LEAD = 2
 """How many more stop words than the default language another needs to be chosen."""
 
 
-def language_of(words: Iterable[str], usual: str = "english") -> str:
+def detect_language(words: Iterable[str], default_language: str = "english") -> str:
     """The language with the most stop words in a text.
 
     Args:
@@ -79,7 +79,7 @@ def language_of(words: Iterable[str], usual: str = "english") -> str:
     held = list(words)
     if any("\u0400" <= word[:1] <= "\u04ff" for word in held):
         return "russian"
-    hits = {language: sum(map(STOP_WORDS[language].__contains__, held)) for language in _LATIN}
-    rival = max(_LATIN, key=lambda language: (hits[language], language == usual))
-    usual = usual if usual in hits else "english"
-    return rival if hits[rival] >= hits[usual] + _ENOUGH else usual
+    hits = {language: sum(map(STOP_WORDS[language].__contains__, held)) for language in _LATIN_LANGUAGES}
+    rival = max(_LATIN_LANGUAGES, key=lambda language: (hits[language], language == default_language))
+    default_language = default_language if default_language in hits else "english"
+    return rival if hits[rival] >= hits[default_language] + _MIN_LEAD else default_language

@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.text.columns import Arithmetic, Lists, has_arrays
-from wmem.text.postings import Columns, Postings, rarity
-from wmem.text.sparse import Saturation, Scores, SparseScores
+from wmem.text.columns import ArrayOps, ListOps, has_numpy
+from wmem.text.postings import Columns, Postings, idf
+from wmem.text.sparse import ListScores, Saturation, Scores
 
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["Feedback", "Matches"]
+__all__ = ["Feedback", "QueryScorer"]
 
-_DENSE_AT = 512
+_NUMPY_MIN_TEXTS = 512
 """Fewest texts for which numpy is faster than lists."""
 
 
@@ -30,7 +30,7 @@ class Feedback(NamedTuple):
     terms: int
 
 
-class Matches:
+class QueryScorer:
     """The BM25 scores of one query; valid until the index changes.
 
     Args:
@@ -40,19 +40,21 @@ class Matches:
 
     def __init__(self, postings: Postings, terms: Iterable[str], k1: float, b: float) -> None:
         self._postings = postings
-        self._terms = [number for term in dict.fromkeys(terms) if (number := postings.words.get(term)) is not None]
+        self._terms = [
+            number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
+        ]
         self._k1, self._b = k1, b
-        self._by = self._saturation(len(postings.numbers), postings.live_terms)
+        self._term_saturation = self._make_saturation(len(postings.number_by_id), postings.total_length)
         self._scores: Scores[Any]
-        self.sums: Arithmetic[Any]
+        self.ops: ArrayOps[Any]
         """Array operations for columns of numbers and scores."""
-        if len(postings.ids) >= _DENSE_AT and has_arrays():
-            from wmem.text.dense import Arrays, DenseScores
+        if len(postings.ids) >= _NUMPY_MIN_TEXTS and has_numpy():
+            from wmem.text.dense import NumpyOps, NumpyScores
 
-            self._scores, self.sums = DenseScores(postings.columns), Arrays(len(postings.ids))
+            self._scores, self.ops = NumpyScores(postings.columns), NumpyOps(len(postings.ids))
         else:
-            self._scores, self.sums = SparseScores(postings.columns, postings.longest), Lists()
-        self._add([(term, 1.0) for term in self._terms])
+            self._scores, self.ops = ListScores(postings.columns, postings.max_length), ListOps()
+        self._add_terms([(term, 1.0) for term in self._terms])
 
     @property
     def columns(self) -> Columns:
@@ -60,68 +62,70 @@ class Matches:
         return self._postings.columns
 
     @property
-    def placed(self) -> "array[int]":
+    def number_by_slot(self) -> "array[int]":
         """The number of the text in each slot."""
-        return self._postings.placed
+        return self._postings.number_by_slot
 
     def number(self, id: str) -> int | None:
         """The number of a text; None for an unknown id."""
-        return self._postings.numbers.get(id)
+        return self._postings.number_by_id.get(id)
 
     def ids(self, numbers: Any) -> list[str]:
         """The ids of the texts with these numbers."""
-        return list(map(self._postings.ids.__getitem__, self.sums.plain(numbers)))
+        return list(map(self._postings.ids.__getitem__, self.ops.to_list(numbers)))
 
-    def of(self, numbers: Any) -> Any:
+    def scores_of(self, numbers: Any) -> Any:
         """The scores of these texts, as a column; 0 for a text that shares no term with the query."""
-        return self._scores.of(numbers)
+        return self._scores.scores_of(numbers)
 
-    def found(self, limit: int) -> tuple[Any, Any]:
+    def top(self, limit: int) -> tuple[Any, Any]:
         """Numbers and scores of the best texts, best first, at most `limit`; equal ones in order of their numbers."""
-        return self._scores.best(max(0, limit))
+        return self._scores.top(max(0, limit))
 
-    def best(self, limit: int) -> list[tuple[str, float]]:
+    def hits(self, limit: int) -> list[tuple[str, float]]:
         """The ids and scores of the best texts, in the order of `found`."""
-        numbers, scores = self.found(limit)
-        return list(zip(self.ids(numbers), self.sums.plain(scores), strict=True))
+        numbers, scores = self.top(limit)
+        return list(zip(self.ids(numbers), self.ops.to_list(scores), strict=True))
 
-    def groups(self, wanted: Iterable[int]) -> dict[int, float]:
+    def group_scores(self, groups: Iterable[int]) -> dict[int, float]:
         """The BM25 scores of groups, each scored as one text."""
         held, count = self._postings, len(self._postings.group_sizes)
-        flat, slope = self._saturation(count, sum(held.group_terms.values()))
-        scores = dict.fromkeys(wanted, 0.0)
+        flat, slope = self._make_saturation(count, sum(held.group_lengths.values()))
+        scores = dict.fromkeys(groups, 0.0)
         for term in self._terms:
-            frequencies = held.by_group(term)
-            top = rarity(count, len(frequencies)) * (self._k1 + 1)
+            frequencies = held.frequencies_by_group(term)
+            top = idf(count, len(frequencies)) * (self._k1 + 1)
             for group in frequencies.keys() & scores.keys():
                 frequency = frequencies[group]
-                scores[group] += top * frequency / (frequency + flat + slope * held.group_terms[group])
+                scores[group] += top * frequency / (frequency + flat + slope * held.group_lengths[group])
         return scores
 
-    def widen(self, feedback: Feedback) -> None:
+    def expand_query(self, feedback: Feedback) -> None:
         """Expand the query with the terms that weigh most in the best texts."""
         held = self._postings
         shares: dict[int, float] = {}
-        numbers, scores = map(self.sums.plain, self.found(feedback.texts))
+        numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
         for number, score in zip(numbers, scores, strict=True):
             share = score / scores[0]
             for term in held.terms_at(number):
                 shares[term] = shares.get(term, 0.0) + share
         for term in self._terms:
             shares.pop(term, None)
-        count, held_by = len(held.numbers), held.held_by
-        weights = {term: share * rarity(count, held_by[term]) for term, share in shares.items()}
+        count, held_by = len(held.number_by_id), held.document_frequencies
+        weights = {term: share * idf(count, held_by[term]) for term, share in shares.items()}
         least = sorted(weights.values(), reverse=True)[: feedback.terms][-1:] or [0.0]
         # Ties by the term itself: term numbers depend on texts that are gone.
         chosen = sorted(
             [term for term, weight in weights.items() if weight >= least[0]],
             key=lambda term: (-weights[term], held.terms[term]),
         )[: feedback.terms]
-        self._add([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
+        self._add_terms([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
 
-    def _add(self, weighted: Iterable[tuple[int, float]]) -> None:
+    def _add_terms(self, weighted: Iterable[tuple[int, float]]) -> None:
         held, most = self._postings, self._k1 + 1
-        self._scores.add([(held.of[term], weight * held.rarity(term) * most) for term, weight in weighted], self._by)
+        self._scores.add(
+            [(held.by_term[term], weight * held.idf(term) * most) for term, weight in weighted], self._term_saturation
+        )
 
-    def _saturation(self, count: int, terms: int) -> Saturation:
+    def _make_saturation(self, count: int, terms: int) -> Saturation:
         return Saturation(self._k1 * (1 - self._b), self._k1 * self._b * count / max(1, terms))

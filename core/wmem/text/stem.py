@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
-from wmem.text.forms import BASES
+from wmem.text.forms import BASE_FORMS
 
-__all__ = ["forms_of", "has_stemmers", "stem"]
+__all__ = ["has_stemmers", "irregular_forms", "stem"]
 
-_stemming = threading.Lock()
+_stem_lock = threading.Lock()
 
 
 class _Stemmer(Protocol):
@@ -35,22 +35,22 @@ def stem(word: str, language: str) -> str:
     if not word.isalpha():
         return word
     if language == "english":
-        word = BASES.get(word, word)
+        word = BASE_FORMS.get(word, word)
     if has_stemmers():
-        with _stemming:
+        with _stem_lock:
             return _stemmer(language).stemWord(word)
-    return _plain(word) if language == "english" else word
+    return _strip_ending(word) if language == "english" else word
 
 
-def forms_of(stemmed: str) -> Sequence[str]:
+def irregular_forms(word_stem: str) -> Sequence[str]:
     """The irregular and variant English words that have this stem."""
-    return _forms().get(stemmed, ())
+    return _irregular_forms_by_stem().get(word_stem, ())
 
 
 @cache
-def _forms() -> dict[str, list[str]]:
+def _irregular_forms_by_stem() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for form in BASES:
+    for form in BASE_FORMS:
         found.setdefault(stem(form, "english"), []).append(form)
     return found
 
@@ -64,17 +64,17 @@ def _stemmer(language: str) -> _Stemmer:
 
 
 _ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
-_LEAST = 3
+_MIN_STEM_CHARS = 3
 """Fewest letters that remain when an ending is removed."""
 
 
-def _plain(word: str) -> str:
+def _strip_ending(word: str) -> str:
     for ending, instead in _ENDINGS:
         kept = word[: -len(ending)]
-        if word.endswith(ending) and len(kept) >= _LEAST and not word.endswith(("ss", "us", "is")):
+        if word.endswith(ending) and len(kept) >= _MIN_STEM_CHARS and not word.endswith(("ss", "us", "is")):
             # Doubled and silent letters go, so that "running" equals "run" and "baking" equals "bake".
             kept = kept[:-1] if not instead and kept[-1] == kept[-2] and kept[-1] not in "ls" else kept + instead
             break
     else:
         kept = word
-    return kept[:-1] if kept.endswith("e") and len(kept) > _LEAST else kept
+    return kept[:-1] if kept.endswith("e") and len(kept) > _MIN_STEM_CHARS else kept

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from wmem.text.index import terms_of
+from wmem.text.index import to_terms
 from wmem.text.tokens import Counter
 
-__all__ = ["Extract", "Weighted", "extract", "sentences"]
+__all__ = ["Extract", "WeightedText", "extract", "split_sentences"]
 
 # In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") ends none.
 # White space is matched from its beginning only: from every position, 100,000 spaces would take seconds.
-_END = re.compile(r"(?m)(?<=[.!?…])(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|(?<!\s)\s*\n\s*")
+_SENTENCE_END = re.compile(
+    r"(?m)(?<=[.!?…])(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|(?<!\s)\s*\n\s*"
+)
 
 
-class Weighted(NamedTuple):
+class WeightedText(NamedTuple):
     """A text and its weight relative to the others, from 0."""
 
     text: str
@@ -28,24 +30,24 @@ class Extract(NamedTuple):
 
     text: str
     tokens: int
-    places: tuple[int, ...]
+    source_indices: tuple[int, ...]
 
 
 class _Sentence(NamedTuple):
-    place: int
+    source_index: int
     text: str
     tokens: int
-    worth: float
+    score: float
 
 
-def sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order; a line break ends one, too."""
-    ends = [0, *(found.end() for found in _END.finditer(text)), len(text)]
+    ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
     told = (text[start:end].strip() for start, end in pairwise(ends))
     return [sentence for sentence in told if sentence]
 
 
-def extract(texts: Sequence[Weighted], limit: int, counter: Counter) -> Extract:
+def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extract:
     """The sentences of the texts with the highest weights, in the order of the texts, one a line, each once.
 
     Of about equal weight, sentences with rarer words come first. A sentence that does not
@@ -56,7 +58,9 @@ def extract(texts: Sequence[Weighted], limit: int, counter: Counter) -> Extract:
     """
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
-    for place, sentence in sorted(enumerate(_told(texts, counter)), key=lambda each: (-each[1].worth, each[0])):
+    for place, sentence in sorted(
+        enumerate(_score_sentences(texts, counter)), key=lambda each: (-each[1].score, each[0])
+    ):
         if tokens + sentence.tokens <= limit:
             chosen.append((place, sentence))
             tokens += sentence.tokens
@@ -65,19 +69,19 @@ def extract(texts: Sequence[Weighted], limit: int, counter: Counter) -> Extract:
         kept = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
         text = "\n".join(sentence.text for sentence in kept)
         if (tokens := counter(text)) <= limit:
-            return Extract(text, tokens, tuple(dict.fromkeys(sentence.place for sentence in kept)))
+            return Extract(text, tokens, tuple(dict.fromkeys(sentence.source_index for sentence in kept)))
         chosen.pop()
     return Extract("", 0, ())
 
 
-def _told(texts: Sequence[Weighted], counter: Counter) -> list[_Sentence]:
+def _score_sentences(texts: Sequence[WeightedText], counter: Counter) -> list[_Sentence]:
     split: dict[str, tuple[int, str, float]] = {}
     for place, (text, weight) in enumerate(texts):
-        for sentence in sentences(text):
+        for sentence in split_sentences(text):
             same = sentence.casefold()
             if same not in split or split[same][2] < weight:
                 split[same] = (place, sentence, weight)
-    terms = {same: frozenset(terms_of(same)) for same in split}
+    terms = {same: frozenset(to_terms(same)) for same in split}
     held_by: dict[str, int] = {}
     for each in terms.values():
         for term in each:
@@ -88,4 +92,4 @@ def _told(texts: Sequence[Weighted], counter: Counter) -> list[_Sentence]:
         rarity = math.fsum(math.log(1 + len(split) / held_by[term]) for term in terms[same])
         # Rarity adds at most 0.1: it decides among texts of about equal weight.
         told.append(_Sentence(place, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
-    return sorted(told, key=lambda each: each.place)
+    return sorted(told, key=lambda each: each.source_index)

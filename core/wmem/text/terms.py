@@ -3,10 +3,10 @@
 import re
 import unicodedata
 
-from wmem.text.languages import STOP_WORDS, language_of
+from wmem.text.languages import STOP_WORDS, detect_language
 from wmem.text.stem import stem
 
-__all__ = ["read_terms", "terms_of", "words_of"]
+__all__ = ["analyze", "to_terms", "to_words"]
 
 # Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = (
@@ -21,14 +21,14 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _HANGUL = "\uac00", "\ud7a3"
 
 
-def words_of(text: str) -> list[str]:
+def to_words(text: str) -> list[str]:
     """The words of a text in order, folded (NFKC, case); a run of an unspaced script is one word."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    return [found.group() for found in _WORD.finditer(_folded(text))]
+    return [found.group() for found in _WORD.finditer(_normalize(text))]
 
 
-def terms_of(text: str, usual: str = "english") -> list[str]:
+def to_terms(text: str, default_language: str = "english") -> list[str]:
     """The index terms of a text, in order.
 
     Words, folded (NFKC, case) and stemmed, without the stop words of their language;
@@ -37,33 +37,33 @@ def terms_of(text: str, usual: str = "english") -> list[str]:
     Args:
         usual: The default language; see `language_of`.
     """
-    return read_terms(text, usual)[1]
+    return analyze(text, default_language)[1]
 
 
-def read_terms(text: str, usual: str = "english") -> tuple[str, list[str]]:
+def analyze(text: str, default_language: str = "english") -> tuple[str, list[str]]:
     """The detected language of a text, and its terms; see `terms_of`."""
     if text.isascii():
         words = _ASCII_WORD.findall(text.lower())
-        language = language_of(words, usual)
+        language = detect_language(words, default_language)
         stop = STOP_WORDS[language]
         return language, [stem(word, language) for word in words if word not in stop]
-    found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_folded(text))]
-    language = language_of((word for word, unspaced in found if not unspaced), usual)
+    found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
+    language = detect_language((word for word, unspaced in found if not unspaced), default_language)
     stop = STOP_WORDS[language]
     terms: list[str] = []
     for word, unspaced in found:
         if unspaced:
-            terms += _pairs(word)
+            terms += _bigrams(word)
         elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
-            terms += [word, *_pairs(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word itself
+            terms += [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word itself
         elif word not in stop:
             terms.append(stem(word, language))
     return language, terms
 
 
-def _folded(text: str) -> str:
+def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
-def _pairs(word: str) -> list[str]:
+def _bigrams(word: str) -> list[str]:
     return [word[at : at + 2] for at in range(len(word) - 1)] or [word]

@@ -39,9 +39,9 @@ _PART_OVERHEAD = 2
 _TOOL_OVERHEAD = 8
 
 # The most that any major provider charges for one of ordinary size.
-_MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
+_TOKENS_BY_MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
 _LOW_DETAIL_IMAGE = 85
-_BLOCKS = {
+_MEDIA_BY_BLOCK_TYPE = {
     "image": "image",
     "image_url": "image",
     "input_image": "image",
@@ -102,26 +102,26 @@ def message_tokens(message: "Message", count: Counter) -> int:
 def part_tokens(part: "Part", count: Counter) -> int:
     """Tokens of one part, with its delimiters; bytes never count as text."""
     tokens = _PART_OVERHEAD + (count(part.text) if part.text else 0)
-    if part.kind in _MEDIA:
+    if part.kind in _TOKENS_BY_MEDIA:
         return tokens + _media_tokens(part.kind, part.data or {})
     if part.signature:
         # The provider decodes it to its own reasoning tokens: about one for six characters.
         tokens += len(part.signature) // 6
     if part.kind == "other" and part.data:
-        block = _BLOCKS.get(str(part.data.get("type")))
-        tokens += _media_tokens(block, part.data) if block else count(_json(_without_bytes(part.data)))
+        block = _MEDIA_BY_BLOCK_TYPE.get(str(part.data.get("type")))
+        tokens += _media_tokens(block, part.data) if block else count(_to_json(_mask_bytes(part.data)))
     return tokens
 
 
 def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
     """Tokens of the tools' JSON schemas."""
-    return sum(count(_json(schema)) + _TOOL_OVERHEAD for schema in schemas)
+    return sum(count(_to_json(schema)) + _TOOL_OVERHEAD for schema in schemas)
 
 
 def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
     # Providers render calls differently; the larger of the two known forms is the upper bound.
     apart = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
-    whole = _json(
+    whole = _to_json(
         [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
@@ -130,31 +130,31 @@ def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
     return max(apart, count(whole))
 
 
-def _media_tokens(kind: str, about: Mapping[str, Any]) -> int:
+def _media_tokens(kind: str, data: Mapping[str, Any]) -> int:
     """Flat estimate by kind; an image costs less in low detail, and by its tiles if its size is known."""
     if kind != "image":
-        return _MEDIA[kind]
-    inner = about.get("image_url")
-    detail = about.get("detail") or (inner.get("detail") if isinstance(inner, Mapping) else None)
+        return _TOKENS_BY_MEDIA[kind]
+    inner = data.get("image_url")
+    detail = data.get("detail") or (inner.get("detail") if isinstance(inner, Mapping) else None)
     if detail == "low":
         return _LOW_DETAIL_IMAGE
-    width, height = about.get("width"), about.get("height")
+    width, height = data.get("width"), data.get("height")
     if isinstance(width, int | float) and isinstance(height, int | float) and width > 0 and height > 0:
         tiles = -(-min(width, 2_048) // 512) * -(-min(height, 2_048) // 512)
-        return min(_MEDIA[kind], _LOW_DETAIL_IMAGE + 170 * int(tiles))
-    return _MEDIA[kind]
+        return min(_TOKENS_BY_MEDIA[kind], _LOW_DETAIL_IMAGE + 170 * int(tiles))
+    return _TOKENS_BY_MEDIA[kind]
 
 
-def _without_bytes(value: Any) -> Any:
+def _mask_bytes(value: Any) -> Any:
     if isinstance(value, str):
         opaque = len(value) > _OPAQUE_CHARS and " " not in value and value.isascii()
         return f"[{len(value)} characters]" if opaque else value
     if isinstance(value, Mapping):
-        return {key: _without_bytes(each) for key, each in value.items()}
+        return {key: _mask_bytes(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_bytes(each) for each in value]
+        return [_mask_bytes(each) for each in value]
     return value
 
 
-def _json(value: Any) -> str:
+def _to_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
