@@ -8,8 +8,15 @@ from types import UnionType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from wmem.errors import WrongKeyError
-from wmem.journal.frame import DIGITS, damaged, framed, newer, seal, unframed
-from wmem.model.change import CHANGES, Change, Erased, ItemPut, ScopeMerged
+from wmem.journal.frame import (
+    VERSION_DIGITS_LIMIT,
+    damaged_error,
+    frame_payload,
+    location_checksum,
+    newer_format_error,
+    unframe_payload,
+)
+from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
@@ -21,23 +28,23 @@ __all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
 P = TypeVar("P")
 
 FORMAT_VERSION = 2  # version 1 had no steps
-_BY_NAME = {kind.__name__: kind for kind in CHANGES}
+_CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
 
-def _kinds(hint: Any) -> tuple[type, ...]:
+def _hint_classes(hint: Any) -> tuple[type, ...]:
     """The classes that a type hint allows, for `isinstance`."""
     if get_origin(hint) is UnionType:
-        return tuple(kind for each in get_args(hint) for kind in _kinds(each))
+        return tuple(kind for each in get_args(hint) for kind in _hint_classes(each))
     kind = get_origin(hint) or hint
     return (float, int) if kind is float else (kind,)
 
 
-def _declared(kind: type) -> dict[str, tuple[type, ...]]:
-    return {name: _kinds(hint) for name, hint in get_type_hints(kind).items()}
+def _field_classes(kind: type) -> dict[str, tuple[type, ...]]:
+    return {name: _hint_classes(hint) for name, hint in get_type_hints(kind).items()}
 
 
-def _check(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) -> None:
+def _check_fields(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) -> None:
     """Raise `TypeError` for a value that is not of its declared type: the fold relies on the types."""
     for name, value in fields.items():
         if not isinstance(value, declared[name]) or (isinstance(value, bool) and bool not in declared[name]):
@@ -45,34 +52,34 @@ def _check(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) 
             raise TypeError(msg)
 
 
-def _texts(given: Iterable[Any]) -> tuple[str, ...]:
-    texts = tuple(given)
-    if isinstance(given, str) or not all(isinstance(each, str) for each in texts):
-        msg = f"expected texts, found {given!r:.40}"
+def _check_texts(values: Iterable[Any]) -> tuple[str, ...]:
+    texts = tuple(values)
+    if isinstance(values, str) or not all(isinstance(each, str) for each in texts):
+        msg = f"expected texts, found {values!r:.40}"
         raise TypeError(msg)
     return texts
 
 
-def _cursor(given: Any) -> Cursor:
-    cursor = Cursor(*given)
-    _check(cursor._asdict(), _CURSOR)
+def _decode_cursor(fields: Any) -> Cursor:
+    cursor = Cursor(*fields)
+    _check_fields(cursor._asdict(), _CURSOR_CLASSES)
     return cursor
 
 
-_CURSOR = _declared(Cursor)
-_COLUMNS = _declared(Row)
-_FIELDS = {kind: _declared(kind) for kind in CHANGES}
-_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
+_CURSOR_CLASSES = _field_classes(Cursor)
+_ROW_CLASSES = _field_classes(Row)
+_CHANGE_CLASSES = {kind: _field_classes(kind) for kind in CHANGE_TYPES}
+_ROW_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
 
 
 class Codec(Protocol[P]):
     """Encodes changes and checkpoints as journal payloads and decodes them; pure and thread-safe."""
 
-    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> P:
+    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> P:
         """Encode one record; the payload is bound to its path and id."""
         ...
 
-    def read_record(self, payload: P, path: Path, record_id: int, /) -> tuple[Change, ...]:
+    def decode_record(self, payload: P, path: Path, record_id: int, /) -> tuple[Change, ...]:
         """Decode the changes of a record.
 
         Raises:
@@ -82,11 +89,11 @@ class Codec(Protocol[P]):
         """
         ...
 
-    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> P:
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> P:
         """Encode a snapshot of the state; the payload is bound to its path and cursor."""
         ...
 
-    def read_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
+    def decode_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
         """See `read_record`."""
         ...
 
@@ -94,7 +101,7 @@ class Codec(Protocol[P]):
         """Size of a payload in bytes."""
         ...
 
-    def current(self, payload: P, /) -> bool:
+    def is_current(self, payload: P, /) -> bool:
         """Whether a payload, if undamaged, is in the format (and under the key) that this codec writes."""
         ...
 
@@ -102,23 +109,23 @@ class Codec(Protocol[P]):
 class IdentityCodec:
     """Codec for process memory: changes are immutable, so they are stored as the objects they are."""
 
-    def write_record(self, changes: Sequence[Change], _path: Path, _record_id: int, /) -> object:
+    def encode_record(self, changes: Sequence[Change], _path: Path, _record_id: int, /) -> object:
         return tuple(changes)
 
-    def read_record(self, payload: object, _path: Path, _record_id: int, /) -> tuple[Change, ...]:
+    def decode_record(self, payload: object, _path: Path, _record_id: int, /) -> tuple[Change, ...]:
         assert isinstance(payload, tuple)  # the journal hands back what `write_record` made
         return payload
 
-    def write_checkpoint(self, kept: Checkpoint, _path: Path, _upto: Cursor, /) -> object:
-        return kept
+    def encode_checkpoint(self, checkpoint: Checkpoint, _path: Path, _upto: Cursor, /) -> object:
+        return checkpoint
 
-    def read_checkpoint(self, payload: object, _path: Path, _base: Cursor, /) -> Checkpoint:
+    def decode_checkpoint(self, payload: object, _path: Path, _base: Cursor, /) -> Checkpoint:
         assert isinstance(payload, Checkpoint)  # see `read_record`
         return payload
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
-            return sum(row.size for row in payload.rows) + 64
+            return sum(row.size_bytes for row in payload.rows) + 64
         assert isinstance(payload, tuple)  # see `read_record`
         total = 64
         for change in payload:
@@ -126,38 +133,38 @@ class IdentityCodec:
             total += 420 + len(change.row.content) if type(change) is ItemPut else 64
         return total
 
-    def current(self, _payload: object, /) -> bool:
+    def is_current(self, _payload: object, /) -> bool:
         return True
 
 
 class JsonCodec:
     """Framed JSON, readable with a pager."""
 
-    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
         blobs: list[bytes] = []
-        told = [_told(change, blobs) for change in changes]
-        return _framed(told, blobs, seal(path, record_id))
+        told = [_encode_change(change, blobs) for change in changes]
+        return _frame_json(told, blobs, location_checksum(path, record_id))
 
-    def read_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
-        told, body = _unframed(payload, seal(path, record_id), path)
+    def decode_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
+        told, body = _unframe_json(payload, location_checksum(path, record_id), path)
         try:
-            return tuple(_changes(told, body))
+            return tuple(_decode_changes(told, body))
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise damaged(path, f"a record reads as no change: {exc}") from exc
+            raise damaged_error(path, f"a record reads as no change: {exc}") from exc
 
-    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
         blobs: list[bytes] = []
-        told = kept._asdict()
-        told["rows"] = [_told_row(row, blobs) for row in kept.rows]
-        return _framed(told, blobs, seal(path, upto.chain))
+        told = checkpoint._asdict()
+        told["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
+        return _frame_json(told, blobs, location_checksum(path, upto.chain))
 
-    def read_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
-        told, body = _unframed(payload, seal(path, base.chain), path)
+    def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
+        told, body = _unframe_json(payload, location_checksum(path, base.chain), path)
         try:
             place = 0
             rows = []
             for each in told["rows"]:
-                row, place = _read_row(each, body, place)
+                row, place = _decode_row(each, body, place)
                 rows.append(row)
             return Checkpoint(
                 rows=tuple(rows),
@@ -165,7 +172,7 @@ class JsonCodec:
                 disposed=told["disposed"],
                 applied=tuple(told["applied"]),
                 merged=tuple(
-                    ((_texts(source), bool(overwrite), bool(items)), _cursor(cursor))
+                    ((_check_texts(source), bool(overwrite), bool(items)), _decode_cursor(cursor))
                     for (source, overwrite, items), cursor in told["merged"]
                 ),
                 decisions=tuple(Decision(*each) for each in told["decisions"]),
@@ -173,25 +180,25 @@ class JsonCodec:
                 step=int(told.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise damaged(path, f"a checkpoint reads as no state: {exc}") from exc
+            raise damaged_error(path, f"a checkpoint reads as no state: {exc}") from exc
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
 
-    def current(self, payload: bytes, /) -> bool:
+    def is_current(self, payload: bytes, /) -> bool:
         return payload.startswith(b"wmem %d " % FORMAT_VERSION)
 
 
-def _framed(told: object, blobs: Iterable[bytes], sealed: int) -> bytes:
-    return framed(b"wmem %d " % FORMAT_VERSION, b"".join((dump_json(told), b"\n", *blobs)), sealed)
+def _frame_json(document: object, blobs: Iterable[bytes], location: int) -> bytes:
+    return frame_payload(b"wmem %d " % FORMAT_VERSION, b"".join((dump_json(document), b"\n", *blobs)), location)
 
 
-def _unframed(payload: bytes, sealed: int, path: Path) -> tuple[Any, bytes]:
-    head, body = unframed(payload, sealed, path)
+def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes]:
+    head, body = unframe_payload(payload, location, path)
     match head.split(b" "):
-        case [b"wmem", version, b""] if version.isdigit() and len(version) < DIGITS:
+        case [b"wmem", version, b""] if version.isdigit() and len(version) < VERSION_DIGITS_LIMIT:
             if int(version) > FORMAT_VERSION:
-                raise newer(path, int(version), FORMAT_VERSION)
+                raise newer_format_error(path, int(version), FORMAT_VERSION)
             told, _, rest = body.partition(b"\n")
             return load_json(told), rest
         case [b"wmem-aes", _, key_id, b""]:
@@ -199,19 +206,19 @@ def _unframed(payload: bytes, sealed: int, path: Path) -> tuple[Any, bytes]:
             msg = f"scope {path!r} is encrypted under the key {key_id.decode('ascii', 'replace')!r}: open it with key="
             raise WrongKeyError(msg)
         case _:
-            raise damaged(path, "a payload that is foreign")
+            raise damaged_error(path, "a payload that is foreign")
 
 
-def _told(change: Change, blobs: list[bytes]) -> dict[str, Any]:
+def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any]:
     if isinstance(change, ItemPut):
-        return {"change": "ItemPut", **_told_row(change.row, blobs)}
+        return {"change": "ItemPut", **_encode_row(change.row, blobs)}
     return {"change": type(change).__name__, **change._asdict()}
 
 
-def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
+def _encode_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
     told = {
         name: value
-        for name, value, default in zip(Row._fields, row, _DEFAULTS, strict=True)
+        for name, value, default in zip(Row._fields, row, _ROW_DEFAULTS, strict=True)
         # Most columns hold the default object itself: `is` saves the comparison.
         if value is not default and value != default
     }
@@ -223,37 +230,37 @@ def _told_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
     return told
 
 
-def _read_row(told: dict[str, Any], body: bytes, place: int) -> tuple[Row, int]:
-    fields = {name: value for name, value in told.items() if name in _ROW_FIELDS}
+def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, int]:
+    fields = {name: value for name, value in stored.items() if name in _ROW_FIELDS}
     for name in ("content", "rest"):
         if name in fields:
-            end = place + fields[name]
-            fields[name] = body[place:end]
-            place = end
+            end = offset + fields[name]
+            fields[name] = body[offset:end]
+            offset = end
     for name in ("tags", "calls"):
         if name in fields:
-            fields[name] = _texts(fields[name])
-    _check(fields, _COLUMNS)
+            fields[name] = _check_texts(fields[name])
+    _check_fields(fields, _ROW_CLASSES)
     if fields.get("priority", "medium") not in PRIORITIES:
         msg = f"no priority is called {fields['priority']!r:.40}"
         raise ValueError(msg)
-    return Row(**fields), place
+    return Row(**fields), offset
 
 
-def _changes(told: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
+def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
     place = 0
-    for each in told:
+    for each in stored:
         name = each.pop("change")
-        kind = _BY_NAME[name]
+        kind = _CHANGE_BY_NAME[name]
         if kind is ItemPut:
-            row, place = _read_row(each, body, place)
+            row, place = _decode_row(each, body, place)
             yield ItemPut(row)
         elif kind is ScopeMerged:
-            merged = {**each, "source": _texts(each["source"]), "cursor": _cursor(each["cursor"])}
-            _check(merged, _FIELDS[kind])
+            merged = {**each, "source": _check_texts(each["source"]), "cursor": _decode_cursor(each["cursor"])}
+            _check_fields(merged, _CHANGE_CLASSES[kind])
             yield ScopeMerged(**merged)
         elif kind is Erased:
-            yield Erased(_texts(each["ids"]))
+            yield Erased(_check_texts(each["ids"]))
         else:
-            _check(each, _FIELDS[kind])
+            _check_fields(each, _CHANGE_CLASSES[kind])
             yield kind(**each)

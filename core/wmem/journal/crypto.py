@@ -17,7 +17,15 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from wmem.errors import WrongKeyError
 from wmem.journal.codec import JsonCodec
-from wmem.journal.frame import DIGITS, damaged, framed, newer, path_json, seal, unframed
+from wmem.journal.frame import (
+    VERSION_DIGITS_LIMIT,
+    damaged_error,
+    frame_payload,
+    location_checksum,
+    newer_format_error,
+    path_json,
+    unframe_payload,
+)
 from wmem.journal.keyring import KeyRing
 from wmem.model.change import Change
 from wmem.model.history import Cursor, Path
@@ -28,8 +36,8 @@ __all__ = ["AesCodec"]
 _VERSION = 1
 _NONCE_SIZE = 12
 _TAG_SIZE = 16
-_CIPHERS = 1_024  # scopes whose ciphers are cached
-_PLAIN = JsonCodec()
+_MAX_CACHED_CIPHERS = 1_024  # scopes whose ciphers are cached
+_JSON_CODEC = JsonCodec()
 
 
 class AesCodec:
@@ -43,44 +51,48 @@ class AesCodec:
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
         self._head = b"wmem-aes %d %s " % (_VERSION, keys.active.encode())
-        self._cipher = lru_cache(_CIPHERS)(_cipher)  # per codec, not per module: cached keys are freed with the ring
+        self._cipher = lru_cache(_MAX_CACHED_CIPHERS)(
+            _scope_cipher
+        )  # per codec, not per module: cached keys are freed with the ring
 
-    def write_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
-        plain = _PLAIN.write_record(changes, path, record_id)
-        return self._encrypted(plain, path, b"record %d" % record_id, seal(path, record_id))
+    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+        plain = _JSON_CODEC.encode_record(changes, path, record_id)
+        return self._encrypt(plain, path, b"record %d" % record_id, location_checksum(path, record_id))
 
-    def read_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
-        plain = self._decrypted(payload, path, b"record %d" % record_id, seal(path, record_id))
-        return _PLAIN.read_record(plain, path, record_id)
+    def decode_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
+        plain = self._decrypt(payload, path, b"record %d" % record_id, location_checksum(path, record_id))
+        return _JSON_CODEC.decode_record(plain, path, record_id)
 
-    def write_checkpoint(self, kept: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
-        plain = _PLAIN.write_checkpoint(kept, path, upto)
-        return self._encrypted(plain, path, b"checkpoint %d.%d" % upto, seal(path, upto.chain))
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+        plain = _JSON_CODEC.encode_checkpoint(checkpoint, path, upto)
+        return self._encrypt(plain, path, b"checkpoint %d.%d" % upto, location_checksum(path, upto.chain))
 
-    def read_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
-        plain = self._decrypted(payload, path, b"checkpoint %d.%d" % base, seal(path, base.chain))
-        return _PLAIN.read_checkpoint(plain, path, base)
+    def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
+        plain = self._decrypt(payload, path, b"checkpoint %d.%d" % base, location_checksum(path, base.chain))
+        return _JSON_CODEC.decode_checkpoint(plain, path, base)
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
 
-    def current(self, payload: bytes, /) -> bool:
+    def is_current(self, payload: bytes, /) -> bool:
         return payload.startswith(self._head)
 
-    def _encrypted(self, plain: bytes, path: Path, place: bytes, sealed: int) -> bytes:
+    def _encrypt(self, plain: bytes, path: Path, record_label: bytes, location: int) -> bytes:
         key = self._keys.key(self._keys.active)
         assert key is not None  # a ring always contains its active key
         nonce = os.urandom(_NONCE_SIZE)
         cipher = self._cipher(key, path)
-        return framed(self._head, nonce + cipher.encrypt(nonce, plain, _bound(self._head, place, path)), sealed)
+        return frame_payload(
+            self._head, nonce + cipher.encrypt(nonce, plain, _associated_data(self._head, record_label, path)), location
+        )
 
-    def _decrypted(self, payload: bytes, path: Path, place: bytes, sealed: int) -> bytes:
-        head, body = unframed(payload, sealed, path)
+    def _decrypt(self, payload: bytes, path: Path, record_label: bytes, location: int) -> bytes:
+        head, body = unframe_payload(payload, location, path)
         match head.split(b" "):
-            case [b"wmem-aes", version, key_id, b""] if version.isdigit() and len(version) < DIGITS:
+            case [b"wmem-aes", version, key_id, b""] if version.isdigit() and len(version) < VERSION_DIGITS_LIMIT:
                 if int(version) > _VERSION:
-                    raise newer(path, int(version), _VERSION)
-                key = self._key(key_id, path)
+                    raise newer_format_error(path, int(version), _VERSION)
+                key = self._find_key(key_id, path)
             case [b"wmem", _, b""]:
                 if self._keys.plaintext:
                     return payload
@@ -89,18 +101,18 @@ class AesCodec:
                 )
                 raise WrongKeyError(msg)
             case _:
-                raise damaged(path, "a payload that is foreign")
+                raise damaged_error(path, "a payload that is foreign")
         if len(body) < _NONCE_SIZE + _TAG_SIZE:
-            raise damaged(path, f"an encrypted payload of {len(body)} bytes")
+            raise damaged_error(path, f"an encrypted payload of {len(body)} bytes")
         try:
             return self._cipher(key, path).decrypt(
-                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _bound(head, place, path)
+                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _associated_data(head, record_label, path)
             )
         except InvalidTag as exc:
-            raise damaged(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
+            raise damaged_error(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
 
-    def _key(self, id: bytes, path: Path) -> bytes:
-        told = id.decode("ascii", "replace")
+    def _find_key(self, key_id: bytes, path: Path) -> bytes:
+        told = key_id.decode("ascii", "replace")
         key = self._keys.key(told)
         if key is None:
             known = ", ".join(self._keys.ids)
@@ -115,10 +127,10 @@ class AesCodec:
         return hash(self._keys)
 
 
-def _cipher(key: bytes, path: Path) -> AESGCM:
+def _scope_cipher(key: bytes, path: Path) -> AESGCM:
     return AESGCM(hmac.digest(key, b"wmem scope key %s" % path_json(path), hashlib.sha256))
 
 
-def _bound(head: bytes, place: bytes, path: Path) -> bytes:
+def _associated_data(head: bytes, record_label: bytes, path: Path) -> bytes:
     """Associated data of AES-GCM, unique to each payload."""
-    return b"%s%s %s" % (head, place, path_json(path))
+    return b"%s%s %s" % (head, record_label, path_json(path))

@@ -18,17 +18,17 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
-from wmem.journal.gate import Gate, watch_forks
+from wmem.journal.gate import ForkGuard, disconnect_on_fork
 
-__all__ = ["Connection", "Database", "IntegrityError", "scrubbed", "typed_errors"]
+__all__ = ["Connection", "Database", "IntegrityError", "typed_errors", "vacuum_file"]
 
 R = TypeVar("R")
 
-_IDLE_MAX = 16  # idle connections kept for later readers
+_MAX_IDLE_CONNECTIONS = 16  # idle connections kept for later readers
 _PAUSE_MIN_S, _PAUSE_MAX_S = 0.0005, 0.010
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_SCRUB_MAX_BYTES = 64 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
+_BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_VACUUM_MAX_BYTES = 64 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
 
 
 class Database:
@@ -45,17 +45,17 @@ class Database:
 
     def __init__(self, file: str, *, wait_s: float, prepare: Callable[[Connection], None]) -> None:
         self.file = os.path.abspath(file)  # noqa: PTH100  # symbolic links are not resolved; SQLite follows them itself
-        self.gate = Gate()
+        self.fork_guard = ForkGuard()
         self._wait_s = wait_s
-        self._turn = threading.Lock()
+        self._writer_lock = threading.Lock()
         self._writer: Connection | None = None
         self._idle: list[Connection] = []
-        self._life = object()
+        self._generation = object()
         """Replaced at every `close`: a connection from before it is closed when it is returned."""
-        _make(self.file)
+        _create_file(self.file)
 
         def prepared() -> None:
-            connection = self._connected(0)
+            connection = self._connect(0)
             try:
                 prepare(connection)
             except BaseException:
@@ -64,11 +64,11 @@ class Database:
             self._writer = connection
 
         with typed_errors(self.file, wait_s):
-            _asked_again(prepared, time.monotonic() + wait_s)
-        watch_forks(self)
+            _retry_while_busy(prepared, time.monotonic() + wait_s)
+        disconnect_on_fork(self)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
+    def read_connection(self) -> Iterator[Connection]:
         """A connection outside any transaction, for reading only.
 
         Raises:
@@ -76,25 +76,25 @@ class Database:
             CorruptionError: It is not a database, or damaged.
             StoreError: Anything else.
         """
-        with self.gate:
-            life = self._life
-            connection = self._taken()
+        with self.fork_guard:
+            life = self._generation
+            connection = self._take_idle()
             try:
                 if connection is None:
-                    connection = self._connected(self._wait_s)
+                    connection = self._connect(self._wait_s)
                 yield connection
             except BaseException as exc:
                 if connection is not None:
                     connection.close()  # ends any open statement or transaction
-                _retell(exc, self.file, self._wait_s)
+                _raise_typed(exc, self.file, self._wait_s)
                 raise
-            if life is self._life and len(self._idle) < _IDLE_MAX:
+            if life is self._generation and len(self._idle) < _MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
             else:
                 connection.close()
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def write_transaction(self) -> Iterator[Connection]:
         """A connection inside a write transaction, committed at the end and rolled back on an exception.
 
         Raises:
@@ -102,32 +102,32 @@ class Database:
             CorruptionError: See `reading`.
             StoreError: Anything else; nothing was changed.
         """
-        with self.gate:
+        with self.fork_guard:
             deadline = time.monotonic() + self._wait_s
-            if not self._turn.acquire(timeout=self._wait_s):
-                raise _locked(self.file, self._wait_s)
+            if not self._writer_lock.acquire(timeout=self._wait_s):
+                raise _locked_error(self.file, self._wait_s)
             try:
-                connection = _asked_again(self._begun, deadline)
+                connection = _retry_while_busy(self._begin, deadline)
                 yield connection
                 connection.execute("COMMIT")
             except BaseException as exc:
                 if self._writer is not None:
                     self._writer.close()  # rolls back, whatever state the connection is in
                     self._writer = None
-                _retell(exc, self.file, self._wait_s)
+                _raise_typed(exc, self.file, self._wait_s)
                 raise
             finally:
-                self._turn.release()
+                self._writer_lock.release()
 
     def close(self) -> None:
         """Close every connection, those in use when their calls end; the next use reconnects."""
-        with self.gate:
+        with self.fork_guard:
             self.disconnect()
 
     def disconnect(self) -> bool:
         """See `close`; to be called while the gate is shut. Returns False: none is left open."""
-        self._life = object()
-        with self._turn:
+        self._generation = object()
+        with self._writer_lock:
             if self._writer is not None:
                 self._writer.close()
                 self._writer = None
@@ -137,26 +137,26 @@ class Database:
             except IndexError:
                 return False
 
-    def scrub(self) -> Sequence[str]:
+    def vacuum(self) -> Sequence[str]:
         """See `scrubbed`."""
-        with self.gate:
-            return scrubbed(self.file, self._wait_s)
+        with self.fork_guard:
+            return vacuum_file(self.file, self._wait_s)
 
-    def _taken(self) -> Connection | None:
+    def _take_idle(self) -> Connection | None:
         try:
             return self._idle.pop()
         except IndexError:  # checking first would race with other threads
             return None
 
-    def _begun(self) -> Connection:
+    def _begin(self) -> Connection:
         """The write connection, inside a new transaction. The caller holds the writer lock."""
         if self._writer is None:
-            self._writer = self._connected(0)
+            self._writer = self._connect(0)
         self._writer.execute("BEGIN IMMEDIATE")
         return self._writer
 
-    def _connected(self, wait_s: float) -> Connection:
-        connection = _connected(self.file, wait_s)
+    def _connect(self, wait_s: float) -> Connection:
+        connection = _connect(self.file, wait_s)
         try:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")
@@ -173,24 +173,24 @@ def typed_errors(file: str, wait_s: float) -> Iterator[None]:
     try:
         yield
     except (sqlite3.DatabaseError, UnicodeDecodeError, OSError) as exc:
-        _retell(exc, file, wait_s)
+        _raise_typed(exc, file, wait_s)
         raise
 
 
-def scrubbed(file: str, wait_s: float) -> Sequence[str]:
+def vacuum_file(file: str, wait_s: float) -> Sequence[str]:
     """Vacuum a file and truncate its write-ahead log, so that no bytes of deleted rows remain.
 
     Deletion overwrites a row in place. But copies remain in pages that SQLite moved it from,
     and in the log. Returns one sentence for each place that still keeps deleted bytes.
     """
-    with typed_errors(file, wait_s), closing(_connected(file, wait_s)) as connection:
+    with typed_errors(file, wait_s), closing(_connect(file, wait_s)) as connection:
         left = []
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
         size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()[
             0
         ]
-        if size > _SCRUB_MAX_BYTES:
+        if size > _VACUUM_MAX_BYTES:
             left.append(
                 f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "
                 "records may remain in its pages until you run VACUUM on it"
@@ -199,7 +199,7 @@ def scrubbed(file: str, wait_s: float) -> Sequence[str]:
             try:
                 connection.execute("VACUUM")
             except sqlite3.OperationalError as exc:
-                if _code(exc) not in _BUSY:
+                if _result_code(exc) not in _BUSY_CODES:
                     raise
                 left.append(f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet")
         busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
@@ -211,24 +211,24 @@ def scrubbed(file: str, wait_s: float) -> Sequence[str]:
         return left
 
 
-def _asked_again(step: Callable[[], R], deadline: float) -> R:
+def _retry_while_busy(step: Callable[[], R], deadline: float) -> R:
     """Call `step`; while another process locks the file, retry after short random waits until `deadline`."""
     longest = _PAUSE_MIN_S
     while True:
         try:
             return step()
         except sqlite3.OperationalError as exc:
-            if _code(exc) not in _BUSY or time.monotonic() > deadline:
+            if _result_code(exc) not in _BUSY_CODES or time.monotonic() > deadline:
                 raise
         time.sleep(random.uniform(0, longest))  # noqa: S311  # spreads writers, not cryptographic
         longest = min(2 * longest, _PAUSE_MAX_S)
 
 
-def _retell(exc: BaseException, file: str, wait_s: float) -> None:
+def _raise_typed(exc: BaseException, file: str, wait_s: float) -> None:
     """Raise the error of wmem for an error of SQLite or the system; return if there is none for it."""
-    if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _BUSY:
-        raise _locked(file, wait_s) from exc
-    if isinstance(exc, sqlite3.DatabaseError) and _code(exc) in _DAMAGED:
+    if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _BUSY_CODES:
+        raise _locked_error(file, wait_s) from exc
+    if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _DAMAGE_CODES:
         msg = f"the store in {file!r} is damaged: {exc}"
         raise CorruptionError(msg) from exc
     if isinstance(exc, UnicodeDecodeError):  # the driver decodes SQLite's message, which quotes damaged bytes
@@ -239,7 +239,7 @@ def _retell(exc: BaseException, file: str, wait_s: float) -> None:
         raise StoreError(msg) from exc
 
 
-def _connected(file: str, wait_s: float) -> Connection:
+def _connect(file: str, wait_s: float) -> Connection:
     # A URI, because only its mode=rw prevents SQLite from recreating a deleted file.
     place = f"file:{quote(file)}?mode=rw"
     # Any thread may use a connection, one at a time; SQLite supports that.
@@ -248,16 +248,16 @@ def _connected(file: str, wait_s: float) -> Connection:
     return connection
 
 
-def _code(exc: sqlite3.Error) -> int:
+def _result_code(exc: sqlite3.Error) -> int:
     """SQLite's primary result code; SQLITE_ERROR for errors raised by the `sqlite3` module itself."""
     return getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
-def _locked(file: str, wait_s: float) -> ConflictError:
+def _locked_error(file: str, wait_s: float) -> ConflictError:
     return ConflictError(f"{file!r} was locked by other writers for {wait_s} s; try again")
 
 
-def _make(file: str) -> None:
+def _create_file(file: str) -> None:
     """Create an empty file with mode 0600, unless it exists."""
     try:
         missing = []

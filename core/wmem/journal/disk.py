@@ -13,18 +13,18 @@ from functools import lru_cache
 from typing import Any
 
 from wmem.errors import CorruptionError, StoreError
-from wmem.journal.head import Found, Head, in_place
+from wmem.journal.head import Head, StoredRecord, verify_chain
 from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
 from wmem.journal.safecache import SafeCache
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["DiskJournal"]
 
 _FORMAT = b"1"
-_MARK = "wmem-format"
+_FORMAT_KEY = "wmem-format"
 _SHARDS = 64
-_TRIES = 3  # optimistic reads before a reader takes the lock
-_RECORD = struct.Struct(">QQ")
+_MAX_OPTIMISTIC_READS = 3  # optimistic reads before a reader takes the lock
+_RECORD_HEADER = struct.Struct(">QQ")
 
 
 class DiskJournal:
@@ -42,9 +42,9 @@ class DiskJournal:
     def __init__(self, directory: str, *, wait_s: float = 5.0) -> None:
         self._directory = directory
         self._store = SafeCache(directory, wait_s=wait_s)
-        with self._store.used() as cache:
-            cache.add(_MARK, _FORMAT, retry=False)
-            found = self._get(_MARK)
+        with self._store.use() as cache:
+            cache.add(_FORMAT_KEY, _FORMAT, retry=False)
+            found = self._read_row(_FORMAT_KEY)
         if found != _FORMAT:
             self.close()
             msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
@@ -62,109 +62,110 @@ class DiskJournal:
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        names = {path: _name(path) for path in after}
-        with self._store.used():
-            for _ in range(_TRIES):
-                seen = {path: self._meta(name) for path, name in names.items()}
-                tails = self._tails(after, names, seen)
+        names = {path: _path_name(path) for path in after}
+        with self._store.use():
+            for _ in range(_MAX_OPTIMISTIC_READS):
+                seen = {path: self._read_head(name) for path, name in names.items()}
+                tails = self._read_tails(after, names, seen)
                 # Consistent at one instant if no snapshot was read for a single path, if no path has
                 # news, or if no head changed while the rows were read one by one.
                 if tails is not None and (
                     (len(names) == 1 and all(tail.snapshot is None for tail in tails.values()))
                     or all(tails[path].head == cursor for path, cursor in after.items())
-                    or all(self._meta(name) == seen[path] for path, name in names.items())
+                    or all(self._read_head(name) == seen[path] for path, name in names.items())
                 ):
                     return tails
             with self._cache.transact(retry=False):
-                seen = {path: self._meta(name) for path, name in names.items()}
-                settled = self._tails(after, names, seen, settled=True)
+                seen = {path: self._read_head(name) for path, name in names.items()}
+                settled = self._read_tails(after, names, seen, in_transaction=True)
         assert settled is not None  # nothing changes inside a transaction: a missing row counts as damage
         return settled
 
     def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
-        name = _name(path)
-        with self._store.used(), self._cache.transact(retry=False):
-            meta = self._meta(name)
+        name = _path_name(path)
+        with self._store.use(), self._cache.transact(retry=False):
+            meta = self._read_head(name)
             head = meta.head if meta else ORIGIN
             if isinstance(expected, Cursor):
                 refused = expected != head
             else:
-                refused = expected is not None and (meta is None or meta.birth != expected)
+                refused = expected is not None and (meta is None or meta.incarnation != expected)
             if refused:
                 missed = None
                 if isinstance(expected, Cursor) and head.version - expected.version <= MISSED_MAX:
-                    found = self._tails({path: expected}, {path: name}, {path: meta}, settled=True)
+                    found = self._read_tails({path: expected}, {path: name}, {path: meta}, in_transaction=True)
                     missed = found[path] if found and found[path].snapshot is None else None
-                return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.birth if meta else None)
+                return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.incarnation if meta else None)
             if meta is None:
                 cursor = Cursor(1, chain_after(new_salt(), record_id))
-                meta = Head.born(cursor)
+                meta = Head.initial(cursor)
                 self._register(path)
             else:
                 cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
             meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
-            self._cache.set(f"m{name}", meta.packed(_seal(name)))
-            row = _row(name, meta.birth, cursor.version)
-            if not self._cache.add(row, _RECORD.pack(record_id, cursor.chain) + record):
+            self._cache.set(f"m{name}", meta.to_bytes(_name_checksum(name)))
+            row = _record_key(name, meta.incarnation, cursor.version)
+            if not self._cache.add(row, _RECORD_HEADER.pack(record_id, cursor.chain) + record):
                 msg = f"the journal of scope {name} in {self._directory!r} goes on beyond its head; nothing was changed"
                 raise CorruptionError(msg)
-        return Appended(cursor, head, None, meta.tail_bytes, meta.birth)
+        return Appended(cursor, head, None, meta.tail_bytes, meta.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
-        name = _name(path)
-        with self._store.used(), self._cache.transact(retry=False):
-            meta = self._meta(name)
-            if meta is None or upto.version <= meta.base.version or not self._holds(name, meta, upto):
+        name = _path_name(path)
+        with self._store.use(), self._cache.transact(retry=False):
+            meta = self._read_head(name)
+            if meta is None or upto.version <= meta.base.version or not self._contains(name, meta, upto):
                 return False
             gone = 0
             for version in range(meta.base.version + 1, upto.version + 1):
-                row = _row(name, meta.birth, version)
-                stored = self._get(row)
-                gone += max(0, len(stored or b"") - _RECORD.size)
+                row = _record_key(name, meta.incarnation, version)
+                stored = self._read_row(row)
+                gone += max(0, len(stored or b"") - _RECORD_HEADER.size)
                 self._cache.delete(row)
             self._cache.set(f"s{name}", snapshot)
             self._cache.set(
-                f"m{name}", meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).packed(_seal(name))
+                f"m{name}",
+                meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).to_bytes(_name_checksum(name)),
             )
         return True
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
-        with self._store.used(), self._cache.transact(retry=False):
-            if life is not None:
-                found = self._meta(_name(path))
-                if found is None or found.birth != life:
+    def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        with self._store.use(), self._cache.transact(retry=False):
+            if incarnation is not None:
+                found = self._read_head(_path_name(path))
+                if found is None or found.incarnation != incarnation:
                     return
-            for each in self._registered(path):
-                name = _name(each)
+            for each in self._list_paths(path):
+                name = _path_name(each)
                 try:
-                    meta = self._meta(name)
+                    meta = self._read_head(name)
                 except CorruptionError:
                     meta = None  # its record keys are no longer known
                 if meta is not None:
                     for version in range(meta.base.version + 1, meta.head.version + 1):
-                        self._cache.delete(_row(name, meta.birth, version))
+                        self._cache.delete(_record_key(name, meta.incarnation, version))
                 self._cache.delete(f"s{name}")
                 self._cache.delete(f"m{name}")
-                shard = _shard(each)
-                kept = [other for other in self._listed(shard) if other != each]
+                shard = _shard_key(each)
+                kept = [other for other in self._read_shard(shard) if other != each]
                 if kept:
                     self._cache.set(shard, json.dumps(kept).encode())
                 else:
                     self._cache.delete(shard)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        with self._store.used():
-            return self._registered(prefix)
+        with self._store.use():
+            return self._list_paths(prefix)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         """See `Purge`; vacuums the whole file."""
-        return self._store.scrub()
+        return self._store.vacuum()
 
     # -- rows
 
-    def _get(self, row: str) -> bytes | None:
+    def _read_row(self, row: str) -> bytes | None:
         """The bytes of a row; b"" for a foreign row, which no codec accepts as a payload."""
         try:
             found: bytes | None = self._cache.get(row, retry=False)
@@ -172,31 +173,35 @@ class DiskJournal:
             return b""
         return found
 
-    def _meta(self, name: str) -> Head | None:
-        stored = self._get(f"m{name}")
+    def _read_head(self, name: str) -> Head | None:
+        stored = self._read_row(f"m{name}")
         if stored is None:
             return None
         try:
-            return Head.unpacked(stored, _seal(name))
+            return Head.from_bytes(stored, _name_checksum(name))
         except ValueError as exc:
             msg = f"the journal of scope {name} in {self._directory!r} has a damaged head; other scopes are readable"
             raise CorruptionError(msg) from exc
 
-    def _holds(self, name: str, meta: Head, cursor: Cursor) -> bool:
+    def _contains(self, name: str, meta: Head, cursor: Cursor) -> bool:
         if cursor in (meta.base, meta.head):
             return True
         if not meta.base.version < cursor.version < meta.head.version:
             return False
-        stored = self._get(_row(name, meta.birth, cursor.version))
-        return stored is not None and len(stored) >= _RECORD.size and _RECORD.unpack_from(stored)[1] == cursor.chain
+        stored = self._read_row(_record_key(name, meta.incarnation, cursor.version))
+        return (
+            stored is not None
+            and len(stored) >= _RECORD_HEADER.size
+            and _RECORD_HEADER.unpack_from(stored)[1] == cursor.chain
+        )
 
-    def _tails(
+    def _read_tails(
         self,
         after: Mapping[Path, Cursor],
         names: Mapping[Path, str],
-        seen: Mapping[Path, Head | None],
+        heads: Mapping[Path, Head | None],
         *,
-        settled: bool = False,
+        in_transaction: bool = False,
     ) -> dict[Path, Tail[bytes]] | None:
         """The tails up to the heads in `seen`; None when a concurrent compaction removed a row.
 
@@ -205,96 +210,101 @@ class DiskJournal:
         """
         tails: dict[Path, Tail[bytes]] = {}
         for path, cursor in after.items():
-            meta = seen[path]
+            meta = heads[path]
             if meta is None:
                 tails[path] = Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
                 continue
             if cursor == meta.head:
-                tails[path] = Tail(joined=True, base=cursor, snapshot=None, records=(), head=cursor, birth=meta.birth)
+                tails[path] = Tail(
+                    joined=True, base=cursor, snapshot=None, records=(), head=cursor, incarnation=meta.incarnation
+                )
                 continue
             name = names[path]
-            joined = self._holds(name, meta, cursor)
+            joined = self._contains(name, meta, cursor)
             snapshot = None
             if not joined and meta.base != ORIGIN:
-                snapshot = self._get(f"s{name}")
-                if snapshot is None and settled:
+                snapshot = self._read_row(f"s{name}")
+                if snapshot is None and in_transaction:
                     snapshot = b""
                 if snapshot is None:
                     return None
             base = cursor if joined else meta.base
-            records = tuple(in_place(self._records(name, meta, base, settled=settled), base, meta.birth))
+            records = tuple(
+                verify_chain(
+                    self._read_records(name, meta, base, in_transaction=in_transaction), base, meta.incarnation
+                )
+            )
             if len(records) != meta.head.version - base.version:
                 return None
-            tails[path] = Tail(joined, base, snapshot, records, meta.head, meta.birth)
+            tails[path] = Tail(joined, base, snapshot, records, meta.head, meta.incarnation)
         return tails
 
-    def _records(self, name: str, meta: Head, base: Cursor, *, settled: bool) -> Iterator[Found]:
+    def _read_records(self, name: str, meta: Head, base: Cursor, *, in_transaction: bool) -> Iterator[StoredRecord]:
         for version in range(base.version + 1, meta.head.version + 1):
-            stored = self._get(_row(name, meta.birth, version))
-            if stored is None and not settled:
+            stored = self._read_row(_record_key(name, meta.incarnation, version))
+            if stored is None and not in_transaction:
                 return
-            if stored is None or len(stored) < _RECORD.size:
+            if stored is None or len(stored) < _RECORD_HEADER.size:
                 yield None
             else:
-                yield (*_RECORD.unpack_from(stored), stored[_RECORD.size :])
+                yield (*_RECORD_HEADER.unpack_from(stored), stored[_RECORD_HEADER.size :])
 
     # -- the register of scopes: sharded per root, so that a new scope rewrites little
 
     def _register(self, path: Path) -> None:
-        for shard, entry in ((_shard(path), list(path)), (_root_shard(path[0]), path[0])):
-            listed = self._register_row(shard)
+        for shard, entry in ((_shard_key(path), list(path)), (_root_shard_key(path[0]), path[0])):
+            listed = self._read_register(shard)
             if entry not in listed:
                 self._cache.set(shard, json.dumps([*listed, entry]).encode())
             elif entry == list(path):
-                msg = (
-                    f"the journal of scope {_name(path)} in {self._directory!r} has lost its head; nothing was changed"
-                )
+                name = _path_name(path)
+                msg = f"the journal of scope {name} in {self._directory!r} has lost its head; nothing was changed"
                 raise CorruptionError(msg)
 
-    def _register_row(self, shard: str) -> list[Any]:
-        stored = self._get(shard)
+    def _read_register(self, shard: str) -> list[Any]:
+        stored = self._read_row(shard)
         try:
             return [] if stored is None else list(json.loads(stored))
         except (TypeError, ValueError) as exc:
             msg = f"the register {shard!r} of scopes in {self._directory!r} is damaged; known scopes are readable"
             raise CorruptionError(msg) from exc
 
-    def _listed(self, shard: str) -> list[Path]:
-        return [tuple(each) for each in self._register_row(shard)]
+    def _read_shard(self, shard: str) -> list[Path]:
+        return [tuple(each) for each in self._read_register(shard)]
 
-    def _registered(self, prefix: Path) -> list[Path]:
+    def _list_paths(self, prefix: Path) -> list[Path]:
         if prefix:
             roots = [prefix[0]]
         else:
             shards = (f"R{number}" for number in range(_SHARDS))
-            roots = [root for shard in shards for root in self._register_row(shard)]
+            roots = [root for shard in shards for root in self._read_register(shard)]
         return [
             path
             for root in roots
             for number in range(_SHARDS)
-            for path in self._listed(f"p{json.dumps(root)}{number}")
+            for path in self._read_shard(f"p{json.dumps(root)}{number}")
             if path[: len(prefix)] == prefix
         ]
 
 
 @lru_cache(1024)
-def _name(path: Path) -> str:
+def _path_name(path: Path) -> str:
     """Unique name of a path: its JSON."""
     return json.dumps(path, separators=(",", ":"))
 
 
 @lru_cache(1024)
-def _seal(name: str) -> int:
+def _name_checksum(name: str) -> int:
     return zlib.crc32(name.encode())
 
 
-def _row(name: str, birth: Birth, version: int) -> str:
-    return f"r{name}{birth.chain:x}.{version:x}"
+def _record_key(name: str, incarnation: Incarnation, version: int) -> str:
+    return f"r{name}{incarnation.chain:x}.{version:x}"
 
 
-def _shard(path: Path) -> str:
-    return f"p{json.dumps(path[0])}{zlib.crc32(_name(path).encode()) % _SHARDS}"
+def _shard_key(path: Path) -> str:
+    return f"p{json.dumps(path[0])}{zlib.crc32(_path_name(path).encode()) % _SHARDS}"
 
 
-def _root_shard(root: str) -> str:
+def _root_shard_key(root: str) -> str:
     return f"R{zlib.crc32(json.dumps(root).encode()) % _SHARDS}"

@@ -12,44 +12,54 @@ from wmem.errors import CorruptionError, StoreError
 from wmem.model.history import Path
 from wmem.model.values import dump_json
 
-__all__ = ["DIGITS", "damaged", "framed", "newer", "path_json", "seal", "unframed"]
+__all__ = [
+    "VERSION_DIGITS_LIMIT",
+    "damaged_error",
+    "frame_payload",
+    "location_checksum",
+    "newer_format_error",
+    "path_json",
+    "unframe_payload",
+]
 
-DIGITS = 8  # a version number has fewer digits
+VERSION_DIGITS_LIMIT = 8  # a version number has fewer digits
 
-_CHECK_SIZE = 8
+_CHECKSUM_SIZE = 8
 
 
-def seal(path: Path, place: int) -> int:
+def location_checksum(path: Path, id_or_chain: int) -> int:
     """Checksum of path and `place`; `place` is the record id, or the chain of a checkpoint's cursor."""
-    return zlib.crc32(b"%d]" % place, _path_seal(path))
+    return zlib.crc32(b"%d]" % id_or_chain, _path_checksum(path))
 
 
-def framed(head: bytes, body: bytes, seal: int) -> bytes:
+def frame_payload(head: bytes, body: bytes, location: int) -> bytes:
     """Build a payload; `head` consists of words, each followed by a space."""
-    return b"%s%08x\n%s" % (head, zlib.crc32(body, zlib.crc32(head, seal)), body)
+    return b"%s%08x\n%s" % (head, zlib.crc32(body, zlib.crc32(head, location)), body)
 
 
-def unframed(payload: bytes, seal: int, path: Path) -> tuple[bytes, bytes]:
+def unframe_payload(payload: bytes, location: int, path: Path) -> tuple[bytes, bytes]:
     """Split a payload into its head and body.
 
     Raises:
         CorruptionError: Its checksum does not match.
     """
     line, _, body = payload.partition(b"\n")
-    head, check = line[:-_CHECK_SIZE], line[-_CHECK_SIZE:]
-    if check != b"%08x" % zlib.crc32(body, zlib.crc32(head, seal)):
-        raise damaged(path, "a payload that is foreign, or whose checksum does not match")
+    head, check = line[:-_CHECKSUM_SIZE], line[-_CHECKSUM_SIZE:]
+    if check != b"%08x" % zlib.crc32(body, zlib.crc32(head, location)):
+        raise damaged_error(path, "a payload that is foreign, or whose checksum does not match")
     return head, body
 
 
-def damaged(path: Path, what: str) -> CorruptionError:
+def damaged_error(path: Path, what: str) -> CorruptionError:
     """The error for a payload that cannot be read."""
     return CorruptionError(f"scope {path!r} holds {what}; it was left where it is")
 
 
-def newer(path: Path, version: int, known: int) -> StoreError:
+def newer_format_error(path: Path, version: int, supported: int) -> StoreError:
     """The error for a payload that only a later version of wmem can read."""
-    return StoreError(f"{path!r} was written in format {version}; this version of wmem reads up to {known}: upgrade it")
+    return StoreError(
+        f"{path!r} was written in format {version}; this version of wmem reads up to {supported}: upgrade it"
+    )
 
 
 @lru_cache(4096)
@@ -59,6 +69,6 @@ def path_json(path: Path) -> bytes:
 
 
 @lru_cache(4096)
-def _path_seal(path: Path) -> int:
+def _path_checksum(path: Path) -> int:
     """Checksum of the JSON ``[*path, place]`` up to the place."""
     return zlib.crc32(dump_json([*path, 0])[: -len("0]")])

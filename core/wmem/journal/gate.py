@@ -12,60 +12,60 @@ import threading
 import weakref
 from typing import Protocol
 
-__all__ = ["Connected", "Gate", "watch_forks"]
+__all__ = ["ConnectionOwner", "ForkGuard", "disconnect_on_fork"]
 
 
-class Gate:
+class ForkGuard:
     """Context manager around every call; while the process forks, new calls wait here."""
 
     def __init__(self) -> None:
-        self._inside = 0
-        self._shut_by: int | None = None
+        self._active_calls = 0
+        self._blocked_by: int | None = None
         """The thread that shut the gate: finalizers it runs while closing connections may still call."""
-        self._fresh()
+        self._reset_lock()
 
-    def _fresh(self) -> None:
+    def _reset_lock(self) -> None:
         self._lock = threading.Lock()
-        self._turn = threading.Condition(self._lock)
+        self._condition = threading.Condition(self._lock)
 
     def __enter__(self) -> None:
-        if self._shut_by == threading.get_ident():
+        if self._blocked_by == threading.get_ident():
             return
         with self._lock:
-            while self._shut_by is not None:
-                self._turn.wait()
-            self._inside += 1
+            while self._blocked_by is not None:
+                self._condition.wait()
+            self._active_calls += 1
 
     def __exit__(self, *_: object) -> None:
-        if self._shut_by == threading.get_ident():
+        if self._blocked_by == threading.get_ident():
             return
         with self._lock:
-            self._inside -= 1
-            if self._shut_by is not None:
-                self._turn.notify_all()
+            self._active_calls -= 1
+            if self._blocked_by is not None:
+                self._condition.notify_all()
 
-    def shut(self) -> None:
+    def block(self) -> None:
         """Block new calls and wait for running ones; only the calling thread may `open` the gate again."""
         self._lock.acquire()
-        self._shut_by = threading.get_ident()
-        while self._inside:
-            self._turn.wait()
+        self._blocked_by = threading.get_ident()
+        while self._active_calls:
+            self._condition.wait()
 
-    def open(self, *, child: bool) -> None:
+    def unblock(self, *, child: bool) -> None:
         """Admit calls again, after `shut`."""
-        self._shut_by = None
+        self._blocked_by = None
         if child:
-            self._fresh()  # the old lock refers to threads that exist only in the parent
+            self._reset_lock()  # the old lock refers to threads that exist only in the parent
         else:
-            self._turn.notify_all()
+            self._condition.notify_all()
             self._lock.release()
 
 
-class Connected(Protocol):
+class ConnectionOwner(Protocol):
     """Owner of connections that must not survive a fork."""
 
     @property
-    def gate(self) -> Gate:
+    def fork_guard(self) -> ForkGuard:
         """The guard that every use of a connection enters."""
         ...
 
@@ -78,43 +78,43 @@ class Connected(Protocol):
         ...
 
 
-def watch_forks(holder: Connected) -> None:
+def disconnect_on_fork(owner: ConnectionOwner) -> None:
     """Disconnect `holder` before every fork, for as long as it exists."""
-    with _forks.turn:
-        _forks.holders.add(holder)
+    with _fork_hooks.lock:
+        _fork_hooks.owners.add(owner)
 
 
-class _Forks:
+class _ForkHooks:
     """Fork hooks that disconnect all registered owners; one thread forks at a time."""
 
     def __init__(self) -> None:
-        self.holders: weakref.WeakSet[Connected] = weakref.WeakSet()
-        self.held: list[Connected] = []
-        self.turn = threading.RLock()
+        self.owners: weakref.WeakSet[ConnectionOwner] = weakref.WeakSet()
+        self.blocked: list[ConnectionOwner] = []
+        self.lock = threading.RLock()
 
-    def before(self) -> None:
-        self.turn.acquire()
-        self.held.extend(self.holders)
-        for holder in self.held:
-            holder.gate.shut()
-        left = [holder.disconnect() for holder in self.held]
+    def before_fork(self) -> None:
+        self.lock.acquire()
+        self.blocked.extend(self.owners)
+        for holder in self.blocked:
+            holder.fork_guard.block()
+        left = [holder.disconnect() for holder in self.blocked]
         if any(left):
             gc.collect()  # once for all owners: a collection visits every object of the process
 
-    def after(self, *, child: bool) -> None:
-        while self.held:
-            self.held.pop().gate.open(child=child)
+    def after_fork(self, *, child: bool) -> None:
+        while self.blocked:
+            self.blocked.pop().fork_guard.unblock(child=child)
         if child:
-            self.turn = threading.RLock()
+            self.lock = threading.RLock()
         else:
-            self.turn.release()
+            self.lock.release()
 
 
-_forks = _Forks()
+_fork_hooks = _ForkHooks()
 
 
 os.register_at_fork(
-    before=_forks.before,
-    after_in_parent=lambda: _forks.after(child=False),
-    after_in_child=lambda: _forks.after(child=True),
+    before=_fork_hooks.before_fork,
+    after_in_parent=lambda: _fork_hooks.after_fork(child=False),
+    after_in_child=lambda: _fork_hooks.after_fork(child=True),
 )

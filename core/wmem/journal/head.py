@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from wmem.journal.port import Record, chain_after
-from wmem.model.history import ORIGIN, Birth, Cursor
+from wmem.model.history import ORIGIN, Cursor, Incarnation
 
-__all__ = ["Found", "Head", "in_place"]
+__all__ = ["Head", "StoredRecord", "verify_chain"]
 
-Found: TypeAlias = tuple[int, int, bytes] | None
+StoredRecord: TypeAlias = tuple[int, int, bytes] | None
 """A record as stored: id, chain and payload; None where it is missing or foreign."""
 
 _FIELDS = struct.Struct(">QQQQQQ")
-_CHECKED = struct.Struct(">QQQQQQI")
+_CHECKED_FIELDS = struct.Struct(">QQQQQQI")
 
 
 class Head(NamedTuple):
@@ -22,51 +22,51 @@ class Head(NamedTuple):
 
     head: Cursor
     base: Cursor
-    birth: Birth
+    incarnation: Incarnation
     tail_bytes: int
 
     @classmethod
-    def born(cls, cursor: Cursor) -> "Head":
+    def initial(cls, cursor: Cursor) -> "Head":
         """The head of a new journal whose first record has `cursor`; its `tail_bytes` do not count that record yet."""
-        return cls(cursor, ORIGIN, Birth(cursor.chain), 0)
+        return cls(cursor, ORIGIN, Incarnation(cursor.chain), 0)
 
-    def packed(self, seal: int) -> bytes:
+    def to_bytes(self, name_checksum: int) -> bytes:
         """Encode as bytes, bound to one journal by `seal`, a checksum of its name."""
         (version, chain), (base, base_chain), (birth,), tail_bytes = self
         fields = _FIELDS.pack(version, chain, base, base_chain, birth, tail_bytes)
-        return fields + zlib.crc32(fields, seal).to_bytes(4, "big")
+        return fields + zlib.crc32(fields, name_checksum).to_bytes(4, "big")
 
     @classmethod
-    def unpacked(cls, stored: bytes, seal: int) -> "Head":
+    def from_bytes(cls, stored: bytes, name_checksum: int) -> "Head":
         """Decode a stored head.
 
         Raises:
             ValueError: It is damaged, or belongs to another journal.
         """
-        if len(stored) != _CHECKED.size:
+        if len(stored) != _CHECKED_FIELDS.size:
             msg = "size"
             raise ValueError(msg)
-        version, chain, base, base_chain, birth, tail_bytes, check = _CHECKED.unpack(stored)
-        if check != zlib.crc32(stored[: _FIELDS.size], seal):
+        version, chain, base, base_chain, birth, tail_bytes, check = _CHECKED_FIELDS.unpack(stored)
+        if check != zlib.crc32(stored[: _FIELDS.size], name_checksum):
             msg = "checksum"
             raise ValueError(msg)
-        return cls(Cursor(version, chain), Cursor(base, base_chain), Birth(birth), tail_bytes)
+        return cls(Cursor(version, chain), Cursor(base, base_chain), Incarnation(birth), tail_bytes)
 
 
-def in_place(found: Iterable[Found], base: Cursor, birth: Birth) -> Iterator[Record[bytes]]:
+def verify_chain(stored: Iterable[StoredRecord], base: Cursor, incarnation: Incarnation) -> Iterator[Record[bytes]]:
     """The records after `base`; one that is missing, foreign or breaks the chain gets the payload b"".
 
     No codec accepts an empty payload, so such a record is reported as damaged.
     """
     before: int | None = base.chain
-    for version, record in enumerate(found, base.version + 1):
+    for version, record in enumerate(stored, base.version + 1):
         if record is None:
             before = None  # the next record's chain cannot be verified
             yield Record(0, b"")
             continue
         record_id, chain, payload = record
         # The first record's chain starts from a salt that is not stored; it is compared with the incarnation.
-        due = birth.chain if version == 1 else None if before is None else chain_after(before, record_id)
+        due = incarnation.chain if version == 1 else None if before is None else chain_after(before, record_id)
         if due in (None, chain):
             before = chain
             yield Record(record_id, payload)

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from wmem.journal.codec import Codec
 
-__all__ = ["KeyRing", "encrypting"]
+__all__ = ["KeyRing", "encryption_codec"]
 
 _KEY_SIZE: Final = 32
 _HEX_SIZE: Final = 64
 _BASE64_SIZE: Final = 44
 _ID_SIZE: Final = 4
-_HOW = "make one with wmem.KeyRing.new_key()"
+_NEW_KEY_HINT = "make one with wmem.KeyRing.new_key()"
 
 
 class KeyRing:
@@ -43,7 +43,7 @@ class KeyRing:
     def __init__(self, active: bytes | str, /, *others: bytes | str, plaintext: bool = False) -> None:
         keys: dict[str, bytes] = {}
         for given in (active, *others):
-            key = _checked(given)
+            key = _check_key(given)
             if keys.setdefault(key_id(key), key) is not key:
                 msg = f"the key {key_id(key)!r} is in the ring twice"
                 raise InvalidInputError(msg)
@@ -77,7 +77,7 @@ class KeyRing:
 
     def with_active(self, key: bytes | str) -> "KeyRing":
         """A ring with this key active, whether new or already in the ring; all others still decrypt."""
-        chosen = _checked(key)
+        chosen = _check_key(key)
         others = (each for id, each in self._keys.items() if id != key_id(chosen))
         return KeyRing(chosen, *others, plaintext=self._plaintext)
 
@@ -117,7 +117,7 @@ def key_id(key: bytes) -> str:
     return hmac.digest(key, b"wmem key id", hashlib.sha256)[:_ID_SIZE].hex()
 
 
-def encrypting(keys: KeyRing) -> "Codec[bytes]":
+def encryption_codec(keys: KeyRing) -> "Codec[bytes]":
     """The codec that encrypts with a ring.
 
     Raises:
@@ -131,21 +131,21 @@ def encrypting(keys: KeyRing) -> "Codec[bytes]":
     return AesCodec(keys)
 
 
-def _checked(given: bytes | str) -> bytes:
+def _check_key(value: bytes | str) -> bytes:
     """Validate a key and return its bytes; no error message contains any of them."""
-    key = _of_text(given.strip()) if isinstance(given, str) else given
+    key = _decode_key(value.strip()) if isinstance(value, str) else value
     if not isinstance(key, bytes | bytearray) or len(key) != _KEY_SIZE:
-        size = f"{len(key)} bytes" if isinstance(key, bytes | bytearray) else type(given).__name__
-        msg = f"a key is {_KEY_SIZE} random bytes, or their base64 or hexadecimal text, and not {size}: {_HOW}"
+        size = f"{len(key)} bytes" if isinstance(key, bytes | bytearray) else type(value).__name__
+        msg = f"a key is {_KEY_SIZE} random bytes, or their base64 or hexadecimal text, and not {size}: {_NEW_KEY_HINT}"
         raise InvalidInputError(msg)
     # 32 random bytes are all printable with a probability of 10^-14.
     if bytes(key).isascii() and bytes(key).decode("ascii").isprintable():
-        msg = f"a key is {_KEY_SIZE} random bytes, and no text that can be guessed: {_HOW}"
+        msg = f"a key is {_KEY_SIZE} random bytes, and no text that can be guessed: {_NEW_KEY_HINT}"
         raise InvalidInputError(msg)
     return bytes(key)
 
 
-def _of_text(text: str) -> bytes:
+def _decode_key(text: str) -> bytes:
     try:
         if len(text) == _HEX_SIZE:
             return bytes.fromhex(text)
@@ -155,6 +155,6 @@ def _of_text(text: str) -> bytes:
         pass
     msg = (
         f"a key as text is {_HEX_SIZE} hexadecimal digits or {_BASE64_SIZE} characters of base64; "
-        f"a passphrase is no key: {_HOW}"
+        f"a passphrase is no key: {_NEW_KEY_HINT}"
     )
     raise InvalidInputError(msg)

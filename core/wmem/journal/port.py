@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from wmem.model.history import Birth, Cursor, Path
+from wmem.model.history import Cursor, Incarnation, Path
 
 __all__ = [
     "CHAIN_BITS",
@@ -60,7 +60,7 @@ class Tail(NamedTuple, Generic[P]):
     snapshot: P | None
     records: tuple[Record[P], ...]
     head: Cursor
-    birth: Birth | None
+    incarnation: Incarnation | None
 
 
 class Appended(NamedTuple, Generic[P]):
@@ -80,7 +80,7 @@ class Appended(NamedTuple, Generic[P]):
     previous: Cursor
     missed: Tail[P] | None
     tail_bytes: int
-    birth: Birth | None
+    incarnation: Incarnation | None
     certain: bool = True
 
 
@@ -95,7 +95,7 @@ class Journal(Protocol[P]):
         ...
 
     def append(
-        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]:
         """Append one record.
 
@@ -111,7 +111,7 @@ class Journal(Protocol[P]):
         """Replace the records up to `upto` by `snapshot`; False means that nothing was changed."""
         ...
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
+    def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
         """Delete a journal and those of all its descendants atomically.
 
         Args:
@@ -146,20 +146,20 @@ class AsyncJournal(Protocol[P]):
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]: ...
     async def append(
-        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]: ...
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool: ...
-    async def delete(self, path: Path, life: Birth | None, /) -> None: ...
+    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None: ...
     async def paths(self, prefix: Path, /) -> Iterable[Path]: ...
 
 
-_pair = struct.Struct(">QQ").pack
+_pack_pair = struct.Struct(">QQ").pack
 _CHAIN_MASK = (1 << CHAIN_BITS) - 1
 
 
 def chain_after(chain: int, record_id: int) -> int:
     """The chain after a record: a 52-bit hash of the previous chain and the record id."""
-    digest = hashlib.blake2b(_pair(chain, record_id), digest_size=8).digest()
+    digest = hashlib.blake2b(_pack_pair(chain, record_id), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> (64 - CHAIN_BITS)
 
 
@@ -176,13 +176,13 @@ def new_salt() -> int:
 def new_record_id() -> int:
     """63 random bits from the operating system: a seeded generator could repeat ids in two processes."""
     try:
-        return _drawn.pop()
+        return _spare_ids.pop()
     except IndexError:
-        _drawn.extend(number >> 1 for number in _IDS.unpack(os.urandom(_IDS.size)))
+        _spare_ids.extend(number >> 1 for number in _ID_BATCH.unpack(os.urandom(_ID_BATCH.size)))
         return new_record_id()
 
 
 # Generated in batches: the system call costs more than an append. A forked child must not reuse its parent's.
-_IDS = struct.Struct(">64Q")
-_drawn: list[int] = []
-os.register_at_fork(after_in_child=_drawn.clear)
+_ID_BATCH = struct.Struct(">64Q")
+_spare_ids: list[int] = []
+os.register_at_fork(after_in_child=_spare_ids.clear)

@@ -13,19 +13,19 @@ from typing import Any, NamedTuple
 
 from wmem.flow import Flow, arun, ask, bind, run
 from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt
-from wmem.journal.redis_async import AsyncLines, async_line
-from wmem.journal.redis_client import ScriptMissingError, Server, Word, line
+from wmem.journal.redis_async import PerLoopServer, loop_client_factory
+from wmem.journal.redis_client import ScriptMissingError, Server, Word, server_client
 from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
-from wmem.journal.redis_server import checked, purged
-from wmem.journal.redis_url import RedisUrl, redis_name
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.journal.redis_server import check_server, purge_server
+from wmem.journal.redis_url import RedisUrl, parse_redis_url
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["AsyncRedisJournal", "RedisJournal"]
 
-_ROOTS = "wmem:roots"
-_KEEP_MAX_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
-_NOWHERE = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's
-_IDS = 1 << 64
+_ROOTS_KEY = "wmem:roots"
+_MAX_KEEP_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
+_MAX_STREAM_ID = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's
+_STREAM_ID_LIMIT = 1 << 64
 
 
 class RedisJournal:
@@ -42,15 +42,15 @@ class RedisJournal:
     """
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
-        self.url = redis_name(url)
+        self.url = parse_redis_url(url)
         self._client = client
-        self._certain = _repeats_nothing(self.url, client)
-        self.forked()
+        self._sends_once = _sends_once(self.url, client)
+        self.reset_after_fork()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Start with new connections; also called in a forked child."""
-        self._line = line(self.url, self._client)
-        self._ports = bind(Server=self._line)
+        self._server = server_client(self.url, self._client)
+        self._ports = bind(Server=self._server)
 
     def check(self) -> None:
         """Check the server's version, and warn of settings that lose data.
@@ -58,31 +58,31 @@ class RedisJournal:
         Raises:
             StoreError: It cannot be reached, or is too old.
         """
-        run(checked(self.url), self._ports)
+        run(check_server(self.url), self._ports)
 
     def close(self) -> None:
         """Close the connections that wmem made."""
-        self._line.close()
+        self._server.close()
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
         return run(_read(after), self._ports)
 
     def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return run(_append(path, record_id, record, expected, keep_s, certain=self._certain), self._ports)
+        return run(_append(path, record_id, record, expected, keep_s, certain=self._sends_once), self._ports)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return run(_compact(path, upto, snapshot, keep_s), self._ports)
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
-        run(_delete(path, life), self._ports)
+    def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        run(_delete(path, incarnation), self._ports)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return run(_paths(prefix), self._ports)
+        return run(_list_paths(prefix), self._ports)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
-        return run(purged(self.url), self._ports)
+        return run(purge_server(self.url), self._ports)
 
 
 class AsyncRedisJournal:
@@ -93,76 +93,76 @@ class AsyncRedisJournal:
     """
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
-        self.url = redis_name(url)
-        self._certain = _repeats_nothing(self.url, client)
-        self._lines = AsyncLines(self.url, async_line(self.url, client))
-        self._ports = bind(Server=self._lines)
+        self.url = parse_redis_url(url)
+        self._sends_once = _sends_once(self.url, client)
+        self._server = PerLoopServer(self.url, loop_client_factory(self.url, client))
+        self._ports = bind(Server=self._server)
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """See `RedisJournal.forked`."""
-        self._lines.forked()
+        self._server.reset_after_fork()
 
     async def check(self) -> None:
         """See `RedisJournal.check`."""
-        await arun(checked(self.url), self._ports)
+        await arun(check_server(self.url), self._ports)
 
     def close(self) -> None:
         """Have every loop close its connections; callable from any thread."""
-        self._lines.close()
+        self._server.close()
 
     async def aclose(self) -> None:
         """Close the running loop's connections that wmem made, and have other loops close theirs."""
-        await self._lines.aclose()
+        await self._server.aclose()
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
         return await arun(_read(after), self._ports)
 
     async def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return await arun(_append(path, record_id, record, expected, keep_s, certain=self._certain), self._ports)
+        return await arun(_append(path, record_id, record, expected, keep_s, certain=self._sends_once), self._ports)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return await arun(_compact(path, upto, snapshot, keep_s), self._ports)
 
-    async def delete(self, path: Path, life: Birth | None, /) -> None:
-        await arun(_delete(path, life), self._ports)
+    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        await arun(_delete(path, incarnation), self._ports)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return await arun(_paths(prefix), self._ports)
+        return await arun(_list_paths(prefix), self._ports)
 
     async def purge(self, _path: Path, /) -> Sequence[str]:
-        return await arun(purged(self.url), self._ports)
+        return await arun(purge_server(self.url), self._ports)
 
 
 # -- keys
 
 
-class _Root(NamedTuple):
+class _RootKeys(NamedTuple):
     """The keys of a root, and the prefixes of its scopes' hashes and streams."""
 
-    births: str
+    incarnations: str
     register: str
     names: str
-    hashes: str
-    streams: str
+    hash_prefix: str
+    stream_prefix: str
 
 
 @lru_cache(256)
-def _repeats_nothing(url: RedisUrl, client: object | None) -> bool:
+def _sends_once(url: RedisUrl, client: object | None) -> bool:
     """Whether the driver never resends a command: see `Appended.certain`."""
-    return client is None and not url.cluster
+    return client is None and not url.is_cluster
 
 
-def _root(root: str) -> _Root:
+def _root_keys(root: str) -> _RootKeys:
     # A hash tag ends at the first closing brace, so braces are escaped in the JSON.
     tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
     key = f"wmem:{{{tag}}}:"
-    return _Root(f"{key}births", f"{key}register", f"{key}names", f"{key}h", f"{key}s")
+    return _RootKeys(f"{key}births", f"{key}register", f"{key}names", f"{key}h", f"{key}s")
 
 
 @lru_cache(1024)
-def _name(path: Path) -> str:
+def _path_name(path: Path) -> str:
     """Unique name of a path: its JSON."""
     return json.dumps(path, separators=(",", ":"))
 
@@ -170,7 +170,7 @@ def _name(path: Path) -> str:
 # -- the port as flows, for sync and async
 
 
-def _evaluated(script: Script, keys: Sequence[str], args: Sequence[Word], *, writes: bool) -> Flow[Any]:
+def _eval_script(script: Script, keys: Sequence[str], args: Sequence[Word], *, writes: bool) -> Flow[Any]:
     words: tuple[Word, ...] = (len(keys), *keys, *args)
     send = Server.write if writes else Server.query
     try:
@@ -183,70 +183,80 @@ def _evaluated(script: Script, keys: Sequence[str], args: Sequence[Word], *, wri
 def _read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
     if not after:
         return {}
-    root = _root(next(iter(after))[0])
-    keys = [root.births]
+    root = _root_keys(next(iter(after))[0])
+    keys = [root.incarnations]
     args: list[str] = []
     for path, cursor in after.items():
-        name = _name(path)
-        keys += (root.hashes + name, root.streams + name)
-        args += (name, _told(cursor))
-    reply = yield from _evaluated(READ, keys, args, writes=False)
+        name = _path_name(path)
+        keys += (root.hash_prefix + name, root.stream_prefix + name)
+        args += (name, _encode_cursor(cursor))
+    reply = yield from _eval_script(READ, keys, args, writes=False)
     replies = reply if isinstance(reply, list) else reply.split(b" ")
     return {
-        path: _tail(reply)
+        path: _decode_tail(reply)
         if isinstance(reply, list)
-        else Tail(joined=True, base=cursor, snapshot=None, records=(), head=cursor, birth=_birth(reply))
+        else Tail(
+            joined=True, base=cursor, snapshot=None, records=(), head=cursor, incarnation=_decode_incarnation(reply)
+        )
         for (path, cursor), reply in zip(after.items(), replies, strict=True)
     }
 
 
 def _append(
-    path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, *, certain: bool
+    path: Path,
+    record_id: int,
+    record: bytes,
+    expected: Cursor | Incarnation | None,
+    keep_s: float | None,
+    *,
+    certain: bool,
 ) -> Flow[Appended[bytes]]:
-    root, name = _root(path[0]), _name(path)
-    keys = (root.births, root.hashes + name, root.streams + name, root.register, root.names)
+    root, name = _root_keys(path[0]), _path_name(path)
+    keys = (root.incarnations, root.hash_prefix + name, root.stream_prefix + name, root.register, root.names)
     wanted = ""
     if expected is not None:
-        wanted = f"c{_told(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
-    args = (name, record_id, record, wanted, _ms(keep_s), new_salt(), MISSED_MAX)
-    reply = yield from _evaluated(APPEND, keys, (*args, ""), writes=True)
+        wanted = f"c{_encode_cursor(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
+    args = (name, record_id, record, wanted, _to_milliseconds(keep_s), new_salt(), MISSED_MAX)
+    reply = yield from _eval_script(APPEND, keys, (*args, ""), writes=True)
     if reply == []:
         # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
-        yield from ask(Server.write, "SADD", _ROOTS, path[0].encode("utf-8", "surrogatepass"))
-        reply = yield from _evaluated(APPEND, keys, (*args, "rooted"), writes=True)
+        yield from ask(Server.write, "SADD", _ROOTS_KEY, path[0].encode("utf-8", "surrogatepass"))
+        reply = yield from _eval_script(APPEND, keys, (*args, "rooted"), writes=True)
     if isinstance(reply, list):
         head, size, birth, missed = reply
-        told = None if missed is None else _tail(missed)
-        return Appended(None, _cursor(head), told, int(size), _birth(birth), certain)
+        told = None if missed is None else _decode_tail(missed)
+        return Appended(None, _decode_cursor(head), told, int(size), _decode_incarnation(birth), certain)
     cursor, head, size, birth = reply.split(b" ")
-    return Appended(_cursor(cursor), _cursor(head), None, int(size), _birth(birth))
+    return Appended(_decode_cursor(cursor), _decode_cursor(head), None, int(size), _decode_incarnation(birth))
 
 
 def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:
-    root, name = _root(path[0]), _name(path)
-    keys = (root.hashes + name, root.streams + name, root.register)
-    done = yield from _evaluated(COMPACT, keys, (name, _told(upto), snapshot, _ms(keep_s)), writes=True)
+    root, name = _root_keys(path[0]), _path_name(path)
+    keys = (root.hash_prefix + name, root.stream_prefix + name, root.register)
+    done = yield from _eval_script(
+        COMPACT, keys, (name, _encode_cursor(upto), snapshot, _to_milliseconds(keep_s)), writes=True
+    )
     return bool(done)
 
 
-def _delete(path: Path, life: Birth | None) -> Flow[None]:
-    root, name = _root(path[0]), _name(path)
-    keys = (root.births, root.register, root.names, root.hashes + name, root.streams + name)
-    args = (name, name[:-1], "" if life is None else life.chain, root.hashes, root.streams)
-    yield from _evaluated(DELETE, keys, args, writes=True)
+def _delete(path: Path, incarnation: Incarnation | None) -> Flow[None]:
+    root, name = _root_keys(path[0]), _path_name(path)
+    keys = (root.incarnations, root.register, root.names, root.hash_prefix + name, root.stream_prefix + name)
+    args = (name, name[:-1], "" if incarnation is None else incarnation.chain, root.hash_prefix, root.stream_prefix)
+    yield from _eval_script(DELETE, keys, args, writes=True)
 
 
-def _paths(prefix: Path) -> Flow[list[Path]]:
+def _list_paths(prefix: Path) -> Flow[list[Path]]:
     if prefix:
         roots = [prefix[0]]
     else:
-        listed = yield from ask(Server.query, "SMEMBERS", _ROOTS)
+        listed = yield from ask(Server.query, "SMEMBERS", _ROOTS_KEY)
         roots = sorted(each.decode("utf-8", "surrogatepass") for each in listed)
     found: list[Path] = []
     for each in roots:
-        args = (_name(prefix)[:-1] if len(prefix) > 1 else "",)
-        keys = (_root(each).register, _root(each).names)
-        reply = yield from _evaluated(PATHS, keys, args, writes=False)
+        args = (_path_name(prefix)[:-1] if len(prefix) > 1 else "",)
+        keys = (_root_keys(each).register, _root_keys(each).names)
+        reply = yield from _eval_script(PATHS, keys, args, writes=False)
         found += map(tuple, json.loads(reply))
     return found
 
@@ -254,40 +264,40 @@ def _paths(prefix: Path) -> Flow[list[Path]]:
 # -- encoding arguments and decoding replies
 
 
-def _told(cursor: Cursor) -> str:
+def _encode_cursor(cursor: Cursor) -> str:
     version, chain = cursor
-    return f"{version}-{chain}" if 0 <= version < _IDS and 0 <= chain < _IDS else _NOWHERE
+    return f"{version}-{chain}" if 0 <= version < _STREAM_ID_LIMIT and 0 <= chain < _STREAM_ID_LIMIT else _MAX_STREAM_ID
 
 
-def _ms(keep_s: float | None) -> Word:
+def _to_milliseconds(keep_s: float | None) -> Word:
     """Seconds as milliseconds, at least one; '' for ever."""
-    return "" if keep_s is None else max(1, math.ceil(min(keep_s * 1000, _KEEP_MAX_MS)))
+    return "" if keep_s is None else max(1, math.ceil(min(keep_s * 1000, _MAX_KEEP_MS)))
 
 
-def _cursor(reply: bytes) -> Cursor:
+def _decode_cursor(reply: bytes) -> Cursor:
     version, _, chain = reply.partition(b"-")
     return Cursor(int(version), int(chain))
 
 
-def _birth(reply: bytes) -> Birth | None:
-    return Birth(int(reply)) if reply else None
+def _decode_incarnation(reply: bytes) -> Incarnation | None:
+    return Incarnation(int(reply)) if reply else None
 
 
-def _tail(reply: list[Any]) -> Tail[bytes]:
+def _decode_tail(reply: list[Any]) -> Tail[bytes]:
     joined, told_base, snapshot, entries, told_head, birth = reply
-    base, head = _cursor(told_base), _cursor(told_head)
+    base, head = _decode_cursor(told_base), _decode_cursor(told_head)
     if not joined and base != ORIGIN and snapshot is None:
         snapshot = b""  # missing: no codec accepts it as a payload
-    records = [(_cursor(entry).version, _record(fields)) for entry, fields in entries]
+    records = [(_decode_cursor(entry).version, _decode_record(fields)) for entry, fields in entries]
     if len(records) != head.version - base.version:
         found = dict(records)
         # A missing record counts as damage at its version.
         missing = Record(0, b"")
         records = [(each, found.get(each, missing)) for each in range(base.version + 1, head.version + 1)]
-    return Tail(bool(joined), base, snapshot, tuple(record for _, record in records), head, _birth(birth))
+    return Tail(bool(joined), base, snapshot, tuple(record for _, record in records), head, _decode_incarnation(birth))
 
 
-def _record(fields: list[bytes]) -> Record[bytes]:
+def _decode_record(fields: list[bytes]) -> Record[bytes]:
     try:
         _, record_id, _, payload = fields
         return Record(int(record_id), payload)

@@ -15,23 +15,23 @@ from redis import exceptions
 from redis.backoff import NoBackoff
 
 from wmem.journal.redis_client import (
-    FAILED,
+    DRIVER_ERRORS,
     TIMEOUTS,
     Word,
-    as_bytes,
     check_options,
-    packed,
-    translated,
-    unknown_option,
-    wrong_client,
+    encode_command,
+    raw_reply_options,
+    to_store_error,
+    unknown_option_error,
+    wrong_client_error,
 )
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = ["AsyncLines", "AsyncServer", "async_line"]
+__all__ = ["AsyncServer", "PerLoopServer", "loop_client_factory"]
 
-_AT_ONCE = 32  # concurrent calls of one loop through a pooled client; the driver's pool raises beyond 100
-_BATCH = 256  # commands sent in one write
-_BATCH_BYTES = 1 << 20
+_MAX_CONCURRENT_CALLS = 32  # concurrent calls of one loop through a pooled client; the driver's pool raises beyond 100
+_MAX_BATCH_COMMANDS = 256  # commands sent in one write
+_MAX_BATCH_BYTES = 1 << 20
 
 
 class AsyncServer(Protocol):
@@ -41,20 +41,20 @@ class AsyncServer(Protocol):
     async def write(self, /, *words: Word) -> Any: ...
 
 
-class _AsyncLine(Protocol):
+class _LoopClient(Protocol):
     async def call(self, words: Sequence[Word], /) -> Any: ...
     async def aclose(self) -> None: ...
     def abandon(self) -> None: ...
 
 
-class _Lost(NamedTuple):
+class _FailedReply(NamedTuple):
     """An error in place of a reply; `sent`: the command may have reached the server."""
 
-    why: BaseException
+    error: BaseException
     sent: bool
 
 
-class _Shared:
+class _SharedConnection:
     """One connection that carries the calls of all tasks of a loop, many to a write.
 
     The reply to a cancelled task is still read, and dropped, so no half-read reply is ever left; a
@@ -62,29 +62,29 @@ class _Shared:
     """
 
     def __init__(self, url: RedisUrl) -> None:
-        kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver)}
+        kwargs: dict[str, Any] = {**TIMEOUTS, **redis.asyncio.connection.parse_url(url.driver_url)}
         kind = kwargs.pop("connection_class", redis.asyncio.connection.Connection)
         kwargs.pop("max_connections", None)  # an option of pools; this is a single connection
         self._connection: Any = kind(retry=redis.asyncio.retry.Retry(NoBackoff(), 0), **kwargs)
         self._waiting: deque[tuple[bytes, asyncio.Future[Any]]] = deque()
         self._sent: deque[asyncio.Future[Any]] = deque()
-        self._carrier: asyncio.Task[None] | None = None
+        self._pump_task: asyncio.Task[None] | None = None
 
     async def call(self, words: Sequence[Word], /) -> Any:
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((packed(words), reply))
-        if self._carrier is None:
-            self._carrier = asyncio.create_task(self._carry())
+        self._waiting.append((encode_command(words), reply))
+        if self._pump_task is None:
+            self._pump_task = asyncio.create_task(self._pump())
         return await reply
 
-    async def _carry(self) -> None:
+    async def _pump(self) -> None:
         """Send waiting commands and read replies until there are none left, overlapping both."""
         try:
             while self._waiting or self._sent:
-                if self._sent or await self._ready():
+                if self._sent or await self._connect():
                     await self._exchange()
         finally:
-            self._carrier = None
+            self._pump_task = None
             # Calls are left only if this task was cancelled: the loop is being closed.
             for _, reply in self._waiting:
                 reply.cancel()
@@ -93,25 +93,25 @@ class _Shared:
     async def _exchange(self) -> None:
         """Send the next batch of waiting commands, and read one reply."""
         try:
-            if data := self._batch():
+            if data := self._next_batch():
                 await self._connection.send_packed_command(data)
             if self._sent:
                 try:
                     answer = await self._connection.read_response()
                 except exceptions.ResponseError as exc:
-                    answer = _Lost(exc, sent=True)
-                _settle(self._sent.popleft(), answer)
-        except (*FAILED, asyncio.CancelledError) as exc:
+                    answer = _FailedReply(exc, sent=True)
+                _resolve(self._sent.popleft(), answer)
+        except (*DRIVER_ERRORS, asyncio.CancelledError) as exc:
             await self._connection.disconnect(nowait=True)
             while self._sent:
-                _settle(self._sent.popleft(), _Lost(exc, sent=True))
+                _resolve(self._sent.popleft(), _FailedReply(exc, sent=True))
             if isinstance(exc, asyncio.CancelledError):
                 raise
 
-    def _batch(self) -> bytes:
+    def _next_batch(self) -> bytes:
         batch: list[bytes] = []
         size = 0
-        while self._waiting and len(self._sent) < _BATCH and size < _BATCH_BYTES:
+        while self._waiting and len(self._sent) < _MAX_BATCH_COMMANDS and size < _MAX_BATCH_BYTES:
             data, reply = self._waiting.popleft()
             if not reply.done():
                 batch.append(data)
@@ -119,7 +119,7 @@ class _Shared:
                 self._sent.append(reply)
         return b"".join(batch)
 
-    async def _ready(self) -> bool:
+    async def _connect(self) -> bool:
         """Connect, or reconnect if the server closed an idle connection; a failure goes to all waiting calls."""
         connection = self._connection
         try:
@@ -128,10 +128,10 @@ class _Shared:
             if await getattr(connection, "can_read", connection.can_read_destructive)():
                 await connection.disconnect(nowait=True)
                 await connection.connect()
-        except FAILED as exc:
+        except DRIVER_ERRORS as exc:
             await connection.disconnect(nowait=True)
             while self._waiting:
-                _settle(self._waiting.popleft()[1], _Lost(exc, sent=False))
+                _resolve(self._waiting.popleft()[1], _FailedReply(exc, sent=False))
             return False
         return True
 
@@ -152,25 +152,25 @@ class _Shared:
             socket.close()
 
 
-def _settle(reply: asyncio.Future[Any], answer: object) -> None:
+def _resolve(reply: asyncio.Future[Any], result: object) -> None:
     if not reply.done():  # the caller may have been cancelled
-        reply.set_result(answer)
+        reply.set_result(result)
 
 
-class _AsyncClient:
+class _AsyncDriverClient:
     """Commands through a redis-py client: a cluster client, or one that the caller owns."""
 
     def __init__(self, client: Any, *, owned: bool) -> None:
         self._client = client
         self._owned = owned
-        self._gate = asyncio.Semaphore(_AT_ONCE)
+        self._call_slots = asyncio.Semaphore(_MAX_CONCURRENT_CALLS)
 
     async def call(self, words: Sequence[Word], /) -> Any:
-        async with self._gate:
+        async with self._call_slots:
             try:
-                return await self._client.execute_command(*words, **as_bytes(words))
-            except FAILED as exc:
-                return _Lost(exc, sent=True)
+                return await self._client.execute_command(*words, **raw_reply_options(words))
+            except DRIVER_ERRORS as exc:
+                return _FailedReply(exc, sent=True)
 
     async def aclose(self) -> None:
         if self._owned:
@@ -180,7 +180,7 @@ class _AsyncClient:
         """Does nothing: redis-py cleans up the connections of its own clients."""
 
 
-def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]:
+def loop_client_factory(url: RedisUrl, client: object | None) -> Callable[[], _LoopClient]:
     """Factory of a loop's connection to the server; to be called in that loop.
 
     Raises:
@@ -188,98 +188,104 @@ def async_line(url: RedisUrl, client: object | None) -> Callable[[], _AsyncLine]
     """
     if client is None:
         check_options(url)
-        return (lambda: _AsyncClient(_async_cluster(url), owned=True)) if url.cluster else (lambda: _Shared(url))
+        return (
+            (lambda: _AsyncDriverClient(_async_cluster(url), owned=True))
+            if url.is_cluster
+            else (lambda: _SharedConnection(url))
+        )
     if isinstance(client, redis.asyncio.Redis | redis.asyncio.cluster.RedisCluster):
-        return lambda: _AsyncClient(client, owned=False)
-    raise wrong_client(client, "redis.asyncio.Redis or redis.asyncio.RedisCluster", "wmem.aopen")
+        return lambda: _AsyncDriverClient(client, owned=False)
+    raise wrong_client_error(client, "redis.asyncio.Redis or redis.asyncio.RedisCluster", "wmem.aopen")
 
 
 def _async_cluster(url: RedisUrl) -> Any:
     retry = redis.asyncio.retry.Retry(NoBackoff(), 0)
-    return redis.asyncio.cluster.RedisCluster.from_url(url.driver, retry=retry, **TIMEOUTS)
+    return redis.asyncio.cluster.RedisCluster.from_url(url.driver_url, retry=retry, **TIMEOUTS)
 
 
-class AsyncLines:
+class PerLoopServer:
     """An `AsyncServer` for any number of event loops: each has its own connections, closed with the loop.
 
     Args:
         connect: Creates the connections of the running loop.
     """
 
-    _left: ClassVar[set[AsyncGenerator[None, None]]] = set()
+    _pending_closes: ClassVar[set[AsyncGenerator[None, None]]] = set()
     """Lifetimes of loops that were not running at `close`: they end with their loop."""
 
-    def __init__(self, url: RedisUrl, connect: Callable[[], _AsyncLine]) -> None:
+    def __init__(self, url: RedisUrl, connect: Callable[[], _LoopClient]) -> None:
         self._url = url
         self._connect = connect
-        self._lines: weakref.WeakKeyDictionary[
-            asyncio.AbstractEventLoop, tuple[_AsyncLine, AsyncGenerator[None, None]]
+        self._clients: weakref.WeakKeyDictionary[
+            asyncio.AbstractEventLoop, tuple[_LoopClient, AsyncGenerator[None, None]]
         ] = weakref.WeakKeyDictionary()
-        self._parents: list[object] = []
+        self._parent_clients: list[object] = []
 
     async def query(self, /, *words: Word) -> Any:
-        return await self._sent(words, writes=False)
+        return await self._send(words, writes=False)
 
     async def write(self, /, *words: Word) -> Any:
-        return await self._sent(words, writes=True)
+        return await self._send(words, writes=True)
 
-    async def _sent(self, words: Sequence[Word], *, writes: bool) -> Any:
+    async def _send(self, words: Sequence[Word], *, writes: bool) -> Any:
         loop = asyncio.get_running_loop()
-        known = self._lines.get(loop)
-        found = await self._begun(loop) if known is None else known[0]
+        known = self._clients.get(loop)
+        found = await self._start_client(loop) if known is None else known[0]
         answer = await found.call(words)
-        if type(answer) is _Lost:
-            if isinstance(answer.why, asyncio.CancelledError):
+        if type(answer) is _FailedReply:
+            if isinstance(answer.error, asyncio.CancelledError):
                 # The task that was cancelled is not this one, but the one that sends commands.
-                raise translated(exceptions.ConnectionError("the loop is being closed"), self._url, writes=writes)
-            raise translated(answer.why, self._url, writes=writes, sent=answer.sent) from answer.why
+                raise to_store_error(exceptions.ConnectionError("the loop is being closed"), self._url, writes=writes)
+            raise to_store_error(answer.error, self._url, writes=writes, sent=answer.sent) from answer.error
         return answer
 
-    async def _begun(self, loop: asyncio.AbstractEventLoop) -> _AsyncLine:
-        self._sweep()
+    async def _start_client(self, loop: asyncio.AbstractEventLoop) -> _LoopClient:
+        self._drop_closed_loops()
         try:
             made = self._connect()
         except TypeError as exc:
-            raise unknown_option(exc, self._url) from exc
+            raise unknown_option_error(exc, self._url) from exc
         # A loop that ends closes the async generators started in it: the only hook to close connections in.
-        lifetime = _lifetime(made)
+        lifetime = _client_lifetime(made)
         await anext(lifetime)
-        self._lines[loop] = (made, lifetime)
+        self._clients[loop] = (made, lifetime)
         return made
 
-    def _sweep(self) -> None:
+    def _drop_closed_loops(self) -> None:
         """Drop the connections of closed loops."""
-        for loop, (made, _) in list(self._lines.items()):
+        for loop, (made, _) in list(self._clients.items()):
             if loop.is_closed():
                 made.abandon()
-                del self._lines[loop]
+                del self._clients[loop]
 
     async def aclose(self) -> None:
         """Close the running loop's connections, and those of closed loops."""
-        found = self._lines.pop(asyncio.get_running_loop(), None)
+        found = self._clients.pop(asyncio.get_running_loop(), None)
         if found is not None:
             await found[1].aclose()
         self.close()
 
     def close(self) -> None:
         """Have every other loop close its connections: now if it is running, else when it ends."""
-        self._sweep()
-        AsyncLines._left -= {each for each in AsyncLines._left if getattr(each, "ag_frame", None) is None}
-        for loop, (_, lifetime) in list(self._lines.items()):
+        self._drop_closed_loops()
+        PerLoopServer._pending_closes -= {
+            each for each in PerLoopServer._pending_closes if getattr(each, "ag_frame", None) is None
+        }
+        for loop, (_, lifetime) in list(self._clients.items()):
             if loop.is_running():
                 asyncio.run_coroutine_threadsafe(lifetime.aclose(), loop)
             else:
-                AsyncLines._left.add(lifetime)
-        self._lines.clear()
+                PerLoopServer._pending_closes.add(lifetime)
+        self._clients.clear()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """In a forked child: keep the parent's connections open and unused, and start with none."""
-        self._parents.append(self._lines)
-        self._lines = weakref.WeakKeyDictionary()
+        self._parent_clients.append(self._clients)
+        self._clients = weakref.WeakKeyDictionary()
 
 
-async def _lifetime(made: _AsyncLine) -> AsyncGenerator[None, None]:
+async def _client_lifetime(client: _LoopClient) -> AsyncGenerator[None, None]:
     try:
         yield
     finally:
-        await made.aclose()
+        await client.aclose()

@@ -21,19 +21,19 @@ from wmem.errors import InvalidInputError, StoreError, UnknownOutcomeError
 from wmem.journal.redis_url import RedisUrl
 
 __all__ = [
-    "FAILED",
+    "DRIVER_ERRORS",
     "TIMEOUTS",
-    "Line",
     "ScriptMissingError",
     "Server",
+    "ServerClient",
     "Word",
-    "as_bytes",
     "check_options",
-    "line",
-    "packed",
-    "translated",
-    "unknown_option",
-    "wrong_client",
+    "encode_command",
+    "raw_reply_options",
+    "server_client",
+    "to_store_error",
+    "unknown_option_error",
+    "wrong_client_error",
 ]
 
 Word: TypeAlias = str | bytes | int
@@ -41,9 +41,13 @@ Word: TypeAlias = str | bytes | int
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds
 _MAX_CONNECTIONS = 2**16  # one per thread that waits for a reply
 
-_BINARY = ("EVAL", "EVALSHA", "SMEMBERS")  # only these: the driver's reply callbacks of others take no such option
+_RAW_REPLY_COMMANDS = (
+    "EVAL",
+    "EVALSHA",
+    "SMEMBERS",
+)  # only these: the driver's reply callbacks of others take no such option
 
-_REFUSED = (
+_REFUSALS = (
     exceptions.ResponseError,
     exceptions.AuthenticationError,
     exceptions.AuthorizationError,
@@ -53,7 +57,7 @@ _REFUSED = (
 )
 """Errors after which nothing was executed: refused by the server, or by the driver before sending."""
 
-FAILED = (exceptions.RedisError, exceptions.RedisClusterException, OSError, RuntimeError)
+DRIVER_ERRORS = (exceptions.RedisError, exceptions.RedisClusterException, OSError, RuntimeError)
 """All errors a driver raises; `RuntimeError` when a client is used in another loop than its own."""
 
 
@@ -84,7 +88,7 @@ class Server(Protocol):
         ...
 
 
-class Line(Server, Protocol):
+class ServerClient(Server, Protocol):
     """A `Server` that can be closed."""
 
     def close(self) -> None:
@@ -92,13 +96,13 @@ class Line(Server, Protocol):
         ...
 
 
-def translated(exc: BaseException, url: str, *, writes: bool, sent: bool = True) -> StoreError:
+def to_store_error(exc: BaseException, url: str, *, writes: bool, sent: bool = True) -> StoreError:
     """The `StoreError` for an error of the driver."""
     if isinstance(exc, exceptions.NoScriptError):
         return ScriptMissingError(url)
     # Some driver errors have no message.
     what = f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
-    if isinstance(exc, _REFUSED):
+    if isinstance(exc, _REFUSALS):
         return StoreError(f"{url}: the server refused: {what}; nothing was changed")
     if not sent:
         return StoreError(f"{url}: the server cannot be reached: {what}; nothing was changed")
@@ -107,43 +111,43 @@ def translated(exc: BaseException, url: str, *, writes: bool, sent: bool = True)
     return StoreError(f"{url}: the server did not answer: {what}")
 
 
-class _Pooled:
+class _PooledClient:
     """A pool of connections made by wmem, used directly, without redis-py's client."""
 
     def __init__(self, url: RedisUrl) -> None:
         self._url = url
         self._pool: Any = redis.ConnectionPool.from_url(
-            url.driver, max_connections=_MAX_CONNECTIONS, retry=Retry(NoBackoff(), 0), **TIMEOUTS
+            url.driver_url, max_connections=_MAX_CONNECTIONS, retry=Retry(NoBackoff(), 0), **TIMEOUTS
         )
 
     def query(self, /, *words: Word) -> Any:
-        return self._sent(words, writes=False)
+        return self._send(words, writes=False)
 
     def write(self, /, *words: Word) -> Any:
-        return self._sent(words, writes=True)
+        return self._send(words, writes=True)
 
-    def _sent(self, words: Sequence[Word], *, writes: bool) -> Any:
+    def _send(self, words: Sequence[Word], *, writes: bool) -> Any:
         sent = False
         try:
             connection = self._pool.get_connection()
             try:
                 sent = True
-                connection.send_packed_command([packed(words)])
+                connection.send_packed_command([encode_command(words)])
                 return connection.read_response()
             finally:
                 self._pool.release(connection)
-        except FAILED as exc:
-            raise translated(exc, self._url, writes=writes, sent=sent) from exc
+        except DRIVER_ERRORS as exc:
+            raise to_store_error(exc, self._url, writes=writes, sent=sent) from exc
         except TypeError as exc:
             if sent:
                 raise
-            raise unknown_option(exc, self._url) from exc
+            raise unknown_option_error(exc, self._url) from exc
 
     def close(self) -> None:
         self._pool.disconnect()
 
 
-class _Client:
+class _DriverClient:
     """Commands through a redis-py client: a cluster client, or one that the caller owns.
 
     Args:
@@ -151,35 +155,35 @@ class _Client:
         make: Creates wmem's own client at first use, because creating it connects.
     """
 
-    def __init__(self, url: RedisUrl, *, made: Any = None, make: Callable[[], Any] | None = None) -> None:
+    def __init__(self, url: RedisUrl, *, client: Any = None, make: Callable[[], Any] | None = None) -> None:
         self._url = url
-        self._client = made
+        self._client = client
         self._make = make
         self._lock = threading.Lock()
 
     def query(self, /, *words: Word) -> Any:
-        return self._sent(words, writes=False)
+        return self._send(words, writes=False)
 
     def write(self, /, *words: Word) -> Any:
-        return self._sent(words, writes=True)
+        return self._send(words, writes=True)
 
-    def _sent(self, words: Sequence[Word], *, writes: bool) -> Any:
+    def _send(self, words: Sequence[Word], *, writes: bool) -> Any:
         sent = False
         try:
             with self._lock:
                 if self._client is None and self._make is not None:
                     self._client = self._make()
             sent = True
-            return self._client.execute_command(*words, **as_bytes(words))
-        except FAILED as exc:
-            raise translated(exc, self._url, writes=writes, sent=sent) from exc
+            return self._client.execute_command(*words, **raw_reply_options(words))
+        except DRIVER_ERRORS as exc:
+            raise to_store_error(exc, self._url, writes=writes, sent=sent) from exc
 
     def close(self) -> None:
         if self._make is not None and self._client is not None:
             self._client.close()
 
 
-def line(url: RedisUrl, client: object | None) -> Line:
+def server_client(url: RedisUrl, client: object | None) -> ServerClient:
     """The sync connection to a server, not yet connected.
 
     Raises:
@@ -187,18 +191,18 @@ def line(url: RedisUrl, client: object | None) -> Line:
     """
     if client is None:
         check_options(url)
-        return _Client(url, make=partial(_cluster, url)) if url.cluster else _Pooled(url)
+        return _DriverClient(url, make=partial(_cluster, url)) if url.is_cluster else _PooledClient(url)
     if isinstance(client, redis.Redis | RedisCluster):
-        return _Client(url, made=client)
-    raise wrong_client(client, "redis.Redis or redis.RedisCluster", "wmem.open")
+        return _DriverClient(url, client=client)
+    raise wrong_client_error(client, "redis.Redis or redis.RedisCluster", "wmem.open")
 
 
 def _cluster(url: RedisUrl) -> Any:
     retry = Retry(NoBackoff(), 0)
-    return RedisCluster.from_url(url.driver, retry=retry, max_connections=_MAX_CONNECTIONS, **TIMEOUTS)
+    return RedisCluster.from_url(url.driver_url, retry=retry, max_connections=_MAX_CONNECTIONS, **TIMEOUTS)
 
 
-def packed(words: Sequence[Word]) -> bytes:
+def encode_command(words: Sequence[Word]) -> bytes:
     """Encode a command in the Redis protocol; four times as fast as the driver, which accepts more types."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
@@ -207,9 +211,9 @@ def packed(words: Sequence[Word]) -> bytes:
     return b"".join(parts)
 
 
-def as_bytes(words: Sequence[Word]) -> dict[str, bool]:
+def raw_reply_options(words: Sequence[Word]) -> dict[str, bool]:
     """The option that keeps a reply undecoded, even in a client with `decode_responses`."""
-    return {NEVER_DECODE: True} if words[0] in _BINARY else {}
+    return {NEVER_DECODE: True} if words[0] in _RAW_REPLY_COMMANDS else {}
 
 
 def check_options(url: RedisUrl) -> None:
@@ -220,18 +224,18 @@ def check_options(url: RedisUrl) -> None:
     """
     parse: Callable[[str], object] = redis.connection.parse_url
     try:
-        parse(url.driver)
+        parse(url.driver_url)
     except ValueError as exc:
         msg = f"{url}: the driver refuses an option of the URL: {exc}"
         raise InvalidInputError(msg) from exc
 
 
-def unknown_option(exc: TypeError, url: str) -> InvalidInputError:
+def unknown_option_error(exc: TypeError, url: str) -> InvalidInputError:
     """The error for an unknown URL option, which the driver reports only at the first connection."""
     return InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}")
 
 
-def wrong_client(client: object, wanted: str, opener: str) -> InvalidInputError:
+def wrong_client_error(client: object, wanted: str, opener: str) -> InvalidInputError:
     """The error for a sync client given to the async API, or the reverse, or no client at all."""
     kind = f"{type(client).__module__}.{type(client).__qualname__}"
     return InvalidInputError(f"client must be a {wanted} for {opener}, not {kind!r}")

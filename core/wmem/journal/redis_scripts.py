@@ -19,11 +19,11 @@ class Script(NamedTuple):
 
 
 def _script(body: str) -> Script:
-    text = _SHARED + body
+    text = _COMMON_LUA + body
     return Script(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
-_SHARED = """
+_COMMON_LUA = """
 local ORIGIN = '0-0'
 
 local function decimal(number) return string.format('%.0f', number) end

@@ -8,7 +8,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.redis_client import Server
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = ["checked", "purged"]
+__all__ = ["check_server", "purge_server"]
 
 _log = logging.getLogger("wmem.journal.redis")
 
@@ -16,7 +16,7 @@ _MIN_VERSION = (6, 2)
 _NO_EVICTION = "noeviction"
 
 
-def _info() -> Flow[Mapping[str, str]]:
+def _fetch_info() -> Flow[Mapping[str, str]]:
     """The fields of the INFO command."""
     reply = yield from ask(Server.query, "INFO")
     if not isinstance(reply, Mapping):
@@ -28,7 +28,7 @@ def _info() -> Flow[Mapping[str, str]]:
     return {str(name): str(value) for name, value in (nodes[0] if nodes else reply).items()}
 
 
-def checked(url: str) -> Flow[None]:
+def check_server(url: str) -> Flow[None]:
     """Check the server's version, and warn of settings that lose data.
 
     Raises:
@@ -36,7 +36,7 @@ def checked(url: str) -> Flow[None]:
     """
     yield from ask(Server.query, "PING")
     try:
-        info = yield from _info()
+        info = yield from _fetch_info()
     except StoreError as exc:
         _log.debug("%s may not be asked for its settings: %s", url, exc)
         return
@@ -55,21 +55,21 @@ def checked(url: str) -> Flow[None]:
         )
 
 
-def purged(url: RedisUrl) -> Flow[Sequence[str]]:
+def purge_server(url: RedisUrl) -> Flow[Sequence[str]]:
     """Start a rewrite of the append-only file where allowed, and list what still keeps deleted bytes.
 
     The server's memory is not among them: deleted and compacted records are gone from it.
     """
-    if url.cluster:
+    if url.is_cluster:
         return (f"each node of {url}: append-only files keep it until BGREWRITEAOF, RDB files until BGSAVE",)
     try:
-        info = yield from _info()
+        info = yield from _fetch_info()
     except StoreError:
         return (f"{url} does not tell how it persists: see BGREWRITEAOF, BGSAVE and its replicas",)
     kept = []
     if info.get("aof_enabled") == "1":
-        kept.append((yield from _aof_rewritten(url, already=info.get("aof_rewrite_in_progress") == "1")))
-    if (yield from _saves()):
+        kept.append((yield from _rewrite_aof(url, running=info.get("aof_rewrite_in_progress") == "1")))
+    if (yield from _writes_rdb()):
         kept.append(f"the last RDB file of {url} is older than the deletion: run BGSAVE, and delete copies of the file")
     if (replicas := info.get("connected_slaves", "0")) != "0":
         kept.append(f"{url} has {replicas} replicas: what holds for its files holds for theirs")
@@ -80,9 +80,9 @@ def purged(url: RedisUrl) -> Flow[Sequence[str]]:
     return tuple(kept)
 
 
-def _aof_rewritten(url: str, *, already: bool) -> Flow[str]:
+def _rewrite_aof(url: str, *, running: bool) -> Flow[str]:
     rewrite = "the append-only file of {} keeps it until it is rewritten: run BGREWRITEAOF"
-    if not already:
+    if not running:
         try:
             yield from ask(Server.write, "BGREWRITEAOF")
         except StoreError as exc:
@@ -92,7 +92,7 @@ def _aof_rewritten(url: str, *, already: bool) -> Flow[str]:
     return rewrite.format(url)
 
 
-def _saves() -> Flow[bool]:
+def _writes_rdb() -> Flow[bool]:
     """Whether the server writes RDB files; True if it does not allow the question."""
     try:
         reply = yield from ask(Server.query, "CONFIG", "GET", "save")

@@ -4,11 +4,11 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["RedisUrl", "redis_name"]
+__all__ = ["RedisUrl", "parse_redis_url"]
 
-_PORT = 6379
-_SECRETS = ("password", "ssl_password")
-_OURS = ("decode_responses", "encoding", "encoding_errors", "retry_on_timeout")
+_DEFAULT_PORT = 6379
+_SECRET_OPTIONS = ("password", "ssl_password")
+_RESERVED_OPTIONS = ("decode_responses", "encoding", "encoding_errors", "retry_on_timeout")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
@@ -20,14 +20,16 @@ class RedisUrl(str):
         cluster: Whether the server is part of a cluster: ``?cluster=true``.
     """
 
-    __slots__ = ("cluster", "driver")
+    __slots__ = ("driver_url", "is_cluster")
 
-    driver: str
-    cluster: bool
+    driver_url: str
+    is_cluster: bool
 
     def __eq__(self, other: object) -> bool:
         # URLs that differ in the password are unequal: a caller with a wrong one must not get an open store.
-        return str.__eq__(self, other) is True and (not isinstance(other, RedisUrl) or other.driver == self.driver)
+        return str.__eq__(self, other) is True and (
+            not isinstance(other, RedisUrl) or other.driver_url == self.driver_url
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -38,7 +40,7 @@ class RedisUrl(str):
         return str, (str(self),)
 
 
-def redis_name(url: str) -> RedisUrl:
+def parse_redis_url(url: str) -> RedisUrl:
     """Parse and normalize the URL of a server.
 
     Beside ``cluster``, the query takes the driver's own options, such as ``socket_timeout=30``
@@ -50,11 +52,13 @@ def redis_name(url: str) -> RedisUrl:
     if isinstance(url, RedisUrl):
         return url
     try:
-        parts = _split(url)
-        options = _options(parts)
-        secrets = {name: options.pop(name) for name in _SECRETS if name in options}
-        cluster = _flag(options.pop("cluster", "false"))
-        place, user = _unix(parts, options) if parts.scheme == "unix" else _tcp(parts, options, cluster=cluster)
+        parts = _split_url(url)
+        options = _parse_options(parts)
+        secrets = {name: options.pop(name) for name in _SECRET_OPTIONS if name in options}
+        cluster = _parse_flag(options.pop("cluster", "false"))
+        place, user = (
+            _unix_address(parts, options) if parts.scheme == "unix" else _tcp_address(parts, options, cluster=cluster)
+        )
     except ValueError as exc:
         msg = f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {exc}"
         raise InvalidInputError(msg) from None
@@ -63,69 +67,69 @@ def redis_name(url: str) -> RedisUrl:
     name = quote(user, safe="")
     word = ":" + quote(unquote(parts.password), safe="") if parts.password else ""
     marked = urlencode({"cluster": "true"}) if cluster else ""
-    shown = RedisUrl(_url(parts.scheme, name and f"{name}@", place, "&".join(filter(None, (query, marked)))))
-    shown.driver = _url(parts.scheme, f"{name}{word}@" if name or word else "", place, driver_query)
-    shown.cluster = cluster
+    shown = RedisUrl(_join_url(parts.scheme, name and f"{name}@", place, "&".join(filter(None, (query, marked)))))
+    shown.driver_url = _join_url(parts.scheme, f"{name}{word}@" if name or word else "", place, driver_query)
+    shown.is_cluster = cluster
     return shown
 
 
 _EXAMPLES = "redis://user:password@host:6379/0, rediss://…, unix:///path/to/socket?db=0"
 
 
-def _url(scheme: str, user: str, place: str, query: str) -> str:
+def _join_url(scheme: str, user: str, place: str, query: str) -> str:
     return f"{scheme}://{user}{place}{query and f'?{query}'}"
 
 
-def _split(url: str) -> SplitResult:
+def _split_url(url: str) -> SplitResult:
     """Split a URL; error messages do not quote it, because a part may belong to a password."""
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        msg = f"a host is a name or an address, a port a number up to 65,535; {_QUOTED}"
+        msg = f"a host is a name or an address, a port a number up to 65,535; {_QUOTING_HINT}"
         raise ValueError(msg) from None
     if parts.fragment:
-        msg = f"'#' begins nothing here; {_QUOTED}"
+        msg = f"'#' begins nothing here; {_QUOTING_HINT}"
         raise ValueError(msg)
     return parts
 
 
-_QUOTED = "in a password write '/', '?', '#' and '@' as %2F, %3F, %23 and %40"
+_QUOTING_HINT = "in a password write '/', '?', '#' and '@' as %2F, %3F, %23 and %40"
 
 
-def _options(parts: SplitResult) -> dict[str, str]:
+def _parse_options(parts: SplitResult) -> dict[str, str]:
     try:
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
-        msg = f"options are name=value, joined by '&'; {_QUOTED}"
+        msg = f"options are name=value, joined by '&'; {_QUOTING_HINT}"
         raise ValueError(msg) from None
-    if refused := sorted(set(options) & set(_OURS)):
+    if refused := sorted(set(options) & set(_RESERVED_OPTIONS)):
         msg = f"the option {refused[0]!r} is for wmem to decide"
         raise ValueError(msg)
     return options
 
 
-def _flag(told: str) -> bool:
-    if told.lower() not in (*_TRUE, *_FALSE):
-        msg = f"cluster is true or false, not {told!r}"
+def _parse_flag(value: str) -> bool:
+    if value.lower() not in (*_TRUE, *_FALSE):
+        msg = f"cluster is true or false, not {value!r}"
         raise ValueError(msg)
-    return told.lower() in _TRUE
+    return value.lower() in _TRUE
 
 
-def _tcp(parts: SplitResult, options: dict[str, str], *, cluster: bool) -> tuple[str, str]:
+def _tcp_address(parts: SplitResult, options: dict[str, str], *, cluster: bool) -> tuple[str, str]:
     host = (parts.hostname or "localhost").lower()
     db = options.pop("db", parts.path.strip("/") or "0")
     if not db.isascii() or not db.isdecimal():
-        msg = f"a database is a number; {_QUOTED}"
+        msg = f"a database is a number; {_QUOTING_HINT}"
         raise ValueError(msg)
     if cluster and int(db):
         msg = "a cluster has one database, 0"
         raise ValueError(msg)
     shown = f"[{host}]" if ":" in host else host
-    return f"{shown}:{parts.port or _PORT}/{'' if cluster else int(db)}", unquote(parts.username or "")
+    return f"{shown}:{parts.port or _DEFAULT_PORT}/{'' if cluster else int(db)}", unquote(parts.username or "")
 
 
-def _unix(parts: SplitResult, options: dict[str, str]) -> tuple[str, str]:
+def _unix_address(parts: SplitResult, options: dict[str, str]) -> tuple[str, str]:
     path = unquote(parts.path)
     if not path.strip("/") or "\0" in path or parts.hostname:
         msg = "it names no socket"

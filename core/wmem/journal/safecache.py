@@ -10,8 +10,8 @@ from typing import Any
 import diskcache
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
-from wmem.journal.database import scrubbed, typed_errors
-from wmem.journal.gate import Gate, watch_forks
+from wmem.journal.database import typed_errors, vacuum_file
+from wmem.journal.gate import ForkGuard, disconnect_on_fork
 
 __all__ = ["SafeCache", "SafeDisk"]
 
@@ -73,14 +73,14 @@ class SafeCache:
         except OSError as exc:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
-        self.gate = Gate()
-        self._connecting = threading.Lock()
+        self.fork_guard = ForkGuard()
+        self._connect_lock = threading.Lock()
         self.cache: Any = None
         """The open diskcache; only inside `used`."""
-        watch_forks(self)
+        disconnect_on_fork(self)
 
     @contextmanager
-    def used(self) -> Iterator[Any]:
+    def use(self) -> Iterator[Any]:
         """The open diskcache; errors of calls inside are raised as typed errors.
 
         Raises:
@@ -88,25 +88,25 @@ class SafeCache:
             CorruptionError: The directory is not a store, or damaged.
             StoreError: Anything else; nothing was changed.
         """
-        with self.gate, typed_errors(self._directory, self._wait_s):
+        with self.fork_guard, typed_errors(self._directory, self._wait_s):
             if self.cache is None:
-                with self._connecting:
+                with self._connect_lock:
                     if self.cache is None:
-                        self.cache = self._connected()
+                        self.cache = self._connect()
             try:
                 yield self.cache
             except diskcache.Timeout as exc:
                 msg = f"{self._directory!r} was locked by other writers for {self._wait_s} s; try again"
                 raise ConflictError(msg) from exc
 
-    def scrub(self) -> Sequence[str]:
+    def vacuum(self) -> Sequence[str]:
         """See `scrubbed`."""
-        with self.gate:
-            return scrubbed(os.path.abspath(Path(self._directory) / diskcache.core.DBNAME), self._wait_s)  # noqa: PTH100  # links stay
+        with self.fork_guard:
+            return vacuum_file(os.path.abspath(Path(self._directory) / diskcache.core.DBNAME), self._wait_s)  # noqa: PTH100  # links stay
 
     def close(self) -> None:
         """Close the connections of this thread and of ended threads; the next use reconnects."""
-        with self.gate, self._connecting:
+        with self.fork_guard, self._connect_lock:
             if self.cache is not None:
                 self.cache.close()
 
@@ -115,7 +115,7 @@ class SafeCache:
         left, self.cache = self.cache is not None, None
         return left
 
-    def _connected(self) -> Any:
+    def _connect(self) -> Any:
         try:
             return diskcache.Cache(
                 self._directory,

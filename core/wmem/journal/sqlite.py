@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from wmem.errors import CorruptionError, StoreError
 from wmem.journal.database import Connection, Database, IntegrityError
-from wmem.journal.head import Found, Head, in_place
+from wmem.journal.head import Head, StoredRecord, verify_chain
 from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["SqliteJournal"]
 
-_APPLICATION = int.from_bytes(b"wmem", "big")
+_APPLICATION_ID = int.from_bytes(b"wmem", "big")
 _FORMAT = 1
 _VERSION_BITS = 32  # low bits of a record's place; the rest is its scope's number
-_TOGETHER = 8  # most heads read in one statement
+_MAX_HEADS_PER_STATEMENT = 8  # most heads read in one statement
 
 _TABLES = (
     # AUTOINCREMENT never reuses a number: records left by a scope that lost its row are never taken for another's.
@@ -30,19 +30,19 @@ _TABLES = (
     # place = scope number and version, so a scope's records are adjacent; the base's place holds the checkpoint.
     "CREATE TABLE record (place INTEGER PRIMARY KEY, id INTEGER NOT NULL, chain INTEGER NOT NULL, payload BLOB)",
 )
-_SCOPES = tuple(
+_SELECT_SCOPES = tuple(
     f"SELECT path, number, head FROM scope WHERE path IN ({', '.join('?' * count)})"  # noqa: S608  # question marks alone
-    for count in range(_TOGETHER + 1)
+    for count in range(_MAX_HEADS_PER_STATEMENT + 1)
 )
-_MOVE = "UPDATE scope SET head = ? WHERE number = ?"
+_UPDATE_HEAD = "UPDATE scope SET head = ? WHERE number = ?"
 
 
-class _Scope(NamedTuple):
+class _ScopeRow(NamedTuple):
     """One row of the table `scope`; `seal` is the checksum of its key, which its stored head includes."""
 
     number: int
     head: Head
-    seal: int
+    key_checksum: int
 
     def place(self, version: int) -> int:
         """Primary key of the record with this version."""
@@ -72,44 +72,48 @@ class SqliteJournal:
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        with self._database.reading() as connection:
-            if len(after) <= _TOGETHER:
+        with self._database.read_connection() as connection:
+            if len(after) <= _MAX_HEADS_PER_STATEMENT:
                 # One statement sees one instant: if no head has changed, no transaction is needed.
-                scopes = self._scopes(connection, list(after))
+                scopes = self._fetch_scopes(connection, list(after))
                 heads = [scope.head.head if scope else ORIGIN for scope in scopes]
                 if heads == list(after.values()):
                     return {
-                        path: Tail(True, head, None, (), head, scope.head.birth if scope else None)  # noqa: FBT003  # joined
+                        path: Tail(True, head, None, (), head, scope.head.incarnation if scope else None)  # noqa: FBT003  # joined
                         for path, head, scope in zip(after, heads, scopes, strict=True)
                     }
             connection.execute("BEGIN")
-            tails = {path: self._tail(connection, self._scope(connection, path), after[path]) for path in after}
+            tails = {
+                path: self._read_tail(connection, self._fetch_scope(connection, path), after[path]) for path in after
+            }
             connection.execute("COMMIT")
             return tails
 
     def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
-        with self._database.writing() as connection:
-            scope = self._scope(connection, path)
+        with self._database.write_transaction() as connection:
+            scope = self._fetch_scope(connection, path)
             at = scope.head.head if scope else ORIGIN
             if isinstance(expected, Cursor):
                 refused = expected != at
             else:
-                refused = expected is not None and (scope is None or scope.head.birth != expected)
+                refused = expected is not None and (scope is None or scope.head.incarnation != expected)
             if refused:
                 missed = None
                 if isinstance(expected, Cursor) and at.version - expected.version <= MISSED_MAX:
-                    tail = self._tail(connection, scope, expected)
+                    tail = self._read_tail(connection, scope, expected)
                     missed = tail if tail.snapshot is None else None
                 known = scope.head if scope else None
-                return Appended(None, at, missed, known.tail_bytes if known else 0, known.birth if known else None)
+                return Appended(
+                    None, at, missed, known.tail_bytes if known else 0, known.incarnation if known else None
+                )
             if scope is None:
                 cursor = Cursor(1, chain_after(new_salt(), record_id))
-                scope = self._born(connection, path, cursor)
+                scope = self._insert_scope(connection, path, cursor)
             else:
                 cursor = Cursor(at.version + 1, chain_after(at.chain, record_id))
-            head = Head(cursor, scope.head.base, scope.head.birth, scope.head.tail_bytes + len(record))
+            head = Head(cursor, scope.head.base, scope.head.incarnation, scope.head.tail_bytes + len(record))
             try:
                 connection.execute(
                     "INSERT INTO record VALUES (?, ?, ?, ?)",
@@ -118,13 +122,13 @@ class SqliteJournal:
             except IntegrityError as exc:
                 msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
                 raise CorruptionError(msg) from exc
-            connection.execute(_MOVE, (head.packed(scope.seal), scope.number))
-            return Appended(cursor, at, None, head.tail_bytes, head.birth)
+            connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
+            return Appended(cursor, at, None, head.tail_bytes, head.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
-        with self._database.writing() as connection:
-            scope = self._scope(connection, path)
-            if scope is None or upto.version <= scope.head.base.version or not self._holds(connection, scope, upto):
+        with self._database.write_transaction() as connection:
+            scope = self._fetch_scope(connection, path)
+            if scope is None or upto.version <= scope.head.base.version or not self._contains(connection, scope, upto):
                 return False
             base, place = scope.place(scope.head.base.version), scope.place(upto.version)
             ((gone,),) = connection.execute(
@@ -133,70 +137,72 @@ class SqliteJournal:
             connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
             connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
             head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone))
-            connection.execute(_MOVE, (head.packed(scope.seal), scope.number))
+            connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
             return True
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
-        with self._database.writing() as connection:
-            if life is not None:
-                scope = self._scope(connection, path)
-                if scope is None or scope.head.birth != life:
+    def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        with self._database.write_transaction() as connection:
+            if incarnation is not None:
+                scope = self._fetch_scope(connection, path)
+                if scope is None or scope.head.incarnation != incarnation:
                     return
             # By number, not by head: the records of a scope with a damaged head must go too.
-            gone = connection.execute("SELECT number FROM scope WHERE path >= ? AND path < ?", _below(path)).fetchall()
+            gone = connection.execute(
+                "SELECT number FROM scope WHERE path >= ? AND path < ?", _subtree_range(path)
+            ).fetchall()
             for (number,) in gone:
                 places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
                 connection.execute("DELETE FROM record WHERE place >= ? AND place < ?", places)
                 connection.execute("DELETE FROM scope WHERE number = ?", (number,))
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        with self._database.reading() as connection:
+        with self._database.read_connection() as connection:
             # One joined row, as each row costs a step; no key holds the separator 0xFE, because UTF-8 never does.
             ((count, joined),) = connection.execute(
                 "SELECT count(*), group_concat(path, CAST(x'FE' AS TEXT)) FROM scope WHERE path >= ? AND path < ?",
-                _below(prefix),
+                _subtree_range(prefix),
             ).fetchall()
         try:
-            return _paths(joined or b"", count)
+            return _decode_paths(joined or b"", count)
         except ValueError as exc:
             msg = f"the register of scopes in {self._file!r} is damaged; known scopes are readable"
             raise CorruptionError(msg) from exc
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         """See `Purge`; vacuums the whole file."""
-        return self._database.scrub()
+        return self._database.vacuum()
 
     # -- rows
 
-    def _scopes(self, connection: Connection, paths: Sequence[Path]) -> list[_Scope | None]:
+    def _fetch_scopes(self, connection: Connection, paths: Sequence[Path]) -> list[_ScopeRow | None]:
         """The rows of these paths, at one instant; None where there is none."""
-        keyed = [_keyed(path) for path in paths]
+        keyed = [_key_and_checksum(path) for path in paths]
         keys = [key for key, _ in keyed]
-        rows = {row[0]: row for row in connection.execute(_SCOPES[len(keys)], keys)}
+        rows = {row[0]: row for row in connection.execute(_SELECT_SCOPES[len(keys)], keys)}
         return [
-            self._read_scope(path, rows[key], seal) if key in rows else None
+            self._to_scope(path, rows[key], seal) if key in rows else None
             for path, (key, seal) in zip(paths, keyed, strict=True)
         ]
 
-    def _scope(self, connection: Connection, path: Path) -> _Scope | None:
-        key, seal = _keyed(path)
-        row = connection.execute(_SCOPES[1], (key,)).fetchone()
-        return None if row is None else self._read_scope(path, row, seal)
+    def _fetch_scope(self, connection: Connection, path: Path) -> _ScopeRow | None:
+        key, seal = _key_and_checksum(path)
+        row = connection.execute(_SELECT_SCOPES[1], (key,)).fetchone()
+        return None if row is None else self._to_scope(path, row, seal)
 
-    def _read_scope(self, path: Path, row: tuple[bytes, int, bytes], seal: int) -> _Scope:
+    def _to_scope(self, path: Path, row: tuple[bytes, int, bytes], key_checksum: int) -> _ScopeRow:
         try:
-            return _Scope(row[1], Head.unpacked(row[2], seal), seal)
+            return _ScopeRow(row[1], Head.from_bytes(row[2], key_checksum), key_checksum)
         except (TypeError, ValueError) as exc:
             msg = f"the journal of scope {path!r} in {self._file!r} has a damaged head; other scopes are readable"
             raise CorruptionError(msg) from exc
 
-    def _born(self, connection: Connection, path: Path, cursor: Cursor) -> _Scope:
-        key, seal = _keyed(path)
+    def _insert_scope(self, connection: Connection, path: Path, cursor: Cursor) -> _ScopeRow:
+        key, seal = _key_and_checksum(path)
         number = connection.execute("INSERT INTO scope (path, head) VALUES (?, x'')", (key,)).lastrowid
         assert number is not None  # a row was inserted
-        return _Scope(number, Head.born(cursor), seal)
+        return _ScopeRow(number, Head.initial(cursor), seal)
 
-    def _holds(self, connection: Connection, scope: _Scope, cursor: Cursor) -> bool:
+    def _contains(self, connection: Connection, scope: _ScopeRow, cursor: Cursor) -> bool:
         if cursor in (scope.head.base, scope.head.head):
             return True
         if not scope.head.base.version < cursor.version < scope.head.head.version:
@@ -206,22 +212,22 @@ class SqliteJournal:
         ).fetchone()
         return bool(found == (cursor.chain,))
 
-    def _tail(self, connection: Connection, scope: _Scope | None, cursor: Cursor) -> Tail[bytes]:
+    def _read_tail(self, connection: Connection, scope: _ScopeRow | None, cursor: Cursor) -> Tail[bytes]:
         if scope is None:
             return Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
-        head, birth = scope.head.head, scope.head.birth
+        head, birth = scope.head.head, scope.head.incarnation
         if cursor == head:
-            return Tail(joined=True, base=cursor, snapshot=None, records=(), head=head, birth=birth)
-        joined = self._holds(connection, scope, cursor)
+            return Tail(joined=True, base=cursor, snapshot=None, records=(), head=head, incarnation=birth)
+        joined = self._contains(connection, scope, cursor)
         base = cursor if joined else scope.head.base
         snapshot = None
         if not joined and base != ORIGIN:
-            (kept,) = self._found(connection, scope, base.version - 1, base.version)
+            (kept,) = self._fetch_records(connection, scope, base.version - 1, base.version)
             snapshot = kept[2] if kept else b""
-        found = self._found(connection, scope, base.version, head.version)
-        return Tail(joined, base, snapshot, tuple(in_place(found, base, birth)), head, birth)
+        found = self._fetch_records(connection, scope, base.version, head.version)
+        return Tail(joined, base, snapshot, tuple(verify_chain(found, base, birth)), head, birth)
 
-    def _found(self, connection: Connection, scope: _Scope, after: int, upto: int) -> list[Found]:
+    def _fetch_records(self, connection: Connection, scope: _ScopeRow, after: int, upto: int) -> list[StoredRecord]:
         """The stored records after one version, up to and including another."""
         places = range(scope.place(after + 1), scope.place(upto + 1))
         rows = connection.execute(
@@ -237,12 +243,12 @@ class SqliteJournal:
     def _prepare(self, connection: Connection) -> None:
         """Create the tables of a new file, or check that an existing file has them."""
         if _is_new(connection):
-            _log_ahead(connection, self._file)
+            _enable_wal(connection, self._file)
             connection.execute("BEGIN IMMEDIATE")
             if _is_new(connection):  # no other process was first
                 for table in _TABLES:
                     connection.execute(table)
-                connection.execute(f"PRAGMA application_id={_APPLICATION}")
+                connection.execute(f"PRAGMA application_id={_APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version={_FORMAT}")
             connection.execute("COMMIT")
         ((application,),) = connection.execute("PRAGMA application_id").fetchall()
@@ -250,7 +256,7 @@ class SqliteJournal:
         ((tables,),) = connection.execute(
             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('scope', 'record')"
         ).fetchall()
-        if application != _APPLICATION:
+        if application != _APPLICATION_ID:
             msg = f"{self._file!r} is a database of another program; it was left as it is"
             raise CorruptionError(msg)
         if version != _FORMAT:
@@ -259,7 +265,7 @@ class SqliteJournal:
         if tables != len(_TABLES):
             msg = f"the store in {self._file!r} is damaged: it lacks a table; it was left as it is"
             raise CorruptionError(msg)
-        _log_ahead(connection, self._file)
+        _enable_wal(connection, self._file)
 
 
 def _is_new(connection: Connection) -> bool:
@@ -268,7 +274,7 @@ def _is_new(connection: Connection) -> bool:
     return (application, objects) == (0, 0)
 
 
-def _log_ahead(connection: Connection, file: str) -> None:
+def _enable_wal(connection: Connection, file: str) -> None:
     ((mode,),) = connection.execute("PRAGMA journal_mode=WAL").fetchall()
     if mode != b"wal":
         msg = f"{file!r} cannot keep a write-ahead log where it is: the store must be a file on a local disk"
@@ -276,23 +282,23 @@ def _log_ahead(connection: Connection, file: str) -> None:
 
 
 @lru_cache(1024)
-def _keyed(path: Path) -> tuple[bytes, int]:
+def _key_and_checksum(path: Path) -> tuple[bytes, int]:
     """The key of a path and the key's checksum."""
-    key = _key(path)
+    key = _path_key(path)
     return key, zlib.crc32(key)
 
 
-def _key(path: Path) -> bytes:
+def _path_key(path: Path) -> bytes:
     """Unique key of a path and prefix of its descendants' keys: UTF-8 segments, each ending in an unescaped NUL."""
     return b"".join(segment.encode("utf-8", "surrogatepass").replace(b"\0", b"\0\xff") + b"\0" for segment in path)
 
 
-def _below(path: Path) -> tuple[bytes, bytes]:
+def _subtree_range(path: Path) -> tuple[bytes, bytes]:
     """Half-open key range of a path and its descendants; 0xFF is above every segment, as UTF-8 never uses it."""
-    return _key(path), _key(path) + b"\xff"
+    return _path_key(path), _path_key(path) + b"\xff"
 
 
-def _paths(joined: bytes, count: int) -> list[Path]:
+def _decode_paths(joined: bytes, count: int) -> list[Path]:
     """Decode `count` keys joined by 0xFE to paths.
 
     Raises:
