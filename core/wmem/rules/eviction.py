@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from wmem.model.row import Row
 from wmem.policy import Policy
-from wmem.rules.informative import importances
+from wmem.rules.informative import importance_by_id
 
-__all__ = ["Room", "Rule", "Victim", "leaving", "recent", "stale", "victims"]
+__all__ = ["Rule", "Size", "Victim", "eviction_order", "is_recent", "is_stale", "select_victims"]
 
 Rule: TypeAlias = Literal["expired", "deleted", "oldest", "stale", "low", "middle", "guarded"]
 
@@ -27,7 +27,7 @@ _RULES: tuple[Rule, ...] = (
 _EXPIRED, _DELETED, _OLDEST, _EARLIER, _RECENT, _GUARDED = 0, 1, 2, 3, 6, 9
 
 
-class Room(NamedTuple):
+class Size(NamedTuple):
     """A number of items and a number of tokens."""
 
     items: int = 0
@@ -42,7 +42,7 @@ class Victim(NamedTuple):
     parts: Mapping[str, float]
 
 
-def stale(row: Row, policy: Policy, *, step: int, now: float) -> bool:
+def is_stale(row: Row, policy: Policy, *, step: int, now: float) -> bool:
     """Whether an item is past its soft TTL, in steps or in seconds: it is evicted early when room is needed.
 
     Source: bounded store document, "Time-to-Live": a soft one, it hides nothing.
@@ -52,12 +52,12 @@ def stale(row: Row, policy: Policy, *, step: int, now: float) -> bool:
     return policy.wall_ttl_s is not None and now - row.created_at > policy.wall_ttl_s
 
 
-def recent(row: Row, policy: Policy, *, step: int) -> bool:
+def is_recent(row: Row, policy: Policy, *, step: int) -> bool:
     """Whether an item was added in one of the last steps, the current one included."""
     return row.step_index is not None and step - row.step_index < policy.recent_steps
 
 
-def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> Iterator[Victim]:
+def eviction_order(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> Iterator[Victim]:
     """All items that may be evicted, in eviction order; pinned ones may not.
 
     Expired and soft-deleted items come first. Then, unless the policy evicts the oldest,
@@ -70,7 +70,7 @@ def leaving(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> It
     rows = list(rows)
     scores: Mapping[str, float] = {}
     if policy.eviction != "oldest":
-        scores = importances([row for row in rows if row.visible(now)], policy.guard_high)
+        scores = importance_by_id([row for row in rows if row.visible(now)], policy.guard_high)
     ranked = [
         (_rank(row, scores.get(row.id), policy, step, now), place)
         for place, row in enumerate(rows)
@@ -89,10 +89,10 @@ def _rank(row: Row, score: float | None, policy: Policy, step: int, now: float) 
         return _DELETED
     if score is None:
         return _OLDEST
-    old = stale(row, policy, step=step, now=now)
+    old = is_stale(row, policy, step=step, now=now)
     if score >= policy.guard_high:
         return _GUARDED if old else _GUARDED + 1
-    first = _RECENT if recent(row, policy, step=step) else _EARLIER
+    first = _RECENT if is_recent(row, policy, step=step) else _EARLIER
     return first if old else first + 1 if score < policy.guard_low else first + 2
 
 
@@ -101,14 +101,14 @@ def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float)
     parts = {"age_s": now - row.created_at}
     if score is not None:
         parts["importance"] = score
-        parts["recent"] = float(recent(row, policy, step=step))
-        parts["stale"] = float(stale(row, policy, step=step, now=now))
+        parts["recent"] = float(is_recent(row, policy, step=step))
+        parts["stale"] = float(is_stale(row, policy, step=step, now=now))
         if row.step_index is not None:
             parts["steps"] = float(step - row.step_index)
     return parts
 
 
-def victims(order: Iterable[Victim], needed: Room, wanted: Room) -> list[Victim]:
+def select_victims(candidates: Iterable[Victim], needed: Size, wanted: Size) -> list[Victim]:
     """The items to evict, taken from the front of `order`.
 
     Args:
@@ -122,7 +122,7 @@ def victims(order: Iterable[Victim], needed: Room, wanted: Room) -> list[Victim]
     """
     chosen: list[Victim] = []
     tokens = 0
-    for items, victim in enumerate(order):
+    for items, victim in enumerate(candidates):
         if items >= needed.items and tokens >= needed.tokens:
             enough = items >= wanted.items and tokens >= wanted.tokens
             if enough or victim.rule == "guarded":

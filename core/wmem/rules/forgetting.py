@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 
-__all__ = ["INSTRUCTIONS", "forgotten", "understood"]
+__all__ = ["INSTRUCTIONS", "parse_instruction", "rows_to_forget"]
 
 INSTRUCTIONS = ("oldest", "least important", "position:N", "before:step_N")
 
-_NUMBERED = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")
+_NUMBERED_INSTRUCTION = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")
 # A hyphen that could be a minus sign is no separator.
-_GAPS = re.compile(r"[\s_]+|(?<=[a-z])-(?=[a-z])|(?<=step)-")
+_SEPARATORS = re.compile(r"[\s_]+|(?<=[a-z])-(?=[a-z])|(?<=step)-")
 
 
-def understood(instruction: object) -> tuple[str, int]:
+def parse_instruction(instruction: object) -> tuple[str, int]:
     """An instruction as one of four words (oldest, least important, position, before) and its number.
 
     Case, spaces, hyphens and underscores do not matter.
@@ -26,16 +26,16 @@ def understood(instruction: object) -> tuple[str, int]:
     Raises:
         InvalidInputError: It is none of the four.
     """
-    told = _GAPS.sub(" ", instruction.strip().casefold()) if isinstance(instruction, str) else ""
+    told = _SEPARATORS.sub(" ", instruction.strip().casefold()) if isinstance(instruction, str) else ""
     if told in ("oldest", "least important"):
         return told, 0
-    if (found := _NUMBERED.fullmatch(told)) and ("step" in told) is (found[1] == "before"):
+    if (found := _NUMBERED_INSTRUCTION.fullmatch(told)) and ("step" in told) is (found[1] == "before"):
         return found[1], int(found[2])
     msg = f"an instruction to forget is one of {', '.join(map(repr, INSTRUCTIONS))}; got {instruction!r:.80}"
     raise InvalidInputError(msg)
 
 
-def forgotten(what: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, float]) -> list[Row]:
+def rows_to_forget(instruction: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, float]) -> list[Row]:
     """The rows that an instruction means, possibly none.
 
     Args:
@@ -43,7 +43,7 @@ def forgotten(what: tuple[str, int], rows: Sequence[Row], scores: Mapping[str, f
         rows: Visible rows, oldest first.
         scores: Importance by id.
     """
-    word, number = what
+    word, number = instruction
     if word == "before":
         return [row for row in rows if row.step_index is not None and row.step_index < number]
     if word == "position":

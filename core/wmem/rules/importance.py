@@ -14,7 +14,7 @@ def time_decay(row: Row, now: float) -> float:
     return min(1.0, max(0.0, 1.0 - (now - row.created_at) / (row.expires_at - row.created_at)))
 
 
-def importance(row: Row, now: float, unwritten: int = 0) -> float:
+def importance(row: Row, now: float, unwritten_fetches: int = 0) -> float:
     """The importance of an item, from use, age, priority and length.
 
     Args:
@@ -31,7 +31,7 @@ def importance(row: Row, now: float, unwritten: int = 0) -> float:
     # In ten-thousandths, where all but the decay is whole: 0.8 on paper must not become the float just below 0.8,
     # which misses the promotion threshold.
     return (
-        4_000 * min(row.access_count + unwritten, 10) / 10
+        4_000 * min(row.access_count + unwritten_fetches, 10) / 10
         + 3_000 * time_decay(row, now)
         + 2_000 * _PRIORITY_WEIGHT[row.priority]
         + 1_000 * min(row.length, 1_000) / 1_000

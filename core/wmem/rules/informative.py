@@ -11,23 +11,23 @@ from functools import lru_cache
 
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.text.index import terms_of
+from wmem.text.index import to_terms
 from wmem.text.tokens import MESSAGE_OVERHEAD
 
-__all__ = ["importances", "informativeness"]
+__all__ = ["importance_by_id", "tfidf_per_token"]
 
-_CACHED_BYTES = 4_096
+_MAX_CACHED_BYTES = 4_096
 """Terms of longer contents are not cached: they would make the cache large."""
 
 
-def informativeness(rows: Iterable[Row]) -> dict[str, float]:
+def tfidf_per_token(rows: Iterable[Row]) -> dict[str, float]:
     """TF-IDF of each item's terms among all items, per token it takes in a prompt, by id.
 
     Each term adds its inverse document frequency as often as it occurs. The overhead of
     a message is added to the tokens, so that a single word does not score too high.
     """
     rows = list(rows)
-    terms = {row.id: _terms(row.content) for row in rows}
+    terms = {row.id: _content_terms(row.content) for row in rows}
     held_by: Counter[str] = Counter()
     for each in terms.values():
         held_by.update(set(each))
@@ -40,7 +40,7 @@ def informativeness(rows: Iterable[Row]) -> dict[str, float]:
     }
 
 
-def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
+def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, float]:
     """The importance of each item, by id: the given one, else its percentile by TF-IDF among those without.
 
     Args:
@@ -54,9 +54,9 @@ def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
     unscored = [row for row in rows if row.importance is None]
     scores = {row.id: row.importance for row in rows if row.importance is not None}
     if unscored:
-        told = informativeness(rows)
+        told = tfidf_per_token(rows)
         ordered = sorted(told[row.id] for row in unscored)
-        below = math.nextafter(guard, 0.0)
+        below = math.nextafter(guard_high, 0.0)
         for row in unscored:
             value = told[row.id]
             place = (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
@@ -64,12 +64,12 @@ def importances(rows: Iterable[Row], guard: float) -> Mapping[str, float]:
     return scores
 
 
-def _terms(content: bytes) -> tuple[str, ...]:
-    return _short_terms(content) if len(content) <= _CACHED_BYTES else _read_terms(content)
+def _content_terms(content: bytes) -> tuple[str, ...]:
+    return _cached_terms(content) if len(content) <= _MAX_CACHED_BYTES else _analyze_content(content)
 
 
-def _read_terms(content: bytes) -> tuple[str, ...]:
-    return tuple(terms_of(load_json(content)))
+def _analyze_content(content: bytes) -> tuple[str, ...]:
+    return tuple(to_terms(load_json(content)))
 
 
-_short_terms = lru_cache(1_024)(_read_terms)
+_cached_terms = lru_cache(1_024)(_analyze_content)

@@ -4,13 +4,13 @@ from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.importance import importance
 
-__all__ = ["due", "touches_due"]
+__all__ = ["promotion_rule", "should_flush_touches"]
 
-_MOST = 32
-_LONGEST_S = 1.0
+_MAX_UNWRITTEN_FETCHES = 32
+_MAX_DELAY_S = 1.0
 
 
-def due(row: Row, unwritten: int, now: float, policy: Policy) -> str | None:
+def promotion_rule(row: Row, unwritten_fetches: int, now: float, policy: Policy) -> str | None:
     """The rule by which an item is due for promotion now, or None.
 
     Args:
@@ -24,24 +24,24 @@ def due(row: Row, unwritten: int, now: float, policy: Policy) -> str | None:
     """
     if row.promoted_to is not None or row.key is not None or row.role is not None or not row.visible(now):
         return None
-    accesses = row.access_count + unwritten
+    accesses = row.access_count + unwritten_fetches
     if accesses >= policy.promote_accesses[row.priority]:
         return "accesses"
     if row.priority == "critical" and accesses >= 1:
         return "critical"
-    if importance(row, now, unwritten) >= policy.promote_importance:
+    if importance(row, now, unwritten_fetches) >= policy.promote_importance:
         return "importance"
     if accesses >= policy.promote_age_accesses and now - row.created_at > policy.promote_age_s:
         return "age"
     return None
 
 
-def touches_due(row: Row, unwritten: int, since: float | None, now: float, policy: Policy) -> bool:
+def should_flush_touches(row: Row, unwritten_fetches: int, since: float | None, now: float, policy: Policy) -> bool:
     """Whether unwritten fetches go to the journal now instead of with the scope's next append.
 
     They do when they reach a quarter of what the item lacks for promotion, 32, or 1 s.
     """
     lacking = policy.promote_accesses[row.priority] - row.access_count
-    if unwritten >= _MOST or (since is not None and now - since >= _LONGEST_S):
+    if unwritten_fetches >= _MAX_UNWRITTEN_FETCHES or (since is not None and now - since >= _MAX_DELAY_S):
         return True
-    return lacking > 0 and unwritten * 4 >= lacking
+    return lacking > 0 and unwritten_fetches * 4 >= lacking

@@ -3,7 +3,7 @@
 __all__ = ["relevance"]
 
 
-def relevance(at: int, length: int, accesses: int, importance: float) -> float:
+def relevance(position: int, length: int, accesses: int, importance: float) -> float:
     """A score in [0, 1]: half for how early the text occurs, the rest for use and importance.
 
     Args:
@@ -14,5 +14,5 @@ def relevance(at: int, length: int, accesses: int, importance: float) -> float:
 
     Source: session tools document, "Search Behavior": match position, access count and importance.
     """
-    place = 1.0 - min(1.0, at / max(1, length))
+    place = 1.0 - min(1.0, position / max(1, length))
     return 0.5 * place + 0.2 * min(accesses / 10, 1.0) + 0.3 * importance

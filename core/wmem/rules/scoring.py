@@ -7,9 +7,9 @@ share one formula; a profile is a set of coefficients.
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from wmem.model.scoring import Recall
+from wmem.model.scoring import RecallProfile
 
-__all__ = ["Best", "Signals", "freshness", "parts", "total"]
+__all__ = ["SignalMaxima", "Signals", "recency_decay", "score_function", "score_parts"]
 
 C = TypeVar("C")
 
@@ -25,7 +25,7 @@ class Signals(NamedTuple, Generic[C]):
         overlap: The share of its terms that the newest messages have.
     """
 
-    words: C
+    bm25: C
     near: C
     session: C
     vector: C
@@ -38,23 +38,23 @@ class Signals(NamedTuple, Generic[C]):
     when: C
 
 
-class Best(NamedTuple):
+class SignalMaxima(NamedTuple):
     """The maxima over all candidates of signals that are not within [0, 1]: their scores are divided by them."""
 
-    words: float
+    bm25: float
     session: float
     vector: float
 
 
-def freshness(age_s: float, half_life_s: float) -> float:
+def recency_decay(age_s: float, half_life_s: float) -> float:
     """Exponential recency: 1 now, one half after a half-life."""
     return float(0.5 ** (max(0.0, age_s) / half_life_s))
 
 
-def total(best: Best, profile: Recall) -> Callable[..., Any]:
+def score_function(maxima: SignalMaxima, profile: RecallProfile) -> Callable[..., Any]:
     """A function from signals, in field order, to a score; takes numbers or columns. See `wmem.Recall`."""
     similarity, session, vector = profile.similarity, profile.session, profile.vector
-    words_most, session_most, vector_most = best
+    words_most, session_most, vector_most = maxima
 
     def score(*signals: Any) -> Any:
         words, near, sessions, meant, recent, important, overlap, *factors = signals
@@ -74,21 +74,21 @@ def total(best: Best, profile: Recall) -> Callable[..., Any]:
     return score
 
 
-def parts(signals: Signals[float], best: Best, profile: Recall) -> Mapping[str, float]:
+def score_parts(signals: Signals[float], maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
     """The score by component: what is added, and the factors other than 1."""
-    made = {name: term for name, term in _terms(signals, best, profile).items() if term}
+    made = {name: term for name, term in _additive_parts(signals, maxima, profile).items() if term}
     for name, factor in zip(Signals._fields[-4:], signals[-4:], strict=True):
         if factor != 1.0:
             made[f"x {name}"] = factor
     return made
 
 
-def _terms(signals: Signals[float], best: Best, profile: Recall) -> dict[str, float]:
+def _additive_parts(signals: Signals[float], maxima: SignalMaxima, profile: RecallProfile) -> dict[str, float]:
     return {
-        "bm25": profile.similarity * signals.words / best.words if best.words else 0.0,
-        "near": profile.similarity * signals.near / best.words if best.words else 0.0,
-        "session": profile.session * signals.session / best.session if best.session else 0.0,
-        "vector": profile.vector * signals.vector / best.vector if best.vector else 0.0,
+        "bm25": profile.similarity * signals.bm25 / maxima.bm25 if maxima.bm25 else 0.0,
+        "near": profile.similarity * signals.near / maxima.bm25 if maxima.bm25 else 0.0,
+        "session": profile.session * signals.session / maxima.session if maxima.session else 0.0,
+        "vector": profile.vector * signals.vector / maxima.vector if maxima.vector else 0.0,
         "recency": profile.recency * signals.recency,
         "importance": profile.importance * signals.importance,
         "duplication": -profile.duplication * signals.overlap,

@@ -7,10 +7,10 @@ from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 from wmem.policy import Policy
 
-__all__ = ["DEFAULT_TTL", "DefaultTtl", "bounded", "expiry", "extended", "lasting", "rewritten"]
+__all__ = ["DEFAULT_TTL", "DefaultTtl", "clamp_expiry", "expiry", "extend_expiry", "resolve_ttl", "rewrite_row"]
 
-_LONGEST_S = sys.float_info.max
-_AHEAD_S = 86_400.0  # clocks of machines that share a store differ by less than this
+_MAX_TTL_S = sys.float_info.max
+_MAX_CLOCK_SKEW_S = 86_400.0  # clocks of machines that share a store differ by less than this
 
 
 class DefaultTtl:
@@ -34,11 +34,11 @@ def expiry(
     Raises:
         InvalidInputError: `ttl_s` is neither None nor above 0.
     """
-    chosen = lasting(policy, priority, ttl_s)
+    chosen = resolve_ttl(policy, priority, ttl_s)
     return None if chosen is None or pinned else now + chosen
 
 
-def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> float | None:
+def resolve_ttl(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> float | None:
     """The TTL of an item in seconds; None for ever.
 
     Raises:
@@ -47,13 +47,13 @@ def lasting(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> 
     chosen = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
     if chosen is None:
         return None
-    if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen <= _LONGEST_S:
+    if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen <= _MAX_TTL_S:
         msg = f"ttl_s must be above 0 seconds, or None for ever; got {chosen!r}"
         raise InvalidInputError(msg)
     return chosen
 
 
-def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
+def extend_expiry(row: Row, ttl_s: float | None, now: float) -> float | None:
     """The expiry of an item after `ttl_s` seconds are added; None for never.
 
     An expired item counts from now; one that is pinned or never expires still never does.
@@ -66,17 +66,17 @@ def extended(row: Row, ttl_s: float | None, now: float) -> float | None:
     return until if math.isfinite(until) else None
 
 
-def bounded(row: Row, now: float) -> float | None:
+def clamp_expiry(row: Row, now: float) -> float | None:
     """The expiry of an item, corrected if it was stored under a clock that ran ahead.
 
     An item updated in the future was stored under a wrong clock: its remaining time
     counts from now. Any other keeps its expiry.
     """
-    if row.expires_at is None or row.updated_at <= now + _AHEAD_S:
+    if row.expires_at is None or row.updated_at <= now + _MAX_CLOCK_SKEW_S:
         return row.expires_at
     return now + max(0.0, row.expires_at - row.updated_at)
 
 
-def rewritten(row: Row, now: float) -> Row:
+def rewrite_row(row: Row, now: float) -> Row:
     """The row as rewritten now; its expiry is relative to `updated_at`, so it is corrected first."""
-    return row._replace(expires_at=bounded(row, now), updated_at=now)
+    return row._replace(expires_at=clamp_expiry(row, now), updated_at=now)

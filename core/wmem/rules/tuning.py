@@ -6,16 +6,16 @@ A rule is a pure function: it proposes, and the owner of the scope decides.
 from collections.abc import Iterable
 from statistics import fmean
 
-from wmem.model.reports import Use
-from wmem.model.scoring import Recall, Scoring
+from wmem.model.reports import RecallUse
+from wmem.model.scoring import RecallProfile, Scoring
 
 __all__ = ["propose_profile"]
 
-_MOST = 2.0
+_MAX_RATIO = 2.0
 """A proposal at most doubles or halves a coefficient: the next trace may say otherwise."""
-_ENOUGH = 5
+_MIN_UNITS = 5
 """Used units, and unused ones, that a proposal needs at least."""
-_TUNED = ", tuned"
+_TUNED_SUFFIX = ", tuned"
 _COEFFICIENTS = {
     "bm25": "similarity",
     "near": "next_to",
@@ -28,7 +28,7 @@ _COEFFICIENTS = {
 """The coefficient of each part of a score."""
 
 
-def propose_profile(trace: Iterable[Use], profile: Scoring) -> Recall:
+def propose_profile(trace: Iterable[RecallUse], profile: Scoring) -> RecallProfile:
     """The profile with coefficients moved towards the parts that separate used from unused units.
 
     A part that is larger in used units weighs more, one that is larger in unused units
@@ -44,9 +44,9 @@ def propose_profile(trace: Iterable[Use], profile: Scoring) -> Recall:
 
     Source: memory system document, "Coefficient Tuning".
     """
-    profile, uses = Recall.named(profile), list(trace)
+    profile, uses = RecallProfile.resolve(profile), list(trace)
     used, unused = ([each.parts for each in uses if each.used is kind] for kind in (True, False))
-    if min(len(used), len(unused)) < _ENOUGH:
+    if min(len(used), len(unused)) < _MIN_UNITS:
         return profile
     moved: dict[str, float] = {}
     for part, coefficient in _COEFFICIENTS.items():
@@ -55,6 +55,6 @@ def propose_profile(trace: Iterable[Use], profile: Scoring) -> Recall:
             continue
         # A subtracted part counts the other way round.
         ratio = (others + mine) and (2 * (others if part == "duplication" else mine) / (mine + others))
-        moved[coefficient] = getattr(profile, coefficient) * min(_MOST, max(1 / _MOST, ratio))
-    name = f"{profile.name.removesuffix(_TUNED)}{_TUNED}"  # once, however often it is tuned
+        moved[coefficient] = getattr(profile, coefficient) * min(_MAX_RATIO, max(1 / _MAX_RATIO, ratio))
+    name = f"{profile.name.removesuffix(_TUNED_SUFFIX)}{_TUNED_SUFFIX}"  # once, however often it is tuned
     return profile.model_copy(update={**moved, "name": name}) if moved else profile
