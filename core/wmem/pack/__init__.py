@@ -2,7 +2,16 @@
 
 from wmem.pack.packer import pack
 from wmem.pack.render import is_note
-from wmem.pack.request import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, Quote, Quotes, Recalled
+from wmem.pack.request import (
+    Candidate,
+    NoteRole,
+    Orphans,
+    PackRequest,
+    PromptCounter,
+    Quote,
+    QuoteStore,
+    RecalledCandidate,
+)
 
 __all__ = [
     "Candidate",
@@ -11,8 +20,8 @@ __all__ = [
     "PackRequest",
     "PromptCounter",
     "Quote",
-    "Quotes",
-    "Recalled",
+    "QuoteStore",
+    "RecalledCandidate",
     "is_note",
     "pack",
 ]

@@ -5,25 +5,25 @@ from collections.abc import Mapping, Sequence
 from wmem.model.message import Message, Part
 from wmem.text.tokens import Counter, message_tokens, part_tokens
 
-__all__ = ["cut_message", "cut_text", "cuttable", "least_tokens", "share"]
+__all__ = ["allocate_tokens", "is_truncatable", "min_tokens", "truncate_message", "truncate_text"]
 
-_START = 4
+_FIRST_CHARS_PER_TOKEN = 4
 """Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""
-_WORTH = 16
+_MIN_CONTENT_TOKENS = 16
 """Tokens of content that make a truncated message worth including."""
 
 
-def cut_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
+def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
     """The beginning and the end of a text, at most `tokens` together, and how many they are."""
-    head, in_head = _fitted(text, tokens - tokens // 2, count, front=True)
-    tail, in_tail = _fitted(text[len(head) :], tokens // 2, count, front=False)
+    head, in_head = _fit_text(text, tokens - tokens // 2, count, from_start=True)
+    tail, in_tail = _fit_text(text[len(head) :], tokens // 2, count, from_start=False)
     return head, tail, in_head + in_tail
 
 
-def _fitted(text: str, tokens: int, count: Counter, *, front: bool) -> tuple[str, int]:
-    size = min(len(text), _START * tokens)
+def _fit_text(text: str, tokens: int, count: Counter, *, from_start: bool) -> tuple[str, int]:
+    size = min(len(text), _FIRST_CHARS_PER_TOKEN * tokens)
     while size > 0:
-        piece = text[:size] if front else text[-size:]
+        piece = text[:size] if from_start else text[-size:]
         found = count(piece)
         if found <= tokens:
             return piece, found
@@ -32,20 +32,20 @@ def _fitted(text: str, tokens: int, count: Counter, *, front: bool) -> tuple[str
     return "", 0
 
 
-def cuttable(message: Message) -> bool:
+def is_truncatable(message: Message) -> bool:
     """Whether the message may be truncated: not if it is empty or a provider verifies its parts."""
     return not any(part.signature or part.kind == "reasoning" for part in message.parts) and bool(message.parts)
 
 
-def least_tokens(message: Message, tokens: int, count: Counter) -> int:
+def min_tokens(message: Message, tokens: int, count: Counter) -> int:
     """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible."""
-    if not cuttable(message):
+    if not is_truncatable(message):
         return tokens
-    bare = message.model_copy(update={"parts": (Part(text=_marked("", "", tokens, ("audio",))),)})
-    return min(tokens, message_tokens(bare, count) + _WORTH)
+    bare = message.model_copy(update={"parts": (Part(text=_text_with_marker("", "", tokens, ("audio",))),)})
+    return min(tokens, message_tokens(bare, count) + _MIN_CONTENT_TOKENS)
 
 
-def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
+def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
     """Cut the middle out of a message so that it costs at most `room` tokens; returns it and its cost.
 
     The text keeps its beginning and its end; media stay if they take no more than half
@@ -59,11 +59,11 @@ def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tup
         lost = tuple(dict.fromkeys(part.kind for part in media))
         media = ()
     frame = message_tokens(message.model_copy(update={"parts": media}), count)
-    wanted = max(0, room - frame - count(_marked("", "", tokens, lost)))
+    wanted = max(0, room - frame - count(_text_with_marker("", "", tokens, lost)))
     while True:
-        head, tail, kept = cut_text(text, wanted, count)
+        head, tail, kept = truncate_text(text, wanted, count)
         whole = not lost and len(head) + len(tail) >= len(text)
-        shown = text if whole else _marked(head, tail, max(1, tokens - frame - kept), lost)
+        shown = text if whole else _text_with_marker(head, tail, max(1, tokens - frame - kept), lost)
         # The framework's own JSON still holds the full text.
         cut = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
         cost = message_tokens(cut, count)
@@ -72,13 +72,13 @@ def cut_message(message: Message, tokens: int, room: int, count: Counter) -> tup
         wanted = max(0, wanted - max(1, cost - room))
 
 
-def _marked(head: str, tail: str, tokens: int, media: Sequence[str]) -> str:
+def _text_with_marker(head: str, tail: str, tokens: int, media: Sequence[str]) -> str:
     what = f", {', '.join(media)} among them" if media else ""
     marker = f"[… {tokens} tokens left out{what} …]"
     return "\n".join(piece for piece in (head, marker, tail) if piece)
 
 
-def share(sizes: Mapping[str, int], least: Mapping[str, int], room: int) -> dict[str, int]:
+def allocate_tokens(sizes: Mapping[str, int], minimums: Mapping[str, int], room: int) -> dict[str, int]:
     """Tokens for each so that small ones stay whole and large ones are truncated to one size.
 
     `room` is at least the sum of `least`.
@@ -86,8 +86,8 @@ def share(sizes: Mapping[str, int], least: Mapping[str, int], room: int) -> dict
     low, high = 0, max(sizes.values(), default=0)
     while low < high:
         level = (low + high + 1) // 2
-        if sum(min(size, max(level, least[key])) for key, size in sizes.items()) <= room:
+        if sum(min(size, max(level, minimums[key])) for key, size in sizes.items()) <= room:
             low = level
         else:
             high = level - 1
-    return {key: min(size, max(low, least[key])) for key, size in sizes.items()}
+    return {key: min(size, max(low, minimums[key])) for key, size in sizes.items()}

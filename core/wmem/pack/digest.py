@@ -9,36 +9,38 @@ from functools import partial
 from typing import NamedTuple
 
 from wmem.model.message import Message
-from wmem.pack.larder import Larder
-from wmem.pack.render import IN_SHORT, Note, Noted, block_of, folded, said
+from wmem.pack.larder import MessageLoader
+from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, message_text, normalize_text, quote_block
 from wmem.pack.request import Candidate, Quote
-from wmem.text.index import terms_of
-from wmem.text.summarize import Weighted, extract, sentences
+from wmem.text.index import to_terms
+from wmem.text.summarize import WeightedText, extract, split_sentences
 
-__all__ = ["COVERED", "Digest", "digest"]
+__all__ = ["MAX_COVERED_MESSAGES", "ExtractiveSummary", "summarize"]
 
-COVERED = 256
+MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""
-_TOKENS_FOR_ONE = 32
+_TOKENS_READ_PER_TOKEN = 32
 """Tokens of messages read per token of the summary, at most."""
-_CHARACTERS = 4_000
+_MAX_CHARS_PER_MESSAGE = 4_000
 """Characters read of one message, from its beginning."""
-_WEIGHTS = {"user": 1.0, "assistant": 0.8}
-_RESULT = 0.4
-_ASKED = 0.5
+_ROLE_WEIGHTS = {"user": 1.0, "assistant": 0.8}
+_TOOL_RESULT_WEIGHT = 0.4
+_QUERY_BONUS = 0.5
 """Weight added to a message that has every term of the query."""
 
 
-class Digest(NamedTuple):
+class ExtractiveSummary(NamedTuple):
     """A summary as an entry of the note, and the ids of its source messages."""
 
-    noted: Noted
+    entry: NoteEntry
     sources: tuple[str, ...]
-    covered: int
+    messages_covered: int
     """How many of the newest messages left out were read for it."""
 
 
-def digest(left_out: Sequence[Candidate], limit: int, query: str, larder: Larder, note: Note) -> Digest | None:
+def summarize(
+    left_out: Sequence[Candidate], limit: int, query: str, loader: MessageLoader, pricer: NotePricer
+) -> ExtractiveSummary | None:
     """Summarize messages in at most `limit` tokens, frame and heading included; None when no sentence fits.
 
     User messages weigh most, then assistant messages, then tool results; within a role
@@ -49,42 +51,42 @@ def digest(left_out: Sequence[Candidate], limit: int, query: str, larder: Larder
     """
     covered: list[Candidate] = []
     tokens = 0
-    for candidate in left_out[:COVERED]:
-        tokens += min(candidate.tokens, _CHARACTERS)
-        if covered and tokens > _TOKENS_FOR_ONE * limit:
+    for candidate in left_out[:MAX_COVERED_MESSAGES]:
+        tokens += min(candidate.tokens, _MAX_CHARS_PER_MESSAGE)
+        if covered and tokens > _TOKENS_READ_PER_TOKEN * limit:
             break
         covered.append(candidate)
     covered.reverse()
-    asked = frozenset(terms_of(query))
-    told: list[Weighted] = []
+    asked = frozenset(to_terms(query))
+    told: list[WeightedText] = []
     places: list[Candidate] = []
     for candidate in covered:
-        message = larder.message(candidate)
-        text = "" if message.recalled else said(message)[:_CHARACTERS]
-        weight = _WEIGHTS.get(message.role, _RESULT)
+        message = loader.load(candidate)
+        text = "" if message.recalled else message_text(message)[:_MAX_CHARS_PER_MESSAGE]
+        weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
         if asked:
-            weight += _ASKED * len(asked.intersection(terms_of(text))) / len(asked)
-        for sentence in sentences(text):
-            told.append(Weighted(f"{message.name or message.role}: {sentence}", weight))
+            weight += _QUERY_BONUS * len(asked.intersection(to_terms(text))) / len(asked)
+        for sentence in split_sentences(text):
+            told.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
             places.append(candidate)
-    room = limit - note.price(_noted("", note).quote, ())
+    room = limit - pricer.price(_summary_entry("", pricer).quote, ())
     while room > 0:
-        found = extract(told, room, note.count)
+        found = extract(told, room, pricer.count)
         if not found.text:
             return None
-        noted = _noted(found.text, note)
-        if (over := note.price(noted.quote, ()) - limit) <= 0:
-            sources = dict.fromkeys(places[place].id for place in found.places)
-            return Digest(noted, tuple(sources), len(covered))
+        noted = _summary_entry(found.text, pricer)
+        if (over := pricer.price(noted.quote, ()) - limit) <= 0:
+            sources = dict.fromkeys(places[place].id for place in found.source_indices)
+            return ExtractiveSummary(noted, tuple(sources), len(covered))
         room = min(room, found.tokens) - over
     return None
 
 
-def _noted(text: str, note: Note) -> Noted:
-    block = block_of(text)
-    return Noted(
+def _summary_entry(text: str, pricer: NotePricer) -> NoteEntry:
+    block = quote_block(text)
+    return NoteEntry(
         candidate=Candidate(id="", role=None, tokens=0, at=0.0, load=partial(Message.of, "user", text)),
-        quote=Quote(IN_SHORT, block, folded(text), note.count(block) + 1),
-        cut=0,
+        quote=Quote(SUMMARY_HEADING, block, normalize_text(text), pricer.count(block) + 1),
+        tokens_cut=0,
         rule="summary",
     )

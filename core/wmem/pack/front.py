@@ -11,20 +11,20 @@ from dataclasses import dataclass
 
 from wmem.pack.units import Unit
 
-__all__ = ["Front", "begun_at"]
+__all__ = ["StablePrefix", "longest_history"]
 
-_STEPS = 3
+_START_POINTS = 3
 """Start points per room."""
-_ALOUD = 8
+_FREE_PART_WITH_QUERY = 8
 """One part in so many stays free for recalled memories, when there is a query."""
-_SILENT = 32
+_FREE_PART_WITHOUT_QUERY = 32
 """The same without a query: for what a provider's own count or an opening adds."""
-_LEAST_SPAN = 512
-_TOKENS_FOR_ONE = 32
+_MIN_SPAN = 512
+_TOKENS_PER_MESSAGE = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Front:
+class StablePrefix:
     """What decides where a prompt's history may start.
 
     Attributes:
@@ -34,33 +34,37 @@ class Front:
     """
 
     room: int
-    asked: bool
-    aside: int = 0
+    has_query: bool
+    summary_tokens: int = 0
 
     @property
     def step(self) -> int:
         """Tokens from one start point to the next; a larger unit is truncated to it."""
-        return max(1, self.room // _STEPS)
+        return max(1, self.room // _START_POINTS)
 
     @property
     def span(self) -> int:
         """Messages after which steps are counted anew: the most that are read beyond what is sent."""
-        return 1 << max(_LEAST_SPAN - 1, self.room // _TOKENS_FOR_ONE).bit_length()
+        return 1 << max(_MIN_SPAN - 1, self.room // _TOKENS_PER_MESSAGE).bit_length()
 
-    def limit(self, room: int) -> int:
+    def conversation_limit(self, room: int) -> int:
         """Tokens the conversation may take of the room there is now.
 
         It falls in large steps too: by how much a provider counts more than we do differs
         a little from prompt to prompt.
         """
-        most = self.room - self.room // (_ALOUD if self.asked else _SILENT) - self.aside
+        most = (
+            self.room
+            - self.room // (_FREE_PART_WITH_QUERY if self.has_query else _FREE_PART_WITHOUT_QUERY)
+            - self.summary_tokens
+        )
         if room >= most:
             return most
-        grain = max(1, self.room // (2 * _STEPS))
+        grain = max(1, self.room // (2 * _START_POINTS))
         return room // grain * grain
 
 
-def begun_at(front: Front, total: int, history: Iterable[tuple[Unit, int]], limit: int) -> list[Unit]:
+def longest_history(prefix: StablePrefix, total: int, history: Iterable[tuple[Unit, int]], limit: int) -> list[Unit]:
     """The units of the longest history, newest first, that starts at a start point and costs at most `limit`.
 
     Args:
@@ -70,11 +74,11 @@ def begun_at(front: Front, total: int, history: Iterable[tuple[Unit, int]], limi
     read: list[tuple[Unit, int, int]] = []
     upto = span = 0
     for unit, cost in history:
-        begun, span = span, (total - 1 - unit.place) // front.span
+        begun, span = span, (total - 1 - unit.place) // prefix.span
         # Read what fits, and on to the beginning of the span that holds the oldest of it.
         if upto > limit and span < begun:
             break
-        upto += min(cost, front.step)
+        upto += min(cost, prefix.step)
         if upto > limit and not read:
             return []
         read.append((unit, span, upto))
@@ -84,7 +88,7 @@ def begun_at(front: Front, total: int, history: Iterable[tuple[Unit, int]], limi
         if index + 1 == len(read) or read[index + 1][1] != span:
             steps, before = -1, upto
         # Compares the tokens of its span before the unit, in whole steps.
-        if (before - upto) // front.step > steps and upto <= limit:
+        if (before - upto) // prefix.step > steps and upto <= limit:
             return [unit for unit, _, _ in read[: index + 1]]
-        steps = (before - upto) // front.step
+        steps = (before - upto) // prefix.step
     return []

@@ -7,21 +7,27 @@ from itertools import chain, islice
 from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context
 from wmem.model.message import Message
-from wmem.pack.account import account
-from wmem.pack.choose import LOOK_BACK, Choice, Kept, choose
-from wmem.pack.front import Front
-from wmem.pack.larder import Larder
-from wmem.pack.profiles import SYSTEM, by_turns, leading_system, newest_user, valid_for
-from wmem.pack.render import render_note, said
+from wmem.pack.account import build_report
+from wmem.pack.choose import LOOK_BACK, SelectedUnit, Selection, select_content
+from wmem.pack.front import StablePrefix
+from wmem.pack.larder import MessageLoader
+from wmem.pack.profiles import (
+    SYSTEM_ROLES,
+    count_leading_system,
+    group_by_turn,
+    newest_user_position,
+    to_provider_messages,
+)
+from wmem.pack.render import message_text, render_note
 from wmem.pack.request import Candidate, PackRequest
-from wmem.pack.units import Conversation, Unit, units_of
+from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.text.tokens import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
 __all__ = ["pack"]
 
-_TRIES = 8
+_MAX_ATTEMPTS = 8
 """Attempts at a prompt that fits, each rendered and given to the prompt counter."""
-_COMPLETE = 1_000
+_COMPLETION_LOOK_BACK = 1_000
 """Messages read to find the other half of a tool exchange of which one half is pinned."""
 
 
@@ -43,21 +49,21 @@ class _Packer:
 
     def __init__(self, request: PackRequest) -> None:
         self.request = request
-        self.larder = Larder(request.count, request.orphans)
+        self.loader = MessageLoader(request.count, request.orphans)
         self.warnings: list[str] = []
         source = iter(request.newest_first)
-        once, repeated = self._said_once([each for each in request.pinned if each.role])
+        once, repeated = self._split_repeated_system_text([each for each in request.pinned if each.role])
         units, loose, ahead = _pinned_units(once, source)
-        self.apart = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
+        self.excluded = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
         """Candidates of pinned units that are not sent, and why."""
-        self.pinned = [kept for unit in units if (kept := self._pinned(unit))]
-        self.talk = Conversation(
+        self.pinned = [kept for unit in units if (kept := self._render_pinned(unit))]
+        self.conversation = ConversationReader(
             chain(ahead, source),
             skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
             # Unsendable messages cost nothing; without a bound they would be read for ever.
-            most=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
+            max_messages=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
-        self.fixed = {
+        self.fixed_tokens = {
             "system": message_tokens(Message.of("system", request.system), request.count) if request.system else 0,
             "tools": tools_tokens(request.tools, request.count),
             "reserve": request.reserve,
@@ -66,45 +72,50 @@ class _Packer:
 
     def pack(self) -> Context:
         budget = self.request.budget
-        fixed, pinned = sum(self.fixed.values()), sum(kept.served.tokens for kept in self.pinned)
+        fixed, pinned = sum(self.fixed_tokens.values()), sum(kept.rendered.tokens for kept in self.pinned)
         room = budget - fixed - pinned
         if room < 0:
-            sizes = ", ".join(f"{name} {size}" for name, size in {**self.fixed, "pinned": pinned}.items() if size)
+            sizes = ", ".join(
+                f"{name} {size}" for name, size in {**self.fixed_tokens, "pinned": pinned}.items() if size
+            )
             msg = (
                 f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: "
                 "raise the budget, unpin messages or shorten the system text"
             )
             raise BudgetError(msg)
         front = (
-            Front(room=room, asked=bool(self.request.query.strip()), aside=self.request.summary)
+            StablePrefix(room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.request.summary)
             if self.request.stable
             else None
         )
         tokens = 0
-        for _ in range(_TRIES):
-            choice = choose(self.request, self.talk, self.larder, self.pinned, room, front=front)
-            context = self._context(choice)
+        for _ in range(_MAX_ATTEMPTS):
+            choice = select_content(self.request, self.conversation, self.loader, self.pinned, room, prefix=front)
+            context = self._to_context(choice)
             tokens = context.tokens
             if tokens <= budget:
-                tokens = self._asked(context)
+                tokens = self._count_prompt(context)
             if tokens <= budget:
                 return replace(context, tokens=tokens)
             # When the provider counts more tokens than we do, shrink our own count in proportion.
             # Shrink from the tokens used, not from the room: a small prompt left most of it empty.
             # Never above the selected tokens: an opening comes on top, and more room would select the same again.
-            used = min(context.tokens - fixed - pinned, room - choice.left)
+            used = min(context.tokens - fixed - pinned, room - choice.tokens_left)
             room = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
-        msg = f"none of {_TRIES} ever smaller prompts fits; the last one has {tokens} tokens and the budget is {budget}"
+        msg = (
+            f"none of {_MAX_ATTEMPTS} ever smaller prompts fits; "
+            f"the last one has {tokens} tokens and the budget is {budget}"
+        )
         raise BudgetError(msg)
 
-    def _said_once(self, pinned: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+    def _split_repeated_system_text(self, pinned: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
         """Pinned candidates, and repeated system text, which is not sent: each session may begin with the same."""
         holds: dict[tuple[str, str], Candidate] = {}
         repeated: dict[str, Candidate] = {}
         for each in pinned:
-            if each.role not in SYSTEM:
+            if each.role not in SYSTEM_ROLES:
                 continue
-            text = each.role, said(self.larder.message(each))
+            text = each.role, message_text(self.loader.load(each))
             if text == next(reversed(holds), None):
                 repeated[each.id] = each
             else:
@@ -114,7 +125,7 @@ class _Packer:
                 holds[text] = each
         return [each for each in pinned if each.id not in repeated], list(repeated.values())
 
-    def _asked(self, context: Context) -> int:
+    def _count_prompt(self, context: Context) -> int:
         """Tokens of the prompt by the provider's count, or by ours without a prompt counter."""
         ask = self.request.prompt_counter
         prompt = list(context.prompt()) if ask is not None else []
@@ -126,36 +137,38 @@ class _Packer:
             raise InvalidInputError(msg)
         return counted + self.request.reserve
 
-    def _pinned(self, unit: Unit) -> Kept | None:
+    def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
         """Render a pinned unit; an incomplete exchange keeps only its text."""
-        message = self.larder.message(unit.head)
+        message = self.loader.load(unit.head)
         if message.recalled:
-            self.apart += [(member, "echo") for member in unit.members]
+            self.excluded += [(member, "echo") for member in unit.members]
             return None
         if not unit.missing or self.request.orphans == "synthesize":
-            return Kept(unit, "pinned", self.larder.whole(unit))
+            return SelectedUnit(unit, "pinned", self.loader.render(unit))
         self.warnings.append(
             f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out"
         )
-        spoken = self.larder.without_calls(unit)
-        self.apart += [(member, "orphan") for member in (unit.members[1:] if spoken else unit.members)]
-        return Kept(replace(unit, members=unit.members[:1], missing=()), "pinned", spoken) if spoken else None
+        spoken = self.loader.render_without_calls(unit)
+        self.excluded += [(member, "orphan") for member in (unit.members[1:] if spoken else unit.members)]
+        return SelectedUnit(replace(unit, members=unit.members[:1], missing=()), "pinned", spoken) if spoken else None
 
-    def _context(self, choice: Choice) -> Context:
+    def _to_context(self, selection: Selection) -> Context:
         request = self.request
-        noted = choice.notes
-        ordered = self._ordered(choice)
-        shown = [message for kept in ordered for message in kept.served.messages]
+        noted = selection.all_note_entries
+        ordered = self._order_units(selection)
+        shown = [message for kept in ordered for message in kept.rendered.messages]
         first = not request.stable or (request.note_role == "system" and request.profile != "openai")
-        messages = valid_for(request.profile, shown, opened=bool(noted) and first and request.note_role == "user")
+        messages = to_provider_messages(
+            request.profile, shown, follows_user=bool(noted) and first and request.note_role == "user"
+        )
         opening = [message for message in messages if len(messages) > len(shown) and message.recalled]
         sizes = {
-            **self.fixed,
-            "note": choice.note.total(noted),
-            "messages": sum(kept.served.tokens for kept in ordered)
+            **self.fixed_tokens,
+            "note": selection.pricer.price_note(noted),
+            "messages": sum(kept.rendered.tokens for kept in ordered)
             + sum(message_tokens(message, request.count) for message in opening),
         }
-        told = account(request, choice, ordered, self.apart)
+        told = build_report(request, selection, ordered, self.excluded)
         return Context(
             messages=tuple(messages),
             note=render_note(noted) if noted else "",
@@ -166,25 +179,25 @@ class _Packer:
             truncated=told.truncated,
             dropped=told.dropped,
             sizes=sizes,
-            note_before=leading_system(messages) if first else newest_user(messages),
+            note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=request.note_role,
             warnings=(*self.warnings, *told.warnings),
             all_dropped=told.all_dropped,
         )
 
-    def _ordered(self, choice: Choice) -> list[Kept]:
+    def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""
-        places = self.talk.places
+        places = self.conversation.skipped_places
         # A pinned message that was not read is older than all that were.
         placed = [
             ((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept)
             for at, kept in enumerate(self.pinned)
         ]
-        placed += [((1, -kept.unit.place), kept) for kept in choice.kept.values()]
+        placed += [((1, -kept.unit.place), kept) for kept in selection.selected.values()]
         placed.sort(key=lambda each: each[0])
         # A turn whose tool just answered waits for the model, even if other turns went on meanwhile.
-        waiting = next((unit.head.turn_id for unit in choice.kept if unit.newest == 0 < unit.place), None)
-        return by_turns(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
+        waiting = next((unit.head.turn_id for unit in selection.selected if unit.newest == 0 < unit.place), None)
+        return group_by_turn(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
 
 
 def _pinned_units(
@@ -192,13 +205,13 @@ def _pinned_units(
 ) -> tuple[list[Unit], list[Candidate], list[Candidate]]:
     """The pinned units, oldest first, results without a unit, and the messages read to complete them."""
     ids = {each.id for each in pinned}
-    units, loose = units_of(pinned)
+    units, loose = group_units(pinned)
     wanted = {call for unit in units for call in unit.missing} | {call for each in loose for call in each.calls}
-    ahead = list(islice(source, _COMPLETE)) if wanted else []
+    ahead = list(islice(source, _COMPLETION_LOOK_BACK)) if wanted else []
     if wanted:
         here = {each.id for each in ahead}
         nearby = [each for each in reversed(ahead) if each.id in ids or wanted.intersection(each.calls)]
-        units, loose = units_of([*(each for each in pinned if each.id not in here), *nearby])
+        units, loose = group_units([*(each for each in pinned if each.id not in here), *nearby])
     return (
         [unit for unit in reversed(units) if ids.intersection(unit.ids)],
         [each for each in loose if each.id in ids],

@@ -6,25 +6,25 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from wmem.text.stem import forms_of, stem
-from wmem.text.summarize import sentences
+from wmem.text.stem import irregular_forms, stem
+from wmem.text.summarize import split_sentences
 from wmem.text.tokens import Counter
 
 __all__ = ["Passage", "passage"]
 
-_READ = 100_000
+_MAX_CHARS_READ = 100_000
 """Characters searched in one memory."""
-_STEM = 5
+_PREFIX_LETTERS = 5
 """Letters of a term that are matched: a later ending makes no other word."""
-_NEAR = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
+_NEIGHBOR_SHARES = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
 """Shares of its score that a sentence adds to its neighbours: an answer follows its question."""
-_MISSES = 8
+_MAX_MISSES = 8
 """Sentences that do not fit before the passage counts as full."""
-_CHARACTERS = 8
+_MAX_CHARS_PER_TOKEN = 8
 """Characters per token left: a longer sentence cannot fit."""
 _GAP = " … "
-_ITEM = re.compile(r"\W*(\d{1,3})[.):]\W")
-_PLACE = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
+_LIST_NUMBER = re.compile(r"\W*(\d{1,3})[.):]\W")
+_ORDINAL_NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 _ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth",
     "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth",
@@ -47,19 +47,19 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
         terms: The query's, case-folded and stemmed.
         tokens: The limit of the passage.
     """
-    told = sentences(text[:_READ])
-    worths = _worths(told, terms)
+    told = split_sentences(text[:_MAX_CHARS_READ])
+    worths = _score_sentences(told, terms)
     if not any(worths):
         return None
     chosen: dict[int, int] = {}
     left, misses = tokens, 0
     for at in sorted(range(len(told)), key=lambda at: (-worths[at], at)):
         # A sentence that cannot fit is not encoded.
-        cost = count(told[at]) + 1 if len(told[at]) <= _CHARACTERS * left else left + 1
+        cost = count(told[at]) + 1 if len(told[at]) <= _MAX_CHARS_PER_TOKEN * left else left + 1
         if cost <= left:
             chosen[at] = cost
             left -= cost
-        elif (misses := misses + 1) == _MISSES:
+        elif (misses := misses + 1) == _MAX_MISSES:
             break
     shown = ""
     for at in sorted(chosen):
@@ -67,37 +67,37 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
     return Passage(shown, tokens - left) if chosen else None
 
 
-def _worths(told: Sequence[str], terms: Sequence[str]) -> list[float]:
-    folded = [sentence.casefold() for sentence in told]
-    own = [0.0] * len(told)
+def _score_sentences(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
+    folded = [sentence.casefold() for sentence in texts]
+    own = [0.0] * len(texts)
     others: dict[str, list[str]] = {}
     for term in terms:
-        others.setdefault(term[:_STEM], []).extend(forms_of(term))
+        others.setdefault(term[:_PREFIX_LETTERS], []).extend(irregular_forms(term))
     for term, forms in others.items():
         # As whole words: "ran" is in "grand".
         other = re.compile(rf"\b(?:{'|'.join(forms)})\b") if forms else None
         hits = [at for at, said in enumerate(folded) if term in said or (other is not None and other.search(said))]
         for at in hits:
-            own[at] += math.log(1 + len(told) / len(hits))
-    asked = {place for term in terms if (place := _place(term)) is not None}
-    for at, sentence in enumerate(told) if asked else ():
-        if (item := _ITEM.match(sentence)) is not None and int(item[1]) in asked:
-            own[at] += math.log(1 + len(told))
+            own[at] += math.log(1 + len(texts) / len(hits))
+    asked = {place for term in terms if (place := _list_position(term)) is not None}
+    for at, sentence in enumerate(texts) if asked else ():
+        if (item := _LIST_NUMBER.match(sentence)) is not None and int(item[1]) in asked:
+            own[at] += math.log(1 + len(texts))
     worths = list(own)
     for at, worth in enumerate(own):
-        for away, part in _NEAR:
+        for away, part in _NEIGHBOR_SHARES:
             if worth and 0 <= at + away < len(worths):
                 worths[at + away] += part * worth
     return worths
 
 
-def _place(term: str) -> int | None:
+def _list_position(term: str) -> int | None:
     """The list position that a query term names, as in "third" or "3rd"."""
-    numbered = _PLACE.fullmatch(term)
-    return _places().get(term) if numbered is None else int(numbered[1])
+    numbered = _ORDINAL_NUMBER.fullmatch(term)
+    return _ordinal_positions().get(term) if numbered is None else int(numbered[1])
 
 
 @cache
-def _places() -> dict[str, int]:
+def _ordinal_positions() -> dict[str, int]:
     # On first use, not on import: it loads the stemmer.
     return {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}

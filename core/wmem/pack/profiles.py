@@ -6,17 +6,17 @@ Every provider wants results directly after their call; units guarantee that.
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from wmem.model.context import Profile
+from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 
-__all__ = ["SYSTEM", "by_turns", "leading_system", "newest_user", "valid_for"]
+__all__ = ["SYSTEM_ROLES", "count_leading_system", "group_by_turn", "newest_user_position", "to_provider_messages"]
 
 Unit = TypeVar("Unit")
 _OPENING = "[Earlier messages were left out.]"
-SYSTEM = ("system", "developer")
+SYSTEM_ROLES = ("system", "developer")
 
 
-def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
+def group_by_turn(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
     """Units in their order, each turn grouped where it began.
 
     Args:
@@ -31,7 +31,7 @@ def by_turns(units: Iterable[tuple[str | None, Unit]], *, last: str | None = Non
     return [unit for turn in turns.values() for unit in turn]
 
 
-def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) -> list[Message]:
+def to_provider_messages(profile: ProviderProfile, messages: Sequence[Message], *, follows_user: bool) -> list[Message]:
     """The messages in an order the provider accepts; their text is unchanged.
 
     ``anthropic`` and ``gemini`` take system text only in front, then a user message first.
@@ -41,25 +41,25 @@ def valid_for(profile: Profile, messages: Sequence[Message], *, opened: bool) ->
     """
     if profile == "openai":
         return list(messages)
-    front = [_as_system(message) for message in messages if message.role in SYSTEM]
-    rest = [message for message in messages if message.role not in SYSTEM]
-    if rest and rest[0].role != "user" and not opened:
+    front = [_to_system_message(message) for message in messages if message.role in SYSTEM_ROLES]
+    rest = [message for message in messages if message.role not in SYSTEM_ROLES]
+    if rest and rest[0].role != "user" and not follows_user:
         # Marked as recalled: no adapter stores it.
         front.append(Message.recall("user", _OPENING))
     return [*front, *rest]
 
 
-def leading_system(messages: Sequence[Message]) -> int:
+def count_leading_system(messages: Sequence[Message]) -> int:
     """How many system messages come first."""
-    return next((at for at, message in enumerate(messages) if message.role not in SYSTEM), len(messages))
+    return next((at for at, message in enumerate(messages) if message.role not in SYSTEM_ROLES), len(messages))
 
 
-def newest_user(messages: Sequence[Message]) -> int:
+def newest_user_position(messages: Sequence[Message]) -> int:
     """Position of the newest user message, else of the newest assistant message, else the end."""
     spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
     asked = [at for at in spoken if messages[at].role == "user"]
     return (asked or spoken or [len(messages)])[-1]
 
 
-def _as_system(message: Message) -> Message:
+def _to_system_message(message: Message) -> Message:
     return message if message.role == "system" else message.model_copy(update={"role": "system", "native": None})

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.errors import InvalidInputError
-from wmem.model.context import Profile
+from wmem.model.context import ProviderProfile
 from wmem.model.message import Message, Role
 from wmem.text.tokens import Counter
 
-__all__ = ["Candidate", "NoteRole", "Orphans", "PackRequest", "PromptCounter", "Quote", "Quotes", "Recalled"]
+__all__ = [
+    "Candidate",
+    "NoteRole",
+    "Orphans",
+    "PackRequest",
+    "PromptCounter",
+    "Quote",
+    "QuoteStore",
+    "RecalledCandidate",
+]
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
@@ -38,7 +47,7 @@ class Candidate(NamedTuple):
     pinned: bool = False
 
 
-class Recalled(NamedTuple):
+class RecalledCandidate(NamedTuple):
     """A candidate that recall found, its score, and a function that returns the score's parts."""
 
     candidate: Candidate
@@ -62,7 +71,7 @@ class Quote(NamedTuple):
     tokens: int
 
 
-class Quotes(Protocol):
+class QuoteStore(Protocol):
     """Cache of whole-memory quotes under the request's counter."""
 
     def get(self, candidate: Candidate, /) -> Quote | None:
@@ -103,18 +112,18 @@ class PackRequest:
     newest_first: Iterable[Candidate]
     total: int
     pinned: Sequence[Candidate] = ()
-    recalled: Sequence[Recalled] = ()
+    recalled: Sequence[RecalledCandidate] = ()
     system: str = ""
     tools: Sequence[Mapping[str, Any]] = ()
     reserve: int = 0
     recent: int = 4
-    profile: Profile = "openai"
+    profile: ProviderProfile = "openai"
     orphans: Orphans = "drop"
     note_role: NoteRole = "user"
     stable: bool = False
     summary: int = 0
     query: str = ""
-    quotes: Quotes | None = None
+    quotes: QuoteStore | None = None
     prompt_counter: PromptCounter | None = None
 
     def __post_init__(self) -> None:
@@ -123,7 +132,7 @@ class PackRequest:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"
                 raise InvalidInputError(msg)
-        for name, known in (("profile", Profile), ("orphans", Orphans), ("note_role", NoteRole)):
+        for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
             if (value := getattr(self, name)) not in get_args(known):
                 msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
                 raise InvalidInputError(msg)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from wmem.pack.request import Candidate
 
-__all__ = ["Conversation", "Unit", "units_of"]
+__all__ = ["ConversationReader", "Unit", "group_units"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -42,24 +42,26 @@ class Unit:
         return tuple(member.id for member in self.members)
 
 
-class Conversation:
+class ConversationReader:
     """Reads a conversation newest first, only as far as needed, and groups it into units.
 
     Units come in the order of their first messages, newest first; a result waits in
     `open_results` until its call is read.
     """
 
-    def __init__(self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = (), most: int | None = None) -> None:
+    def __init__(
+        self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = (), max_messages: int | None = None
+    ) -> None:
         self._source = iter(newest_first)
-        self._most = most
+        self._max_messages = max_messages
         self._skip = frozenset(skip)
-        self._seen: set[str] = set()
+        self._seen_ids: set[str] = set()
         self._units: list[Unit] = []
         self.open_results: dict[str, list[tuple[int, Candidate]]] = {}
         self.superseded: list[Candidate] = []
-        self.places: dict[str, int] = {}
+        self.skipped_places: dict[str, int] = {}
         """Places of skipped messages, by id."""
-        self.read = 0
+        self.messages_read = 0
         self.exhausted = False
 
     def __iter__(self) -> Iterator[Unit]:
@@ -78,35 +80,35 @@ class Conversation:
         return self._units
 
     @property
-    def seen(self) -> frozenset[str]:
+    def seen_ids(self) -> frozenset[str]:
         """The ids of the messages read so far."""
-        return frozenset(self._seen)
+        return frozenset(self._seen_ids)
 
     def advance(self) -> bool:
         """Read one more message; False at the end or at the limit."""
-        if self.read == self._most:
+        if self.messages_read == self._max_messages:
             return False
         candidate = next(self._source, None)
         if candidate is None:
             self.exhausted = True
             return False
-        place = self.read
-        self.read += 1
-        if candidate.id in self._seen:
+        place = self.messages_read
+        self.messages_read += 1
+        if candidate.id in self._seen_ids:
             return True
-        self._seen.add(candidate.id)
+        self._seen_ids.add(candidate.id)
         if candidate.id in self._skip:
-            self.places[candidate.id] = place
+            self.skipped_places[candidate.id] = place
         elif candidate.role == "tool":
             key = candidate.calls[0] if candidate.calls else ""
             self.open_results.setdefault(key, []).append((place, candidate))
         elif candidate.role == "assistant" and candidate.calls:
-            self._units.append(self._exchange(candidate, place))
+            self._units.append(self._close_exchange(candidate, place))
         else:
             self._units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
         return True
 
-    def _exchange(self, caller: Candidate, place: int) -> Unit:
+    def _close_exchange(self, caller: Candidate, place: int) -> Unit:
         members, missing, newest = [caller], [], place
         for call in dict.fromkeys(caller.calls):
             results = self.open_results.pop(call, None)
@@ -126,9 +128,9 @@ class Conversation:
         )
 
 
-def units_of(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:
+def group_units(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:
     """The units of the messages, newest first, and the results that belong to none."""
-    conversation = Conversation(reversed(oldest_first))
+    conversation = ConversationReader(reversed(oldest_first))
     units = list(conversation)
     loose = [result for results in conversation.open_results.values() for _, result in results]
     return units, [*loose, *conversation.superseded]
