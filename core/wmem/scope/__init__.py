@@ -1,5 +1,5 @@
 """Scopes and their facets."""
 
-from wmem.scope.scope import AsyncScope, Colours, Scope, ScopeView
+from wmem.scope.scope import AsyncScope, PortPair, Scope, ScopeView
 
-__all__ = ["AsyncScope", "Colours", "Scope", "ScopeView"]
+__all__ = ["AsyncScope", "PortPair", "Scope", "ScopeView"]

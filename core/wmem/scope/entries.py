@@ -10,16 +10,16 @@ from typing import Any, TypeVar, overload
 
 from wmem.errors import NotFoundError
 from wmem.flow import Flow
-from wmem.model.checks import checked_key
-from wmem.model.item import ItemKind, MemoryItem, item_of
+from wmem.model.checks import check_key
+from wmem.model.item import ItemKind, MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.model.values import load_value
 from wmem.scope import entry_flows as flows
 from wmem.scope import entry_reads as reads
-from wmem.scope.erasure import cleared
-from wmem.scope.handle import Handle, Read, Unknown
+from wmem.scope.erasure import clear
+from wmem.scope.handle import CacheMiss, Handle, Read
 
-__all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntryReads", "LocalEntries", "ViewedEntries"]
+__all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntriesView", "EntryReads", "LocalEntries"]
 
 _log = logging.getLogger("wmem.scope")
 _DEBUG = logging.DEBUG
@@ -36,11 +36,11 @@ class EntryReads:
         absent: Called before a key is reported absent; raises if a damaged record could hold it.
     """
 
-    __slots__ = ("_absent", "_run")
+    __slots__ = ("_check_intact", "_run")
 
-    def __init__(self, run: Callable[[Read[Any]], Any], absent: Callable[[], None]) -> None:
+    def __init__(self, run: Callable[[Read[Any]], Any], check_intact: Callable[[], None]) -> None:
         self._run = run
-        self._absent = absent
+        self._check_intact = check_intact
 
     @overload
     def get(self, key: str, default: object = None) -> Any: ...
@@ -57,53 +57,53 @@ class EntryReads:
             SerializationError: The value is not of `as_type`, or needs one.
             CorruptionError: Not found, and a damaged record could hold it.
         """
-        row = self._row(key)
+        row = self._find_row(key)
         if row is None:
-            self._absent()
+            self._check_intact()
             return default
         return load_value(row.content, as_type, key=key)
 
-    def _row(self, key: str) -> Row | None:
-        row: Row | None = self._run(reads.row_at(checked_key(key)))
+    def _find_row(self, key: str) -> Row | None:
+        row: Row | None = self._run(reads.row_at(check_key(key)))
         return row
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that exist."""
-        rows = self._run(reads.rows_at(reads.checked_keys(keys)))
+        rows = self._run(reads.rows_at(reads.check_keys(keys)))
         return {key: load_value(row.content, key=key) for key, row in rows.items()}
 
     def entry(self, key: str) -> MemoryItem | None:
         """The whole item under a key, with its metadata."""
-        row = self._row(key)
+        row = self._find_row(key)
         if row is None:
-            self._absent()
+            self._check_intact()
             return None
-        return item_of(row, row.importance or 0.0)
+        return to_item(row, row.importance or 0.0)
 
     def contains(self, key: str) -> bool:
         """Whether a key exists."""
-        if self._row(key) is None:
-            self._absent()
+        if self._find_row(key) is None:
+            self._check_intact()
             return False
         return True
 
     def keys(self) -> list[str]:
         """All keys, those of the nearest scope first."""
-        return list(self._run(reads.merged))
+        return list(self._run(reads.visible_rows))
 
     def all(self) -> dict[str, MemoryItem]:
         """All items by key."""
-        found: dict[str, MemoryItem] = self._run(reads.items)
+        found: dict[str, MemoryItem] = self._run(reads.visible_items)
         return found
 
     def count(self) -> int:
         """How many keys there are."""
-        return len(self._run(reads.merged))
+        return len(self._run(reads.visible_rows))
 
     def __getitem__(self, key: str) -> Any:
-        row = self._row(key)
+        row = self._find_row(key)
         if row is None:
-            self._absent()
+            self._check_intact()
             msg = f"no entry {key!r}"
             raise NotFoundError(msg)
         return load_value(row.content, key=key)
@@ -118,7 +118,7 @@ class LocalEntries(EntryReads):
     __slots__ = ()
 
 
-class ViewedEntries(EntryReads):
+class EntriesView(EntryReads):
     """Reads of a frozen view.
 
     Attributes:
@@ -128,37 +128,39 @@ class ViewedEntries(EntryReads):
     __slots__ = ("local",)
 
     def __init__(
-        self, run: Callable[[Read[Any]], Any], alone: Callable[[Read[Any]], Any], absent: Callable[[], None]
+        self, run: Callable[[Read[Any]], Any], run_local: Callable[[Read[Any]], Any], check_intact: Callable[[], None]
     ) -> None:
-        super().__init__(run, absent)
-        self.local = LocalEntries(alone, absent)
+        super().__init__(run, check_intact)
+        self.local = LocalEntries(run_local, check_intact)
 
 
 class Entries(EntryReads):
     """Values by key in one scope: reads fall back to the parents, writes stay here."""
 
-    __slots__ = ("_drive", "_handle", "_measured")
+    __slots__ = ("_drive", "_handle", "_has_metrics")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
         super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
         self._handle = handle
         self._drive = drive
-        self._measured = handle.settings.metrics is not None
+        self._has_metrics = handle.settings.metrics is not None
 
-    def _row(self, key: str) -> Row | None:
-        began = time.perf_counter() if self._measured else 0.0
-        row = self._handle.entry(checked_key(key))
-        if isinstance(row, Unknown):
+    def _find_row(self, key: str) -> Row | None:
+        began = time.perf_counter() if self._has_metrics else 0.0
+        row = self._handle.cached_entry(check_key(key))
+        if isinstance(row, CacheMiss):
             row = self._drive(self._handle.lookup(key))
-        if self._measured or _log.isEnabledFor(_DEBUG):
-            reads.looked_up(self._handle, key, row, began)
+        if self._has_metrics or _log.isEnabledFor(_DEBUG):
+            reads.log_lookup(self._handle, key, row, began)
         return row
 
     @property
     def local(self) -> LocalEntries:
         """The same reads without the parents."""
         handle, drive = self._handle, self._drive
-        return LocalEntries(lambda read: drive(handle.read(read, alone=True)), lambda: handle.check_intact(alone=True))
+        return LocalEntries(
+            lambda read: drive(handle.read(read, local_only=True)), lambda: handle.check_intact(local_only=True)
+        )
 
     def set(
         self,
@@ -216,7 +218,7 @@ class Entries(EntryReads):
 
     def clear(self) -> int:
         """Remove all keys of this scope; returns how many there were."""
-        count: int = self._drive(cleared(self._handle, "entries"))
+        count: int = self._drive(clear(self._handle, "entries"))
         return count
 
     def __setitem__(self, key: str, value: object) -> None:
@@ -231,22 +233,22 @@ class Entries(EntryReads):
 class AsyncLocalEntries:
     """See `LocalEntries`."""
 
-    __slots__ = ("_absent", "_run")
+    __slots__ = ("_check_intact", "_run")
 
-    def __init__(self, run: Callable[[Read[Any]], Awaitable[Any]], absent: Callable[[], None]) -> None:
+    def __init__(self, run: Callable[[Read[Any]], Awaitable[Any]], check_intact: Callable[[], None]) -> None:
         self._run = run
-        self._absent = absent
+        self._check_intact = check_intact
 
-    async def _reads(self, read: Read[R]) -> EntryReads:
+    async def _run_read(self, read: Read[R]) -> EntryReads:
         """Run a read; returns reads over its result."""
-        return self._over(await self._run(read))
+        return self._wrap_result(await self._run(read))
 
-    def _over(self, result: object) -> EntryReads:
-        return EntryReads(lambda _: result, self._absent)
+    def _wrap_result(self, result: object) -> EntryReads:
+        return EntryReads(lambda _: result, self._check_intact)
 
-    async def _of(self, key: str) -> EntryReads:
+    async def _read_key(self, key: str) -> EntryReads:
         """Read one key; returns reads over its row."""
-        return await self._reads(reads.row_at(checked_key(key)))
+        return await self._run_read(reads.row_at(check_key(key)))
 
     @overload
     async def get(self, key: str, default: object = None) -> Any: ...
@@ -254,60 +256,60 @@ class AsyncLocalEntries:
     async def get(self, key: str, default: T | None = None, *, as_type: type[T]) -> T: ...
     async def get(self, key: str, default: Any = None, *, as_type: Any = None) -> Any:
         """See `EntryReads.get`."""
-        return (await self._of(key)).get(key, default, as_type=as_type)
+        return (await self._read_key(key)).get(key, default, as_type=as_type)
 
     async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """See `EntryReads.get_many`."""
-        asked = reads.checked_keys(keys)
-        return (await self._reads(reads.rows_at(asked))).get_many(asked)
+        asked = reads.check_keys(keys)
+        return (await self._run_read(reads.rows_at(asked))).get_many(asked)
 
     async def entry(self, key: str) -> MemoryItem | None:
         """See `EntryReads.entry`."""
-        return (await self._of(key)).entry(key)
+        return (await self._read_key(key)).entry(key)
 
     async def contains(self, key: str) -> bool:
         """See `EntryReads.contains`."""
-        return (await self._of(key)).contains(key)
+        return (await self._read_key(key)).contains(key)
 
     async def keys(self) -> list[str]:
         """See `EntryReads.keys`."""
-        return (await self._reads(reads.merged)).keys()
+        return (await self._run_read(reads.visible_rows)).keys()
 
     async def all(self) -> dict[str, MemoryItem]:
         """See `EntryReads.all`."""
-        return (await self._reads(reads.items)).all()
+        return (await self._run_read(reads.visible_items)).all()
 
     async def count(self) -> int:
         """See `EntryReads.count`."""
-        return (await self._reads(reads.merged)).count()
+        return (await self._run_read(reads.visible_rows)).count()
 
 
 class AsyncEntries(AsyncLocalEntries):
     """See `Entries`."""
 
-    __slots__ = ("_drive", "_handle", "_measured")
+    __slots__ = ("_drive", "_handle", "_has_metrics")
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
         super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
         self._handle = handle
         self._drive = drive
-        self._measured = handle.settings.metrics is not None
+        self._has_metrics = handle.settings.metrics is not None
 
-    async def _of(self, key: str) -> EntryReads:
-        began = time.perf_counter() if self._measured else 0.0
-        row = self._handle.entry(checked_key(key))
-        if isinstance(row, Unknown):
+    async def _read_key(self, key: str) -> EntryReads:
+        began = time.perf_counter() if self._has_metrics else 0.0
+        row = self._handle.cached_entry(check_key(key))
+        if isinstance(row, CacheMiss):
             row = await self._drive(self._handle.lookup(key))
-        if self._measured or _log.isEnabledFor(_DEBUG):
-            reads.looked_up(self._handle, key, row, began)
-        return self._over(row)
+        if self._has_metrics or _log.isEnabledFor(_DEBUG):
+            reads.log_lookup(self._handle, key, row, began)
+        return self._wrap_result(row)
 
     @property
     def local(self) -> AsyncLocalEntries:
         """See `Entries.local`."""
         handle, drive = self._handle, self._drive
         return AsyncLocalEntries(
-            lambda read: drive(handle.read(read, alone=True)), lambda: handle.check_intact(alone=True)
+            lambda read: drive(handle.read(read, local_only=True)), lambda: handle.check_intact(local_only=True)
         )
 
     async def set(
@@ -346,5 +348,5 @@ class AsyncEntries(AsyncLocalEntries):
 
     async def clear(self) -> int:
         """See `Entries.clear`."""
-        count: int = await self._drive(cleared(self._handle, "entries"))
+        count: int = await self._drive(clear(self._handle, "entries"))
         return count

@@ -11,14 +11,14 @@ from wmem.engine import RETRY_S, Callback, Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import as_tags, checked_key
+from wmem.model.checks import check_key, check_tags
 from wmem.model.ids import new_ulid
-from wmem.model.item import ItemKind, rest_of
+from wmem.model.item import ItemKind, encode_fields
 from wmem.model.row import Row
-from wmem.model.values import dump_json, dump_value, load_json, load_value, type_name_of
-from wmem.rules.ttl import bounded, expiry
+from wmem.model.values import dump_json, dump_value, load_json, load_value, qualified_type_name
+from wmem.rules.ttl import clamp_expiry, expiry
 from wmem.scope.entry_reads import local_and_nearest, row_at
-from wmem.scope.entry_room import has_plenty, stored_within
+from wmem.scope.entry_room import has_ample_room, store_within_limit
 from wmem.scope.handle import Handle
 from wmem.state import State
 from wmem.waiting import Pause, backoff
@@ -27,8 +27,8 @@ __all__ = ["MISSING", "Missing", "get_or_set", "put", "remove", "update"]
 
 
 _log = logging.getLogger("wmem.scope")
-_WRITTEN = "Working memory %s for key %s by agent %s"
-_NATURAL = (str, int, float, bool, list, dict, type(None))
+_WRITE_LOG = "Working memory %s for key %s by agent %s"
+_JSON_TYPES = (str, int, float, bool, list, dict, type(None))
 
 
 class Missing:
@@ -49,7 +49,7 @@ class _Draft(NamedTuple):
     ttl_s: float | None
 
 
-def _draft(
+def _to_draft(
     handle: Handle,
     key: str,
     value: object,
@@ -74,15 +74,15 @@ def _draft(
         msg = f"importance must be a number from 0 to 1, got {importance!r:.80}"
         raise InvalidInputError(msg)
     rest = None
-    if metadata is not None or kind != "fact" or type(value) not in _NATURAL:
+    if metadata is not None or kind != "fact" or type(value) not in _JSON_TYPES:
         fields: dict[str, Any] = {"metadata": metadata, "kind": kind}
-        if type(value) not in _NATURAL:
-            fields["type_name"] = type_name_of(value)
-        rest, _ = rest_of(fields, now=0.0)
-    return _Draft(key, content, rest, as_tags(tags) if tags != () else (), float(importance), ttl_s)
+        if type(value) not in _JSON_TYPES:
+            fields["type_name"] = qualified_type_name(value)
+        rest, _ = encode_fields(fields, now=0.0)
+    return _Draft(key, content, rest, check_tags(tags) if tags != () else (), float(importance), ttl_s)
 
 
-def _row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
+def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:
     """The row of a draft, under the id of the existing entry or a fresh id.
 
     Raises:
@@ -126,25 +126,25 @@ def put(
     ttl_s: float | None,
 ) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
-    key = checked_key(key)
+    key = check_key(key)
     metrics = handle.settings.metrics
     began = 0.0 if metrics is None else time.perf_counter()
-    if handle.birth is None:
+    if handle.incarnation is None:
         yield from handle.replica()
-    draft = _draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
+    draft = _to_draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
     now = handle.settings.clock()
     # The id of an existing key is known from the last catch-up; otherwise the fold decides.
     replica = handle.engine.replica(handle.path)
     held = key in replica.state.entries
-    if not held and replica.behind:
+    if not held and replica.stale:
         yield from handle.replica()
-    passing, token = handle.settings.census.passing, object()
+    passing, token = handle.settings.entry_counts.uncounted_writes, object()
     passing.add(token)  # before the decision not to count, so that any count from here on includes it
     try:
-        plenty = held or has_plenty(handle, len(replica.state.entries))
+        plenty = held or has_ample_room(handle, len(replica.state.entries))
         if plenty:
-            row = _row(handle, replica.state, draft, now)
-            if held and handle.engine.standing((handle.path,)) is None:
+            row = _to_row(handle, replica.state, draft, now)
+            if held and handle.engine.fresh((handle.path,)) is None:
                 # Another writer may have removed the key: then this is a new entry. Else the fold reuses its id.
                 row = row._replace(id=new_ulid(now), created_at=now)
             yield from handle.post((ItemPut(row),), now)
@@ -154,27 +154,27 @@ def put(
         fresh_id = new_ulid(now)
 
         def decide(state: State) -> tuple[Sequence[Change], None]:
-            return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
+            return [ItemPut(_to_row(handle, state, draft, now, fresh_id))], None
 
-        yield from stored_within(handle, key, lambda: handle.commit(decide, now), now)
+        yield from store_within_limit(handle, key, lambda: handle.commit(decide, now), now)
     if _log.isEnabledFor(logging.DEBUG):
-        _log.debug(_WRITTEN, "updated" if held else "set", key, handle.path[0])
+        _log.debug(_WRITE_LOG, "updated" if held else "set", key, handle.path[0])
     if metrics is not None:
         metrics.set_ms.record((time.perf_counter() - began) * 1_000)
 
 
 def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
     """Replace a value by the result of a function; see `Entries.update`."""
-    key = checked_key(key)
-    _checked_callable("fn", fn)
+    key = check_key(key)
+    _check_callable("fn", fn)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
     deadline = time.monotonic() + RETRY_S
     tries = 0
-    with handle.engine.lines.place(handle.path, key) as place:
+    with handle.engine.write_queue.ticket(handle.path, key) as place:
         while True:
             # Wait before reading: a writer ahead in the queue would change the value read.
-            deadline += yield from handle.engine.lines.turn(place, tries)
+            deadline += yield from handle.engine.write_queue.wait_turn(place, tries)
             local, before = yield from handle.read(local_and_nearest(key))
             if before is None:
                 handle.check_intact()
@@ -182,11 +182,11 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
                     msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
                     raise NotFoundError(msg)
             # Outside all locks: the function may be slow, and may read and write this same scope.
-            value = _applied(fn, _revived(before, default, as_type, key))
-            draft = _draft(handle, key, value)
+            value = _apply_fn(fn, _load_or_default(before, default, as_type, key))
+            draft = _to_draft(handle, key, value)
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
-            if (yield from stored_within(handle, key, partial(handle.commit, decide, now), now)):
-                _log.debug(_WRITTEN, "set" if local is None else "updated", key, handle.path[0])
+            if (yield from store_within_limit(handle, key, partial(handle.commit, decide, now), now)):
+                _log.debug(_WRITE_LOG, "set" if local is None else "updated", key, handle.path[0])
                 return value
             tries += 1
             if handle.settings.metrics is not None:
@@ -210,20 +210,20 @@ def _put_unless_changed(
     def decide(state: State) -> tuple[Sequence[Change], bool]:
         if state.entry(draft.key, now) != local:
             return [], False
-        row = _row(handle, state, draft, now, fresh_id)
+        row = _to_row(handle, state, draft, now, fresh_id)
         if before is not None:
             row = row._replace(
                 tags=before.tags,
                 importance=before.importance,
-                expires_at=bounded(before, now),
-                rest=_rest_after(before, draft),
+                expires_at=clamp_expiry(before, now),
+                rest=_merge_rest(before, draft),
             )
         return [ItemPut(row)], True
 
     return decide
 
 
-def _rest_after(before: Row, draft: _Draft) -> bytes | None:
+def _merge_rest(before: Row, draft: _Draft) -> bytes | None:
     """The metadata of the entry before, with the type name of the new value."""
     kept = load_json(before.rest or b"{}")
     kept.pop("type_name", None)
@@ -231,11 +231,11 @@ def _rest_after(before: Row, draft: _Draft) -> bytes | None:
     return dump_json(kept) if kept else None
 
 
-def _revived(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
+def _load_or_default(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
     return default if row is None else load_value(row.content, as_type, key=key)
 
 
-def _applied(fn: Callable[[Any], Any], value: Any) -> Any:
+def _apply_fn(fn: Callable[[Any], Any], value: Any) -> Any:
     made = fn(value)
     if inspect.iscoroutine(made):
         made.close()
@@ -246,34 +246,34 @@ def _applied(fn: Callable[[Any], Any], value: Any) -> Any:
 
 def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: Any) -> Flow[Any]:
     """The value under a key, or the factory's; see `Entries.get_or_set`."""
-    key = checked_key(key)
-    _checked_callable("factory", factory)
+    key = check_key(key)
+    _check_callable("factory", factory)
     found = yield from handle.read(row_at(key))
     if found is not None:
         return load_value(found.content, as_type, key=key)
     handle.check_intact()
     value = yield from ask(Callback.call, factory)
-    if handle.birth is None:
+    if handle.incarnation is None:
         yield from handle.replica()
-    draft = _draft(handle, key, value)
+    draft = _to_draft(handle, key, value)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
 
     def decide(state: State) -> tuple[Sequence[Change], Row | None]:
         if (there := state.entry(key, now)) is not None:
             return [], there
-        return [ItemPut(_row(handle, state, draft, now, fresh_id))], None
+        return [ItemPut(_to_row(handle, state, draft, now, fresh_id))], None
 
-    there = yield from stored_within(handle, key, lambda: handle.commit(decide, now), now)
+    there = yield from store_within_limit(handle, key, lambda: handle.commit(decide, now), now)
     if there is not None:
         return load_value(there.content, as_type, key=key)
-    _log.debug(_WRITTEN, "set", key, handle.path[0])
+    _log.debug(_WRITE_LOG, "set", key, handle.path[0])
     return value
 
 
 def remove(handle: Handle, key: str) -> Flow[bool]:
     """Remove a key; False when it was not visible."""
-    key = checked_key(key)
+    key = check_key(key)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
@@ -285,11 +285,11 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
 
     removed = yield from handle.commit(decide, now)
     if removed:
-        _log.debug(_WRITTEN, "removed", key, handle.path[0])
+        _log.debug(_WRITE_LOG, "removed", key, handle.path[0])
     return removed
 
 
-def _checked_callable(name: str, given: object) -> None:
+def _check_callable(name: str, given: object) -> None:
     if not callable(given):
         msg = f"{name} must be callable, not {type(given).__name__!r}"
         raise InvalidInputError(msg)

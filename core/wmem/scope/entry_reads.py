@@ -6,29 +6,29 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from wmem.errors import InvalidInputError
-from wmem.model.checks import checked_key
-from wmem.model.item import MemoryItem, item_of
+from wmem.model.checks import check_key
+from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.rules.importance import importance as importance_of
-from wmem.scope.handle import Handle, Read, nearest
+from wmem.scope.handle import Handle, Read, nearest_entry
 from wmem.state import State
 
-__all__ = ["checked_keys", "items", "local_and_nearest", "looked_up", "merged", "row_at", "rows_at"]
+__all__ = ["check_keys", "local_and_nearest", "log_lookup", "row_at", "rows_at", "visible_items", "visible_rows"]
 
 _log = logging.getLogger("wmem.scope")
 
 
 def row_at(key: str) -> Read[Row | None]:
     """The visible row of a key, from the nearest scope that has one."""
-    return lambda states, now: nearest(key, states, now)
+    return lambda states, now: nearest_entry(key, states, now)
 
 
 def local_and_nearest(key: str) -> Read[tuple[Row | None, Row | None]]:
     """The visible rows of a key in the scope alone, and in the nearest scope that has one."""
-    return lambda states, now: (states[0].entry(key, now), nearest(key, states, now))
+    return lambda states, now: (states[0].entry(key, now), nearest_entry(key, states, now))
 
 
-def merged(states: Sequence[State], now: float) -> dict[str, Row]:
+def visible_rows(states: Sequence[State], now: float) -> dict[str, Row]:
     """The visible entries by key, nearest scope first; shadowed ones are left out."""
     found: dict[str, Row] = {}
     for state in states:
@@ -37,9 +37,9 @@ def merged(states: Sequence[State], now: float) -> dict[str, Row]:
     return found
 
 
-def items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
+def visible_items(states: Sequence[State], now: float) -> dict[str, MemoryItem]:
     """The visible entries by key as items."""
-    return {key: item_of(row, importance_of(row, now)) for key, row in merged(states, now).items()}
+    return {key: to_item(row, importance_of(row, now)) for key, row in visible_rows(states, now).items()}
 
 
 def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
@@ -52,19 +52,19 @@ def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
     return read
 
 
-def checked_keys(keys: Iterable[str]) -> list[str]:
+def check_keys(keys: Iterable[str]) -> list[str]:
     """Check each of several keys."""
     if isinstance(keys, str) or not isinstance(keys, Iterable):
         msg = f"keys must be a list of keys, got {keys!r:.80}"
         raise InvalidInputError(msg)
-    return [checked_key(key) for key in keys]
+    return [check_key(key) for key in keys]
 
 
-def looked_up(handle: Handle, key: str, row: Row | None, began: float) -> None:
+def log_lookup(handle: Handle, key: str, row: Row | None, started_at: float) -> None:
     """Record the lookup of a key in log and metrics; its start is an instant of `time.perf_counter`."""
     if (metrics := handle.settings.metrics) is not None:
-        metrics.get_ms.record((time.perf_counter() - began) * 1_000)
-        own = handle.engine.known(handle.path)
+        metrics.get_ms.record((time.perf_counter() - started_at) * 1_000)
+        own = handle.engine.synced_replica(handle.path)
         if handle.parent is not None and (own is None or own.state.entry(key, handle.settings.clock()) is None):
             metrics.fallbacks.add(1)
     _log.debug("Working memory scope %s (%s) lookup for key %s: %s", handle.path[-1], handle.id, key, row is not None)

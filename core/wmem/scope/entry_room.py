@@ -12,67 +12,67 @@ from wmem.scope.census import MANY_SCOPES, NEARLY_FULL
 from wmem.scope.handle import Handle
 from wmem.waiting import Pause, backoff
 
-__all__ = ["has_plenty", "stored_within"]
+__all__ = ["has_ample_room", "store_within_limit"]
 
 R = TypeVar("R")
 
-_FEW = 64  # margin for so many concurrent writers
+_WRITERS_MARGIN = 64  # margin for so many concurrent writers
 
 
-def has_plenty(handle: Handle, entries: int) -> bool:
+def has_ample_room(handle: Handle, entries: int) -> bool:
     """Note that a scope of so many entries gets one more; true if there is room enough to just append it."""
-    path, census, limit = handle.path, handle.settings.census, handle.root.policy.max_entries
-    return entries + _FEW < handle.policy.max_entries and not census.due(path, entries, limit)
+    path, census, limit = handle.path, handle.settings.entry_counts, handle.root.policy.max_entries
+    return entries + _WRITERS_MARGIN < handle.policy.max_entries and not census.record_write(path, entries, limit)
 
 
-def stored_within(handle: Handle, key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
+def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
     """Write an entry; a new one only if its agent is below its limit of entries.
 
     Raises:
         CapacityError: The agent has reached its limit of entries.
     """
     entries = handle.engine.replica(handle.path).state.entries
-    census = handle.settings.census
-    census.passing.add(write)
+    census = handle.settings.entry_counts
+    census.uncounted_writes.add(write)
     try:
-        if key in entries or not census.due(handle.path, len(entries), handle.root.policy.max_entries):
+        if key in entries or not census.record_write(handle.path, len(entries), handle.root.policy.max_entries):
             return (yield from write())
     finally:
-        census.passing.discard(write)
+        census.uncounted_writes.discard(write)
     deadline = time.monotonic() + RETRY_S
     tries = 0
     while True:
         # Announce before counting: of two concurrent counts, the later one knows of the earlier.
-        others = census.begin(write)
+        others = census.begin_counted_write(write)
         try:
-            total = yield from _count(handle, now)
+            total = yield from _count_entries(handle, now)
             limit = handle.root.policy.max_entries
             if total + others < limit:
                 return (yield from write())
         finally:
-            census.end(write)
+            census.end_counted_write(write)
         if total >= limit or time.monotonic() > deadline:
             msg = f"agent {handle.path[0]!r} is full: {total} of {limit} entries in all its scopes; remove some"
             raise CapacityError(msg)
         # There is room unless other writes take it: wait for them.
-        while census.writing >= limit - total and time.monotonic() < deadline:
+        while census.writes_in_progress >= limit - total and time.monotonic() < deadline:
             tries += 1
             yield from ask(Pause.sleep, backoff(tries))
 
 
-def _count(handle: Handle, now: float) -> Flow[int]:
+def _count_entries(handle: Handle, now: float) -> Flow[int]:
     """Count the agent's entries in all its scopes; 0 where a count would be slow and the limit is far off.
 
     A scope that cannot be read counts as empty: it must not block writes to the others.
     """
-    census, limit = handle.settings.census, handle.root.policy.max_entries
-    notes = census.notes
+    census, limit = handle.settings.entry_counts, handle.root.policy.max_entries
+    notes = census.revision
     listed = yield from ask(Journal.paths, handle.path[:1])
     paths = [path for path in listed if not any(segment.startswith("~") for segment in path)]
     if len(paths) > MANY_SCOPES and census.total <= NEARLY_FULL * limit:
-        census.put_off(limit)
+        census.postpone_recount(limit)
         return 0
-    replicas = (yield from handle.engine.readable(paths)) if paths else []
+    replicas = (yield from handle.engine.sync_readable(paths)) if paths else []
     live = [replica for replica in replicas if not replica.state.disposed]
     total = sum(len(replica.state.entries) for replica in live)
     counts = {}
@@ -81,5 +81,5 @@ def _count(handle: Handle, now: float) -> Flow[int]:
             # Expired entries do not count; below the limit they need not be filtered out.
             entries = replica.state.entries
             counts[replica.path] = len(entries if total < limit else replica.state.visible(entries.values(), now))
-    census.counted({**counts, handle.path: counts.get(handle.path, 0) + 1}, limit, notes=notes)
+    census.replace_counts({**counts, handle.path: counts.get(handle.path, 0) + 1}, limit, revision=notes)
     return sum(counts.values())

@@ -13,61 +13,61 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
 from wmem.model.change import Change, Cleared
 from wmem.model.change import Erased as ErasedIds
-from wmem.model.checks import checked_id
+from wmem.model.checks import check_id
 from wmem.model.history import ORIGIN, Path
-from wmem.model.ids import origin_of
+from wmem.model.ids import parse_promoted_id
 from wmem.model.outcomes import Erased
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.replica import Replica
 from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
-from wmem.scope.recall import forgotten
-from wmem.scope.vectors import pruned, store_of
+from wmem.scope.recall import drop_removed_rows
+from wmem.scope.vectors import prune_vectors, vector_store_handle
 from wmem.state import State
 from wmem.waiting import Pause, backoff
 
-__all__ = ["cleared", "disposed", "erased", "swept", "tell_remaining"]
+__all__ = ["clear", "compact_and_purge", "dispose", "erase", "log_remaining"]
 
 _log = logging.getLogger("wmem.scope")
-_TRIES = 8
+_COMPACT_TRIES = 8
 _FACETS = ("entries", "items", "messages")
 
 
-def cleared(handle: Handle, facet: str) -> Flow[int]:
+def clear(handle: Handle, facet: str) -> Flow[int]:
     """Clear a facet, or with ``all`` the scope, and purge its bytes; returns how many were visible."""
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
-        held = [each for name in (_FACETS if facet == "all" else (facet,)) for each in _ids(state, name)]
+        held = [each for name in (_FACETS if facet == "all" else (facet,)) for each in _facet_ids(state, name)]
         count = len(state.visible(held, now))
         return [Cleared(facet, count, now)] if held else [], count
 
     count = yield from handle.commit(decide, now)
     if facet in ("entries", "all"):
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
-    if handle.birth is not None:
+    if handle.incarnation is not None:
         # Also when it was empty: what was removed earlier may still be in the journal.
-        tell_remaining(handle, "cleared", (yield from swept(handle, [handle])))
+        log_remaining(handle, "cleared", (yield from compact_and_purge(handle, [handle])))
     return count
 
 
-def disposed(handle: Handle, *, purge: bool) -> Flow[int]:
+def dispose(handle: Handle, *, purge: bool) -> Flow[int]:
     """See `Scope.dispose`; a purge also removes the vectors of its texts, which reveal them."""
     count = yield from handle.dispose()
-    if purge and handle.path[0] in handle.engine.unpurged:
-        tell_remaining(handle, "disposed", (yield from swept(handle)))
+    if purge and handle.path[0] in handle.engine.unpurged_agents:
+        log_remaining(handle, "disposed", (yield from compact_and_purge(handle)))
     return count
 
 
-def tell_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
+def log_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
     """Log what may still keep bytes of removed content, each sentence once."""
     for sentence in remaining:
-        if handle.engine.first_time(sentence):
+        if handle.engine.warn_once(sentence):
             _log.warning("what was %s may leave bytes behind: %s", what, sentence)
 
 
-def _ids(state: State, facet: str) -> Iterable[str]:
+def _facet_ids(state: State, facet: str) -> Iterable[str]:
     if facet == "entries":
         return state.entries.values()
     return state.items if facet == "items" else state.messages
@@ -76,11 +76,11 @@ def _ids(state: State, facet: str) -> Iterable[str]:
 # -- by id
 
 
-def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
+def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     """Erase the rows under these ids and every copy of them; see `Scope.erase`."""
-    asked = dict.fromkeys(map(checked_id, ids))
-    handle.check()
-    wanted = {**asked, **{origin: None for each in asked if (origin := origin_of(each)) is not None}}
+    asked = dict.fromkeys(map(check_id, ids))
+    handle.check_usable()
+    wanted = {**asked, **{origin: None for each in asked if (origin := parse_promoted_id(each)) is not None}}
     gone: dict[str, None] = {}
     # Its own scope comes first: a concurrent copy either sees the tombstone or is found here.
     scopes: dict[Path, Handle] = {handle.path: handle}
@@ -90,34 +90,34 @@ def erased(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     while len(wanted) + len(scopes) != before:
         before = len(wanted) + len(scopes)
         for path, scope in tuple(scopes.items()):
-            rows, merged[path] = yield from _dropped(scope, wanted, wherever=scope is handle)
+            rows, merged[path] = yield from _erase_rows(scope, wanted, tombstone_all=scope is handle)
             gone |= {row.id: None for row in rows}
-            wanted |= {each: None for row in rows for each in _akin(row)}
-            led = [*_near(path), *merged[path]]
+            wanted |= {each: None for row in rows for each in _related_ids(row)}
+            led = [*_paths_of_copies(path), *merged[path]]
             if rows:
                 held.add(path)
-            if any(origin_of(row.id) is not None for row in rows):
-                led += yield from _sessions(handle, rows)
+            if any(parse_promoted_id(row.id) is not None for row in rows):
+                led += yield from _session_paths(handle, rows)
             for new in led:
                 if new not in scopes:
                     scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
     # The bytes of a copy that was replaced or removed earlier stay in a journal until it is compacted.
-    _spread(held, merged)
-    if not asked.keys() <= gone.keys() or any(origin_of(each) is not None for each in wanted):
+    _add_merge_targets(held, merged)
+    if not asked.keys() <= gone.keys() or any(parse_promoted_id(each) is not None for each in wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
-    emptied = [scope for path, scope in scopes.items() if path in held and scope.birth is not None]
-    remaining = yield from swept(handle, emptied)
+    emptied = [scope for path, scope in scopes.items() if path in held and scope.incarnation is not None]
+    remaining = yield from compact_and_purge(handle, emptied)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
 
 
-def _spread(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
+def _add_merge_targets(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
     """Add to `held` all scopes that these were merged into, transitively."""
     while more := [path for path, sources in merged.items() if path not in held and not held.isdisjoint(sources)]:
         held |= set(more)
 
 
-def _dropped(
-    scope: Handle, wanted: Mapping[str, None], *, wherever: bool
+def _erase_rows(
+    scope: Handle, wanted: Mapping[str, None], *, tombstone_all: bool
 ) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
     """Remove the rows that are, or were made from, a wanted id, leaving tombstones.
 
@@ -129,13 +129,13 @@ def _dropped(
     """
     try:
         replica, _ = yield from scope.replica()
-        if scope.birth is None:
+        if scope.incarnation is None:
             return (), ()  # there is no such scope
         with replica.lock:
-            state = scope.met(replica)
-            rows = [row for row in state.rows.values() if _leads(row, wanted)]
+            state = scope.bind(replica)
+            rows = [row for row in state.rows.values() if _derives_from(row, wanted)]
             ids = {row.id: None for row in rows}
-            if wherever:
+            if tombstone_all:
                 ids |= {each: None for each in wanted if each not in state.erased}
             sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
         if ids:
@@ -143,53 +143,53 @@ def _dropped(
             # meanwhile finds the tombstone.
             yield from scope.post([ErasedIds(tuple(ids))], scope.settings.clock())
     except DisposedError:
-        if wherever:
+        if tombstone_all:
             raise
         return (), ()  # it was disposed with all it held
     return rows, sources
 
 
-def _leads(row: Row, wanted: Mapping[str, None]) -> bool:
+def _derives_from(row: Row, wanted: Mapping[str, None]) -> bool:
     """Whether a row has one of these ids, or was made from such a row."""
-    if row.id in wanted or origin_of(row.id) in wanted:
+    if row.id in wanted or parse_promoted_id(row.id) in wanted:
         return True
-    return not wanted.keys().isdisjoint(_lineage(row))
+    return not wanted.keys().isdisjoint(_lineage_ids(row))
 
 
-def _akin(row: Row) -> Iterable[str]:
+def _related_ids(row: Row) -> Iterable[str]:
     """All ids of a row's content: its own, of the item it was promoted from or to, of the entries it was merged from.
 
     The sources of a summary or another item are other content.
     """
     yield row.id
-    for each in (origin_of(row.id), row.promoted_to):
+    for each in (parse_promoted_id(row.id), row.promoted_to):
         if each is not None:
             yield each
     if row.key is not None:
-        yield from _lineage(row)
+        yield from _lineage_ids(row)
 
 
-def _lineage(row: Row) -> Sequence[str]:
+def _lineage_ids(row: Row) -> Sequence[str]:
     if row.rest is None or b'"lineage_ids"' not in row.rest:
         return ()
     lineage: Sequence[str] = load_json(row.rest).get("lineage_ids", ())
     return lineage
 
 
-def _near(path: Path) -> list[Path]:
+def _paths_of_copies(path: Path) -> list[Path]:
     """The scopes that may hold copies of a scope's rows: its ancestors, and long-term memory."""
     above = [path[:depth] for depth in range(1, len(path))]
     return [*above, (path[0], SEMANTIC), (path[0], EPISODIC)]
 
 
-def _sessions(handle: Handle, rows: Sequence[Row]) -> Flow[list[Path]]:
+def _session_paths(handle: Handle, rows: Sequence[Row]) -> Flow[list[Path]]:
     """The scopes that promoted rows name as their origin."""
-    named = {_session(row) for row in rows}
+    named = {_session_name(row) for row in rows}
     paths = yield from ask(Journal.paths, handle.path[:1])
     return [path for path in paths if ("/".join(path[1:]) or path[0]) in named]
 
 
-def _session(row: Row) -> Any:
+def _session_name(row: Row) -> Any:
     metadata = load_json(row.rest or b"{}").get("metadata")
     return metadata.get("working_memory_session") if isinstance(metadata, dict) else None
 
@@ -197,45 +197,45 @@ def _session(row: Row) -> Any:
 # -- its bytes
 
 
-def swept(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
+def compact_and_purge(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
     """Compact scopes of any size and purge their store; returns what may still keep bytes, one sentence each.
 
     The vectors of texts that the agent no longer has are removed too.
     """
     remaining: list[str] = []
-    store = store_of(handle)
+    store = vector_store_handle(handle)
     try:
         paths = [*(scope.path for scope in scopes), store.path]
         try:
             # All in one read: most agents have no vectors.
-            found = dict(zip(paths, (yield from handle.engine.caught_up(paths)), strict=True))
+            found = dict(zip(paths, (yield from handle.engine.sync(paths)), strict=True))
         except (CorruptionError, WrongKeyError):
             found = {}  # each is read by itself below, so the unreadable one is named
-        if (yield from pruned(store, found.get(store.path))):
-            remaining += yield from _compacted(store)
+        if (yield from prune_vectors(store, found.get(store.path))):
+            remaining += yield from _compact(store)
         for scope in scopes:
-            remaining += yield from _compacted(scope, found.get(scope.path))
+            remaining += yield from _compact(scope, found.get(scope.path))
         remaining += yield from ask(Purge.purge, handle.path)
-        handle.engine.unpurged.discard(handle.path[0])
+        handle.engine.unpurged_agents.discard(handle.path[0])
     except StoreError as exc:
         # The content is erased for every reader already: raising would look as if that had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
     return list(dict.fromkeys(remaining))
 
 
-def _compacted(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequence[str]]:
+def _compact(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequence[str]]:
     now = handle.settings.clock()
     if replica is None:
-        (replica,) = yield from handle.engine.caught_up([handle.path])
+        (replica,) = yield from handle.engine.sync([handle.path])
     due = replica.cursor
-    for tries in range(1, _TRIES + 1):
+    for tries in range(1, _COMPACT_TRIES + 1):
         if due == ORIGIN:
             return ()
         if replica.damage:
             told = f"scope {handle.path!r} holds damaged records, which are never compacted: have them repaired"
             return (told,)
-        replica.read = {}
-        forgotten(replica)
+        replica.decoded_messages = {}
+        drop_removed_rows(replica)
         if (yield from handle.engine.compact(replica, now, limit=None)):
             return ()
         # Another writer may have compacted, before or after the erasure: the journal tells which.
@@ -243,5 +243,5 @@ def _compacted(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequ
         if tails[handle.path].base.version >= due.version or tails[handle.path].head == ORIGIN:
             return ()
         yield from ask(Pause.sleep, backoff(tries))
-        (replica,) = yield from handle.engine.caught_up([handle.path])
+        (replica,) = yield from handle.engine.sync([handle.path])
     return (f"scope {handle.path!r} could not be compacted while others did: erase again",)

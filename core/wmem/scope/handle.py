@@ -9,22 +9,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from wmem.engine import Decide, Engine, OtherLife
+from wmem.engine import Decide, Engine, StaleIncarnation
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
-from wmem.model.history import Birth, Path
+from wmem.model.history import Incarnation, Path
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy
 from wmem.replica import Replica
-from wmem.scope.census import Census
+from wmem.scope.census import EntryCounts
 from wmem.state import State
-from wmem.text.embedding import Embedding
+from wmem.text.embedding import GuardedEmbedder
 from wmem.text.tokens import Counter
 
-__all__ = ["UNKNOWN", "Handle", "Hold", "Read", "Settings", "Unknown", "nearest"]
+__all__ = ["CACHE_MISS", "CacheMiss", "Handle", "OpenState", "Read", "Settings", "nearest_entry"]
 
 R = TypeVar("R")
 
@@ -52,40 +52,51 @@ class Settings:
     clock: Callable[[], float]
     counter: Callable[[], Counter]
     policy: Policy
-    hold: "Hold"
+    open_state: "OpenState"
     metrics: Metrics | None = None
-    census: Census = field(default_factory=Census)
-    embedding: Embedding | None = None
+    entry_counts: EntryCounts = field(default_factory=EntryCounts)
+    embedding: GuardedEmbedder | None = None
 
 
-class Hold:
+class OpenState:
     """Whether a memory is open or closed, shared by all its scopes."""
 
-    __slots__ = ("__weakref__", "agent_id", "closed")
+    __slots__ = ("__weakref__", "agent_id", "is_closed")
 
     def __init__(self, agent_id: str) -> None:
         self.agent_id = agent_id
-        self.closed = False
+        self.is_closed = False
 
-    def check(self) -> None:
+    def check_open(self) -> None:
         """Raise `InvalidInputError` when the memory is closed."""
-        if self.closed:
+        if self.is_closed:
             msg = f"the memory of agent {self.agent_id!r} is closed; open it again"
             raise InvalidInputError(msg)
 
 
-class Unknown:
+class CacheMiss:
     """The type of `UNKNOWN`."""
 
 
-UNKNOWN = Unknown()
+CACHE_MISS = CacheMiss()
 """The reply when only the store can tell."""
 
 
 class Handle:
     """A caller's reference to one scope."""
 
-    __slots__ = ("_asked", "_disposed", "_followed", "birth", "engine", "lineage", "parent", "path", "root", "settings")
+    __slots__ = (
+        "_is_disposed",
+        "_requested_policy",
+        "_stored_policy",
+        "engine",
+        "incarnation",
+        "lineage",
+        "parent",
+        "path",
+        "root",
+        "settings",
+    )
 
     def __init__(
         self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
@@ -96,16 +107,20 @@ class Handle:
         self.parent = parent
         self.root: Handle = self if parent is None else parent.root
         self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
-        self.birth: Birth | None = None
-        self._asked = policy
-        self._followed: tuple[str, Policy] | None = None
+        self.incarnation: Incarnation | None = None
+        self._requested_policy = policy
+        self._stored_policy: tuple[str, Policy] | None = None
         """The scope's policy: its stored JSON, and parsed."""
-        self._disposed = False
+        self._is_disposed = False
 
     @property
     def policy(self) -> Policy:
         """The scope's policy, as far as this handle knows."""
-        return self._followed[1] if self._followed is not None else self._asked or self.settings.policy
+        return (
+            self._stored_policy[1]
+            if self._stored_policy is not None
+            else self._requested_policy or self.settings.policy
+        )
 
     @property
     def id(self) -> str:
@@ -113,51 +128,51 @@ class Handle:
         return "/".join(self.path)
 
     @property
-    def disposed(self) -> bool:
+    def is_disposed(self) -> bool:
         """Whether this incarnation of the scope, or of a parent, is known to be disposed."""
-        return self._disposed or (self.parent is not None and self.parent.disposed)
+        return self._is_disposed or (self.parent is not None and self.parent.is_disposed)
 
     def child(self, name: str, policy: Policy | None = None) -> "Handle":
         """A handle on a scope below this one; nothing is stored before its first write."""
-        self.check()
+        self.check_usable()
         if policy is not None and not isinstance(policy, Policy):
             msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
             raise InvalidInputError(msg)
         return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
 
-    def check(self) -> None:
+    def check_usable(self) -> None:
         """Raise `DisposedError` if the scope is known to be disposed, `InvalidInputError` if its memory is closed."""
-        if self.settings.hold.closed:
-            self.settings.hold.check()
+        if self.settings.open_state.is_closed:
+            self.settings.open_state.check_open()
         handle: Handle | None = self
         while handle is not None:
-            if handle._disposed:  # noqa: SLF001  # its own class
-                raise self._gone()
+            if handle._is_disposed:  # noqa: SLF001  # its own class
+                raise self._disposed_error()
             handle = handle.parent
 
-    def _gone(self) -> DisposedError:
+    def _disposed_error(self) -> DisposedError:
         return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
 
-    def met(self, replica: Replica[Any]) -> State:
+    def bind(self, replica: Replica[Any]) -> State:
         """Bind to a replica's incarnation, if not bound yet, and return the state this handle may see."""
-        if self.birth is None:
-            if replica.birth is None or replica.state.disposed:
-                return _EMPTY
-            self.follow(replica.state)
-            self.birth = replica.birth
-        elif replica.birth != self.birth or replica.state.disposed:
-            self._disposed = True
-            raise self._gone()
-        elif self._followed is None or self._followed[0] is not replica.state.policy:
-            self.follow(replica.state)
+        if self.incarnation is None:
+            if replica.incarnation is None or replica.state.disposed:
+                return _EMPTY_STATE
+            self.adopt_policy(replica.state)
+            self.incarnation = replica.incarnation
+        elif replica.incarnation != self.incarnation or replica.state.disposed:
+            self._is_disposed = True
+            raise self._disposed_error()
+        elif self._stored_policy is None or self._stored_policy[0] is not replica.state.policy:
+            self.adopt_policy(replica.state)
         return replica.state
 
-    def _meet_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
+    def _bind_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
         """The states of the scope and its parents that this handle may see; parents are bound first."""
-        above = [] if self.parent is None or len(replicas) == 1 else self.parent._meet_each(replicas[1:])  # noqa: SLF001  # its own class
-        return [self.met(replicas[0]), *above]
+        above = [] if self.parent is None or len(replicas) == 1 else self.parent._bind_each(replicas[1:])  # noqa: SLF001  # its own class
+        return [self.bind(replicas[0]), *above]
 
-    def follow(self, state: State) -> Policy:
+    def adopt_policy(self, state: State) -> Policy:
         """Adopt the policy stored in a state and return it.
 
         Raises:
@@ -165,22 +180,22 @@ class Handle:
             CorruptionError: It is not a policy.
         """
         stored = state.policy
-        if stored is not None and (self._followed is None or self._followed[0] != stored):
+        if stored is not None and (self._stored_policy is None or self._stored_policy[0] != stored):
             try:
                 policy = Policy.model_validate_json(stored)
             except ValueError as exc:
                 msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
                 raise CorruptionError(msg) from exc
-            if self.birth is None:
-                self._check_agreed(policy)
-            self._followed = stored, policy.calling(self._asked or self.settings.policy)
+            if self.incarnation is None:
+                self._check_policy_matches(policy)
+            self._stored_policy = stored, policy.with_on_flush_of(self._requested_policy or self.settings.policy)
         return self.policy
 
-    def _check_agreed(self, stored: Policy) -> None:
+    def _check_policy_matches(self, stored: Policy) -> None:
         """Raise `InvalidInputError` if a stored policy differs from the one this handle was opened with."""
-        if self._asked is None or (differ := stored.unlike(self._asked)) == []:
+        if self._requested_policy is None or (differ := stored.differences(self._requested_policy)) == []:
             return
-        kept, asked = stored.numbers(), self._asked.numbers()
+        kept, asked = stored.stored_fields(), self._requested_policy.stored_fields()
         told = ", ".join(f"{name} {kept[name]!r:.80} not {asked[name]!r:.80}" for name in differ[:3])
         msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
         if "recall" in differ:
@@ -189,33 +204,37 @@ class Handle:
 
     # -- reading
 
-    def read(self, read: Read[R], *, alone: bool = False) -> Flow[R]:
+    def read(self, read: Read[R], *, local_only: bool = False) -> Flow[R]:
         """Run a pure read over the states as of now.
 
         Args:
             alone: Leave the parents out.
         """
-        self.check()
+        self.check_usable()
         now = self.settings.clock()
-        replicas = yield from self.engine.caught_up(self.lineage[:1] if alone else self.lineage)
+        replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
         locks = [replica.lock for replica in replicas]
         # Always from the scope up to its root, so that two readers never deadlock.
         for lock in locks:
             lock.acquire()
         try:
-            return read(self._meet_each(replicas), now)
+            return read(self._bind_each(replicas), now)
         finally:
             for lock in locks:
                 lock.release()
 
-    def entry(self, key: str) -> Row | Unknown | None:
+    def cached_entry(self, key: str) -> Row | CacheMiss | None:
         """The nearest visible entry under a key, if the replicas can tell without asking the store."""
-        if self.birth is None or self._disposed or self.settings.hold.closed:
-            return UNKNOWN
-        replicas = self.engine.standing(self.lineage)
+        if self.incarnation is None or self._is_disposed or self.settings.open_state.is_closed:
+            return CACHE_MISS
+        replicas = self.engine.fresh(self.lineage)
         # Disposing a parent disposes this scope too, so the incarnations of parents need no check here.
-        if replicas is None or replicas[0].birth != self.birth or any(each.state.disposed for each in replicas):
-            return UNKNOWN
+        if (
+            replicas is None
+            or replicas[0].incarnation != self.incarnation
+            or any(each.state.disposed for each in replicas)
+        ):
+            return CACHE_MISS
         now = self.settings.clock()
         for replica in replicas:
             if (row := replica.state.entry(key, now)) is not None:
@@ -225,11 +244,11 @@ class Handle:
     def lookup(self, key: str) -> Flow[Row | None]:
         """The nearest visible entry under a key."""
         replicas = yield from self.replicas()
-        return nearest(key, (replica.state for replica in replicas), self.settings.clock())
+        return nearest_entry(key, (replica.state for replica in replicas), self.settings.clock())
 
-    def check_intact(self, *, alone: bool = False) -> None:
+    def check_intact(self, *, local_only: bool = False) -> None:
         """Raise `CorruptionError` if a record is damaged: it could hold what was not found."""
-        for path in self.lineage[:1] if alone else self.lineage:
+        for path in self.lineage[:1] if local_only else self.lineage:
             if damage := self.engine.replica(path).damage:
                 msg = (
                     f"not found, but scope {path!r} holds {len(damage)} damaged records that could hold it "
@@ -239,18 +258,20 @@ class Handle:
 
     def replica(self) -> Flow[tuple[Replica[Any], State]]:
         """The scope's own replica, caught up, and the state this handle may see."""
-        self.check()
+        self.check_usable()
         # Before its first write, only its parents tell whether the scope may still be created.
-        replicas = yield from self.engine.caught_up(self.lineage if self.birth is None else self.lineage[:1])
-        return replicas[0], self._meet_each(replicas)[0]
+        replicas = yield from self.engine.sync(self.lineage if self.incarnation is None else self.lineage[:1])
+        return replicas[0], self._bind_each(replicas)[0]
 
     def replicas(self) -> Flow[list[Replica[Any]]]:
         """The replicas of the scope and its parents, caught up; empty for a scope that does not exist."""
-        self.check()
-        replicas = yield from self.engine.caught_up(self.lineage)
-        met = self._meet_each(replicas)
+        self.check_usable()
+        replicas = yield from self.engine.sync(self.lineage)
+        met = self._bind_each(replicas)
         return [
-            Replica(replica.path, self.engine.codec) if state is _EMPTY and replica.birth is not None else replica
+            Replica(replica.path, self.engine.codec)
+            if state is _EMPTY_STATE and replica.incarnation is not None
+            else replica
             for replica, state in zip(replicas, met, strict=True)
         ]
 
@@ -258,11 +279,11 @@ class Handle:
 
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
         """Append changes that do not depend on the state; this never conflicts."""
-        self.check()
-        if self.birth is None:
+        self.check_usable()
+        if self.incarnation is None:
             yield from self.replica()
-        if self.birth is not None:
-            if (yield from self.engine.post(self.path, self.birth, changes, now=now)):
+        if self.incarnation is not None:
+            if (yield from self.engine.post(self.path, self.incarnation, changes, now=now)):
                 return
             # This incarnation was disposed, or dropped by the store when all it held had expired: create it again.
             yield from self.replica()
@@ -271,90 +292,90 @@ class Handle:
     def commit(self, decide: Decide[R], now: float) -> Flow[R]:
         """Append changes decided from the current state; see `Engine.commit`."""
         replica, _ = yield from self.replica()
-        if self.birth is None:
-            yield from self._room(replica)
+        if self.incarnation is None:
+            yield from self._prepare_creation(replica)
         opening = ScopeOpened(self.policy.model_dump_json(exclude_defaults=True), now)
-        fresh = self.birth is None and (replica.birth is None or replica.state.disposed)
+        fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
         tries = 0
 
         def checked(state: State) -> tuple[Sequence[Change], R]:
             nonlocal tries
             tries += 1
             if state.disposed:
-                raise OtherLife(self.path)
+                raise StaleIncarnation(self.path)
             # Another writer may have created it with another policy: raise before anything is written.
-            self.follow(state)
+            self.adopt_policy(state)
             return decide(state)
 
         try:
             result, birth = yield from self.engine.commit(
-                self.path, checked, opening=(opening,), birth=self.birth, now=now
+                self.path, checked, opening=(opening,), incarnation=self.incarnation, now=now
             )
-        except OtherLife:
-            self._disposed = True
-            raise self._gone() from None
+        except StaleIncarnation:
+            self._is_disposed = True
+            raise self._disposed_error() from None
         finally:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
-        if self.birth is None and birth is not None:
-            self.birth = birth
-            self.follow(self.engine.replica(self.path).state)
+        if self.incarnation is None and birth is not None:
+            self.incarnation = birth
+            self.adopt_policy(self.engine.replica(self.path).state)
             if fresh and self.parent is not None:
-                yield from self._stays(self.parent)
+                yield from self._delete_if_parent_disposed(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])
         return result
 
-    def _stays(self, parent: "Handle") -> Flow[None]:
+    def _delete_if_parent_disposed(self, parent: "Handle") -> Flow[None]:
         """Delete this new scope if a parent was disposed meanwhile; else the parent's next incarnation would have it.
 
         Raises:
             DisposedError: One was; nothing of this scope is left.
         """
         above: Handle | None = parent
-        while above is not None and above.birth is None:
+        while above is not None and above.incarnation is None:
             above = above.parent
         if above is None:
             return  # no parent existed
         try:
-            replicas = yield from self.engine.caught_up(parent.lineage)
-            parent._meet_each(replicas)  # noqa: SLF001  # its own class
+            replicas = yield from self.engine.sync(parent.lineage)
+            parent._bind_each(replicas)  # noqa: SLF001  # its own class
         except DisposedError:
-            yield from ask(Journal.delete, self.path, self.birth)
-            self.engine.forget(self.path)
+            yield from ask(Journal.delete, self.path, self.incarnation)
+            self.engine.drop_replicas(self.path)
             raise
 
-    def _room(self, replica: Replica[Any]) -> Flow[None]:
+    def _prepare_creation(self, replica: Replica[Any]) -> Flow[None]:
         """Prepare to create the scope: finish an interrupted disposal, check the number of siblings."""
-        yield from self._finish(replica)
+        yield from self._finish_disposal(replica)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
             above, _ = yield from self.parent.replica()
-            yield from self.parent._finish(above)  # noqa: SLF001  # its own class
+            yield from self.parent._finish_disposal(above)  # noqa: SLF001  # its own class
             limit = self.parent.policy.max_child_scopes
             names = yield from self.parent.children()
             if len(names) >= limit and self.path[-1] not in names:
                 msg = f"scope {self.parent.path!r} has {len(names)} of {limit} live child scopes; dispose some"
                 raise CapacityError(msg)
 
-    def _finish(self, replica: Replica[Any]) -> Flow[None]:
+    def _finish_disposal(self, replica: Replica[Any]) -> Flow[None]:
         """Finish a disposal that was interrupted between marking and deletion."""
-        if replica.state.disposed and replica.birth is not None:
-            yield from ask(Journal.delete, self.path, replica.birth)
+        if replica.state.disposed and replica.incarnation is not None:
+            yield from ask(Journal.delete, self.path, replica.incarnation)
 
     # -- the scope itself
 
     def children(self) -> Flow[list[str]]:
         """The names of the scopes directly below, without wmem's internal and emptied ones."""
-        self.check()
+        self.check_usable()
         depth = len(self.path)
         listed = yield from ask(Journal.paths, self.path)
         # wmem's internal segments are the first below a scope, or the last.
         paths = [path for path in listed if len(path) > depth and path[depth][0] != "~" != path[-1][0]]
         # Another process may have filled a scope that this one last saw empty.
-        if emptied := self.engine.bare(paths):
-            yield from self.engine.caught_up(emptied)
-            gone = frozenset(self.engine.bare(emptied))
+        if emptied := self.engine.empty_scopes(paths):
+            yield from self.engine.sync(emptied)
+            gone = frozenset(self.engine.empty_scopes(emptied))
             paths = [path for path in paths if path not in gone]
-        ended = {path[depth] for path in self.engine.ended(paths) if len(path) == depth + 1}
+        ended = {path[depth] for path in self.engine.disposed_scopes(paths) if len(path) == depth + 1}
         return sorted({path[depth] for path in paths} - ended)
 
     def dispose(self) -> Flow[int]:
@@ -363,10 +384,10 @@ class Handle:
         Returns:
             How many entries were deleted; 0 with a warning when it was disposed already.
         """
-        if self.disposed:
-            if self.engine.ended([self.path]):
+        if self.is_disposed:
+            if self.engine.disposed_scopes([self.path]):
                 # It was marked, but not deleted: interrupted, or the store failed.
-                yield from self._deleted(self.engine.replica(self.path).birth)
+                yield from self._delete_incarnation(self.engine.replica(self.path).incarnation)
             _log.warning("Working memory scope %s already disposed, operation ignored", self.id)
             return 0
         now = self.settings.clock()
@@ -377,27 +398,27 @@ class Handle:
             return [ScopeDisposed(cleared, now)], cleared
 
         try:
-            if self.birth is None:
+            if self.incarnation is None:
                 yield from self.replica()
-            if self.birth is not None:
+            if self.incarnation is not None:
                 count = yield from self.commit(decide, now)
         except DisposedError:
             return (yield from self.dispose())  # another disposal came first: warn as for a second one of ours
         # Mark first, delete second: a crash in between leaves a scope that every reader takes for disposed.
         # Only the marked incarnation is deleted: another may have begun by now.
-        yield from self._deleted(self.birth)
+        yield from self._delete_incarnation(self.incarnation)
         _log.debug("Disposed working memory scope %s (%s), cleared %d entries", self.path[-1], self.id, count)
         return count
 
-    def _deleted(self, life: Birth | None) -> Flow[None]:
+    def _delete_incarnation(self, incarnation: Incarnation | None) -> Flow[None]:
         """Delete one incarnation of the scope with all descendants."""
-        yield from ask(Journal.delete, self.path, life)
-        self._disposed = True
-        self.engine.forget(self.path)
-        self.engine.unpurged.add(self.path[0])
+        yield from ask(Journal.delete, self.path, incarnation)
+        self._is_disposed = True
+        self.engine.drop_replicas(self.path)
+        self.engine.unpurged_agents.add(self.path[0])
 
 
-def nearest(key: str, states: Iterable[State], now: float) -> Row | None:
+def nearest_entry(key: str, states: Iterable[State], now: float) -> Row | None:
     """The visible entry under a key in the first state that has one; needs no lock."""
     for state in states:
         if (row := state.entry(key, now)) is not None:
@@ -405,4 +426,4 @@ def nearest(key: str, states: Iterable[State], now: float) -> Row | None:
     return None
 
 
-_EMPTY = State()
+_EMPTY_STATE = State()

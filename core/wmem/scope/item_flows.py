@@ -6,25 +6,25 @@ from typing import Any, TypedDict, cast
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import as_tags, checked_id
+from wmem.model.checks import check_id, check_tags
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid
-from wmem.model.item import ItemKind, MemoryItem, Relation, Source, item_of, rest_of
+from wmem.model.item import ItemKind, MemoryItem, Relation, Source, encode_fields, to_item
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.promotion import due, touches_due
-from wmem.rules.ttl import DefaultTtl, expiry, rewritten
+from wmem.rules.promotion import promotion_rule, should_flush_touches
+from wmem.rules.ttl import DefaultTtl, expiry, rewrite_row
 from wmem.scope.handle import Handle
-from wmem.scope.item_reads import as_item
-from wmem.scope.room import depends, log_evictions, made_room, stored
+from wmem.scope.item_reads import to_current_item
+from wmem.scope.room import depends_on_state, log_evictions, make_room, store_item
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "checked_content", "drafted", "found", "remove", "touch", "update"]
+__all__ = ["ItemFields", "add", "check_content", "draft_item", "find_item", "remove", "touch", "update"]
 
 
-_MAY_BE_NONE = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
+_NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
     "importance"  # None: it is computed
 }
 
@@ -61,7 +61,7 @@ class ItemFields(TypedDict, total=False):
     retention: str | None
 
 
-def _row(
+def _build_row(
     handle: Handle,
     content: object,
     *,
@@ -70,10 +70,10 @@ def _row(
     fields: ItemFields,
     now: float,
 ) -> Row:
-    text = checked_content(handle, content)
-    _checked_priority(priority)
-    given = _given(fields)
-    rest, columns = rest_of(given, now=now)
+    text = check_content(handle, content)
+    _check_priority(priority)
+    given = _normalize_fields(fields)
+    rest, columns = encode_fields(given, now=now)
     counter = handle.settings.counter()
     return Row(
         id=new_ulid(now),
@@ -91,17 +91,17 @@ def _row(
     )
 
 
-def _given(fields: ItemFields) -> dict[str, object]:
+def _normalize_fields(fields: ItemFields) -> dict[str, object]:
     """The caller's fields, with tags checked and the agent's fingerprint added."""
     given = dict(fields)
     if "tags" in given:
-        given["tags"] = as_tags(cast("Iterable[str]", given["tags"]))
+        given["tags"] = check_tags(cast("Iterable[str]", given["tags"]))
     if isinstance(agent_id := given.get("agent_id"), str) and given.get("agent_fingerprint") is None:
         given["agent_fingerprint"] = agent_fingerprint(agent_id)
     return given
 
 
-def checked_content(handle: Handle, content: object) -> str:
+def check_content(handle: Handle, content: object) -> str:
     """Check an item's text against the scope's policy and return it."""
     if not isinstance(content, str) or not content:
         msg = f"content must be text of at least 1 character, got {content!r:.80}"
@@ -113,76 +113,76 @@ def checked_content(handle: Handle, content: object) -> str:
     return str(content)
 
 
-def _checked_priority(priority: object) -> None:
+def _check_priority(priority: object) -> None:
     if priority not in PRIORITIES:
         msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
         raise InvalidInputError(msg)
 
 
-def drafted(
+def draft_item(
     handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
 ) -> Flow[tuple[Row, float]]:
     """Make the row of a new item, not stored yet; returns it and its time."""
-    handle.check()
-    if handle.birth is None:
+    handle.check_usable()
+    if handle.incarnation is None:
         yield from handle.replica()
     now = handle.settings.clock()
-    return _row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now
+    return _build_row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now
 
 
 def add(
     handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
 ) -> Flow[MemoryItem]:
     """Store an item; see `Items.add`."""
-    row, now = yield from drafted(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-    if handle.birth is not None and not depends(handle.policy):
+    row, now = yield from draft_item(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+    if handle.incarnation is not None and not depends_on_state(handle.policy):
         yield from handle.post([ItemPut(row)], now)
     else:
-        made = yield from stored(handle, row, now)
+        made = yield from store_item(handle, row, now)
         row = made.row
-    return item_of(row, importance_of(row, now))
+    return to_item(row, importance_of(row, now))
 
 
-def found(handle: Handle, state: State, wanted: str, now: float, *, deleted: bool = False) -> Row:
+def find_item(handle: Handle, state: State, item_id: str, now: float, *, include_deleted: bool = False) -> Row:
     """The row of a visible item; with `deleted`, also of a softly deleted one.
 
     Raises:
         NotFoundError: There is no such item.
         ExpiredError: It has expired.
     """
-    row = state.rows.get(wanted)
-    if row is None or wanted not in state.items or (row.deleted_at is not None and not deleted):
-        handle.check_intact(alone=True)
-        msg = f"no item {wanted!r} in scope {handle.path!r}"
+    row = state.rows.get(item_id)
+    if row is None or item_id not in state.items or (row.deleted_at is not None and not include_deleted):
+        handle.check_intact(local_only=True)
+        msg = f"no item {item_id!r} in scope {handle.path!r}"
         raise NotFoundError(msg)
     if row.expired(now):
-        msg = f"item {wanted!r} in scope {handle.path!r} has expired"
+        msg = f"item {item_id!r} in scope {handle.path!r} has expired"
         raise ExpiredError(msg)
     return row
 
 
-def touch(handle: Handle, wanted: str) -> Flow[tuple[MemoryItem, str | None, bool]]:
+def touch(handle: Handle, item_id: str) -> Flow[tuple[MemoryItem, str | None, bool]]:
     """Read an item and count the access.
 
     Returns:
         The item, the promotion rule it meets now, if any, and whether the access counts
         should be written now.
     """
-    wanted = checked_id(wanted)
+    item_id = check_id(item_id)
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
-        row = found(handle, state, wanted, now)
-        unwritten = replica.touch(wanted, now)
-        write = touches_due(row, unwritten, replica.touched_at, now, handle.policy)
-        rule = due(row, unwritten, now, handle.policy) if handle.policy.auto_promote else None
-        fetched = as_item(state, row, now)
+        row = find_item(handle, state, item_id, now)
+        unwritten = replica.touch(item_id, now)
+        write = should_flush_touches(row, unwritten, replica.unwritten_since, now, handle.policy)
+        rule = promotion_rule(row, unwritten, now, handle.policy) if handle.policy.auto_promote else None
+        fetched = to_current_item(state, row, now)
     return fetched, rule, write
 
 
 def update(
     handle: Handle,
-    wanted: str,
+    item_id: str,
     *,
     content: str | None,
     priority: str | None,
@@ -190,23 +190,23 @@ def update(
     fields: ItemFields,
 ) -> Flow[MemoryItem]:
     """Change the given fields; see `Items.update`."""
-    wanted = checked_id(wanted)
+    item_id = check_id(item_id)
     now = handle.settings.clock()
-    given = _given(fields)
-    rest, columns = rest_of(given, now=now)
+    given = _normalize_fields(fields)
+    rest, columns = encode_fields(given, now=now)
     told = load_json(rest or b"{}")
-    untold = _untold(given, {**told, **columns})
+    untold = _fields_to_clear(given, {**told, **columns})
     columns |= dict.fromkeys(untold & {"importance", "step_index", "turn_id"})
     if priority is not None:
-        _checked_priority(priority)
+        _check_priority(priority)
         columns["priority"] = priority
     if content is not None:
         counter = handle.settings.counter()
-        text = checked_content(handle, content)
+        text = check_content(handle, content)
         columns |= {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
-        row = rewritten(found(handle, state, wanted, now), now)._replace(**columns)
+        row = rewrite_row(find_item(handle, state, item_id, now), now)._replace(**columns)
         if told or untold:
             held = {**load_json(row.rest or b"{}"), **told}
             kept = {name: value for name, value in held.items() if name not in untold}
@@ -215,34 +215,36 @@ def update(
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:
             row = row._replace(expires_at=None)
-        room = [] if content is None else made_room(handle, state, [row], now)
-        return [*room, ItemPut(row)], (as_item(state, row, now), room)
+        room = [] if content is None else make_room(handle, state, [row], now)
+        return [*room, ItemPut(row)], (to_current_item(state, row, now), room)
 
     updated, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)
     return updated
 
 
-def _untold(given: Mapping[str, object], told: Mapping[str, object]) -> frozenset[str]:
+def _fields_to_clear(given: Mapping[str, object], values: Mapping[str, object]) -> frozenset[str]:
     """The stored fields to clear: those that were given their default, which is not stored.
 
     None clears a field that may be None; for any other it is ignored.
     """
-    names = {name for name, value in given.items() if name not in told and (value is not None or name in _MAY_BE_NONE)}
-    if "agent_id" in names and "agent_fingerprint" not in told:
+    names = {
+        name for name, value in given.items() if name not in values and (value is not None or name in _NULLABLE_FIELDS)
+    }
+    if "agent_id" in names and "agent_fingerprint" not in values:
         names.add("agent_fingerprint")  # of an agent that is no longer named
     return frozenset(names)
 
 
-def remove(handle: Handle, wanted: str) -> Flow[bool]:
+def remove(handle: Handle, item_id: str) -> Flow[bool]:
     """Remove an item; False when there was no visible one."""
-    wanted = checked_id(wanted)
+    item_id = check_id(item_id)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
-        if wanted not in state.items:
+        if item_id not in state.items:
             return [], False
         # An expired item is removed too, although it was invisible.
-        return [ItemRemoved(wanted)], state.rows[wanted].visible(now)
+        return [ItemRemoved(item_id)], state.rows[item_id].visible(now)
 
     return (yield from handle.commit(decide, now))

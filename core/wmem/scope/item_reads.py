@@ -2,31 +2,40 @@
 
 from collections.abc import Callable, Sequence
 
-from wmem.model.item import MemoryItem, item_of
+from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.promotion import due
+from wmem.rules.promotion import promotion_rule
 from wmem.scope.handle import Read
 from wmem.state import State
 
-__all__ = ["as_item", "counted", "expired", "listed", "one", "pending", "promoted", "shown"]
+__all__ = [
+    "count_items",
+    "get_item",
+    "is_listed",
+    "list_expired",
+    "list_items",
+    "list_pending",
+    "list_promoted",
+    "to_current_item",
+]
 
 
-def as_item(state: State, row: Row, now: float) -> MemoryItem:
+def to_current_item(state: State, row: Row, now: float) -> MemoryItem:
     """The item of a row as of now, with the fetches that are not in the journal yet."""
-    unwritten, at = state.unwritten.get(row.id, (0, None))
-    return item_of(row, importance_of(row, now, unwritten), unwritten=unwritten, at=at)
+    unwritten, at = state.unwritten_touches.get(row.id, (0, None))
+    return to_item(row, importance_of(row, now, unwritten), unwritten_fetches=unwritten, last_fetched_at=at)
 
 
-def shown(row: Row, now: float, *, include_expired: bool, include_promoted: bool) -> bool:
+def is_listed(row: Row, now: float, *, include_expired: bool, include_promoted: bool) -> bool:
     """Whether a list includes a row: never a softly deleted one; expired and promoted ones on request."""
     if row.deleted_at is not None or (row.promoted_to is not None and not include_promoted):
         return False
     return include_expired or not row.expired(now)
 
 
-def listed(
+def list_items(
     *, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None
 ) -> Read[list[MemoryItem]]:
     """The items, oldest first; or, with `newest`, that many of the newest, newest first."""
@@ -38,53 +47,53 @@ def listed(
             if newest is not None and len(found) >= newest:
                 break
             row = rows[each]
-            if shown(row, now, include_expired=include_expired, include_promoted=include_promoted):
+            if is_listed(row, now, include_expired=include_expired, include_promoted=include_promoted):
                 found.append(row)
-        return [as_item(states[0], row, now) for row in found]
+        return [to_current_item(states[0], row, now) for row in found]
 
     return read
 
 
-def one(wanted: str) -> Read[MemoryItem | None]:
+def get_item(item_id: str) -> Read[MemoryItem | None]:
     """The visible item under an id, or None."""
 
     def read(states: Sequence[State], now: float) -> MemoryItem | None:
-        row = states[0].rows.get(wanted)
+        row = states[0].rows.get(item_id)
         if row is None or row.key is not None or row.role is not None or not row.visible(now):
             return None
-        return as_item(states[0], row, now)
+        return to_current_item(states[0], row, now)
 
     return read
 
 
-def counted(states: Sequence[State], now: float) -> int:
+def count_items(states: Sequence[State], now: float) -> int:
     """How many items are neither expired, softly deleted nor promoted."""
     rows = states[0].rows
-    return sum(shown(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items)
+    return sum(is_listed(rows[each], now, include_expired=False, include_promoted=False) for each in states[0].items)
 
 
-def expired(states: Sequence[State], now: float) -> list[MemoryItem]:
+def list_expired(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The expired items that cleanup has not removed yet."""
     rows = map(states[0].rows.__getitem__, states[0].items)
-    return [as_item(states[0], row, now) for row in rows if row.expired(now) and row.deleted_at is None]
+    return [to_current_item(states[0], row, now) for row in rows if row.expired(now) and row.deleted_at is None]
 
 
-def promoted(states: Sequence[State], now: float) -> list[MemoryItem]:
+def list_promoted(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The visible items that were copied to long-term memory."""
     visible = states[0].visible(states[0].items, now)
-    return [as_item(states[0], row, now) for row in visible if row.promoted_to is not None]
+    return [to_current_item(states[0], row, now) for row in visible if row.promoted_to is not None]
 
 
-def pending(policy: Callable[[], Policy]) -> Read[list[MemoryItem]]:
+def list_pending(policy: Callable[[], Policy]) -> Read[list[MemoryItem]]:
     """The items that meet a promotion rule and are not promoted yet."""
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         state, numbers = states[0], policy()
         found = []
         for row in state.visible(state.items, now):
-            unwritten, _ = state.unwritten.get(row.id, (0, 0.0))
-            if due(row, unwritten, now, numbers) is not None:
-                found.append(as_item(state, row, now))
+            unwritten, _ = state.unwritten_touches.get(row.id, (0, 0.0))
+            if promotion_rule(row, unwritten, now, numbers) is not None:
+                found.append(to_current_item(state, row, now))
         return found
 
     return read

@@ -4,15 +4,15 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, Unpack
 
 from wmem.flow import Flow
-from wmem.model.checks import checked_id, checked_limit
+from wmem.model.checks import check_id, check_limit
 from wmem.model.item import MemoryItem, Priority
-from wmem.model.outcomes import Bulk, Hits
+from wmem.model.outcomes import BulkPromotion, SearchResults
 from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope import item_flows as flows
 from wmem.scope import item_reads as reads
 from wmem.scope import lifetime_flows, promotion_flows, search
-from wmem.scope.erasure import cleared
+from wmem.scope.erasure import clear
 from wmem.scope.handle import Handle, Read
 from wmem.scope.item_flows import ItemFields
 from wmem.scope.promotion_flows import IfPromoted
@@ -26,20 +26,20 @@ R = TypeVar("R")
 class ItemReads:
     """The read methods of `scope.items`, sync or async; none of them counts as an access."""
 
-    __slots__ = ("_absent", "_policy", "_run")
+    __slots__ = ("_check_intact", "_policy", "_run")
 
     def __init__(
-        self, run: Callable[[Read[Any]], Any], absent: Callable[[], None], policy: Callable[[], Policy]
+        self, run: Callable[[Read[Any]], Any], check_intact: Callable[[], None], policy: Callable[[], Policy]
     ) -> None:
         self._run = run
-        self._absent = absent
+        self._check_intact = check_intact
         self._policy = policy
 
     def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """The item, or None when it is not there, expired or softly deleted."""
-        found: MemoryItem | None = self._run(reads.one(checked_id(id)))
+        found: MemoryItem | None = self._run(reads.get_item(check_id(id)))
         if found is None:
-            self._absent()
+            self._check_intact()
         return found
 
     def exists(self, id: str) -> bool:  # see `get`
@@ -49,18 +49,18 @@ class ItemReads:
     def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
         """The items, oldest first; expired and promoted ones only on request."""
         found: list[MemoryItem] = self._run(
-            reads.listed(include_expired=include_expired, include_promoted=include_promoted)
+            reads.list_items(include_expired=include_expired, include_promoted=include_promoted)
         )
         return found
 
     def recent(self, limit: int = 10) -> list[MemoryItem]:
         """The newest items, newest first."""
-        found: list[MemoryItem] = self._run(reads.listed(newest=checked_limit(limit)))
+        found: list[MemoryItem] = self._run(reads.list_items(newest=check_limit(limit)))
         return found
 
     def count(self) -> int:
         """How many items `all` would list."""
-        count: int = self._run(reads.counted)
+        count: int = self._run(reads.count_items)
         return count
 
     def search(
@@ -75,7 +75,7 @@ class ItemReads:
         include_promoted: bool = False,
         order: Order | None = None,
         limit: int = 10,
-    ) -> Hits:
+    ) -> SearchResults:
         """The items that match the query and every filter, best first.
 
         Args:
@@ -92,8 +92,8 @@ class ItemReads:
         Raises:
             InvalidInputError: Anything out of range.
         """
-        found: Hits = self._run(
-            search.found(
+        found: SearchResults = self._run(
+            search.search_items(
                 self._policy,
                 query,
                 tags=tags,
@@ -110,17 +110,17 @@ class ItemReads:
 
     def expired(self) -> list[MemoryItem]:
         """The expired items that cleanup has not removed yet."""
-        found: list[MemoryItem] = self._run(reads.expired)
+        found: list[MemoryItem] = self._run(reads.list_expired)
         return found
 
     def promoted(self) -> list[MemoryItem]:
         """The items that were copied to long-term memory and have not expired here."""
-        found: list[MemoryItem] = self._run(reads.promoted)
+        found: list[MemoryItem] = self._run(reads.list_promoted)
         return found
 
     def pending(self) -> list[MemoryItem]:
         """The items that meet a promotion rule and are not promoted yet."""
-        found: list[MemoryItem] = self._run(reads.pending(self._policy))
+        found: list[MemoryItem] = self._run(reads.list_pending(self._policy))
         return found
 
 
@@ -131,8 +131,8 @@ class Items(ItemReads):
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
         super().__init__(
-            lambda read: drive(handle.read(read, alone=True)),
-            lambda: handle.check_intact(alone=True),
+            lambda read: drive(handle.read(read, local_only=True)),
+            lambda: handle.check_intact(local_only=True),
             lambda: handle.policy,
         )
         self._handle = handle
@@ -199,7 +199,7 @@ class Items(ItemReads):
 
     def clear(self) -> int:
         """Remove all items; returns how many were visible."""
-        count: int = self._drive(cleared(self._handle, "items"))
+        count: int = self._drive(clear(self._handle, "items"))
         return count
 
     def expire(self, id: str) -> MemoryItem:  # the field's own name
@@ -278,9 +278,9 @@ class Items(ItemReads):
         kept: MemoryItem = self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
         return kept
 
-    def promote_many(self, ids: Sequence[str]) -> Bulk:
+    def promote_many(self, ids: Sequence[str]) -> BulkPromotion:
         """Promote several items one by one; a failure does not stop the others."""
-        bulk: Bulk = self._drive(promotion_flows.promote_many(self._handle, ids))
+        bulk: BulkPromotion = self._drive(promotion_flows.promote_many(self._handle, ids))
         return bulk
 
 
@@ -294,14 +294,14 @@ class AsyncItems:
         self._drive = drive
 
     async def _read(self, read: Read[R]) -> R:
-        result: R = await self._drive(self._handle.read(read, alone=True))
+        result: R = await self._drive(self._handle.read(read, local_only=True))
         return result
 
     async def get(self, id: str) -> MemoryItem | None:  # the field's own name
         """See `ItemReads.get`."""
-        found = await self._read(reads.one(checked_id(id)))
+        found = await self._read(reads.get_item(check_id(id)))
         if found is None:
-            self._handle.check_intact(alone=True)
+            self._handle.check_intact(local_only=True)
         return found
 
     async def exists(self, id: str) -> bool:  # the field's own name
@@ -310,15 +310,15 @@ class AsyncItems:
 
     async def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # see `ItemReads.all`
         """See `ItemReads.all`."""
-        return await self._read(reads.listed(include_expired=include_expired, include_promoted=include_promoted))
+        return await self._read(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
 
     async def recent(self, limit: int = 10) -> list[MemoryItem]:
         """See `ItemReads.recent`."""
-        return await self._read(reads.listed(newest=checked_limit(limit)))
+        return await self._read(reads.list_items(newest=check_limit(limit)))
 
     async def count(self) -> int:
         """See `ItemReads.count`."""
-        return await self._read(reads.counted)
+        return await self._read(reads.count_items)
 
     async def search(
         self,
@@ -332,10 +332,10 @@ class AsyncItems:
         include_promoted: bool = False,
         order: Order | None = None,
         limit: int = 10,
-    ) -> Hits:
+    ) -> SearchResults:
         """See `ItemReads.search`."""
         return await self._read(
-            search.found(
+            search.search_items(
                 lambda: self._handle.policy,
                 query,
                 tags=tags,
@@ -351,15 +351,15 @@ class AsyncItems:
 
     async def expired(self) -> list[MemoryItem]:
         """See `ItemReads.expired`."""
-        return await self._read(reads.expired)
+        return await self._read(reads.list_expired)
 
     async def promoted(self) -> list[MemoryItem]:
         """See `ItemReads.promoted`."""
-        return await self._read(reads.promoted)
+        return await self._read(reads.list_promoted)
 
     async def pending(self) -> list[MemoryItem]:
         """See `ItemReads.pending`."""
-        return await self._read(reads.pending(lambda: self._handle.policy))
+        return await self._read(reads.list_pending(lambda: self._handle.policy))
 
     async def add(
         self,
@@ -402,7 +402,7 @@ class AsyncItems:
 
     async def clear(self) -> int:
         """See `Items.clear`."""
-        count: int = await self._drive(cleared(self._handle, "items"))
+        count: int = await self._drive(clear(self._handle, "items"))
         return count
 
     async def expire(self, id: str) -> MemoryItem:  # the field's own name
@@ -440,7 +440,7 @@ class AsyncItems:
         kept: MemoryItem = await self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
         return kept
 
-    async def promote_many(self, ids: Sequence[str]) -> Bulk:
+    async def promote_many(self, ids: Sequence[str]) -> BulkPromotion:
         """See `Items.promote_many`."""
-        bulk: Bulk = await self._drive(promotion_flows.promote_many(self._handle, ids))
+        bulk: BulkPromotion = await self._drive(promotion_flows.promote_many(self._handle, ids))
         return bulk

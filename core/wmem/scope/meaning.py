@@ -11,28 +11,28 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.engine import Timed
+from wmem.engine import TimedCallback
 from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.model.row import Row
 from wmem.replica import Replica
-from wmem.scope.erasure import swept, tell_remaining
+from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
-from wmem.scope.recall import Dense, shelved, text_of, unshelved
-from wmem.scope.vectors import kept, looked, store_of, stored
-from wmem.text.embedding import Embedding, fingerprint
-from wmem.text.vectors import as_rows
+from wmem.scope.recall import QueryVector, add_vectors, row_text, rows_without_vectors
+from wmem.scope.vectors import find_vectors, load_store, store_vectors, vector_store_handle
+from wmem.text.embedding import GuardedEmbedder, fingerprint
+from wmem.text.vectors import to_unit_rows
 from wmem.waiting import Pause, backoff
 
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
 
-__all__ = ["meaning"]
+__all__ = ["embed_query"]
 
-BATCH = 64
-MOST_NEW = 512  # texts embedded for one pack; the others wait for later packs
-MOST_ITEMS = 100_000  # of one scope: the cosine of every one is computed
-MOST_CHARACTERS = 8_000  # of a text: few models read more, and one too long would fail its whole batch
+EMBED_BATCH = 64
+MAX_NEW_TEXTS = 512  # texts embedded for one pack; the others wait for later packs
+MAX_ITEMS = 100_000  # of one scope: the cosine of every one is computed
+MAX_CHARACTERS = 8_000  # of a text: few models read more, and one too long would fail its whole batch
 
 _log = logging.getLogger("wmem.scope")
 
@@ -42,7 +42,7 @@ class _Text(NamedTuple):
 
     depth: int
     row: Row
-    said: str
+    text: str
     id: str
 
 
@@ -50,7 +50,9 @@ class _Failed(Exception):  # noqa: N818  # a signal inside this module
     """The embedder failed; the message says how."""
 
 
-def meaning(handle: Handle, replicas: Sequence[Replica[Any]], query: str) -> Flow[tuple[Dense | None, Sequence[str]]]:
+def embed_query(
+    handle: Handle, replicas: Sequence[Replica[Any]], query: str
+) -> Flow[tuple[QueryVector | None, Sequence[str]]]:
     """Embed a query, and first the texts it is compared with that have no vector.
 
     Args:
@@ -63,119 +65,123 @@ def meaning(handle: Handle, replicas: Sequence[Replica[Any]], query: str) -> Flo
     if embedding is None:
         return None, ()
     most = max(len(replica.state.rows) for replica in replicas)
-    if most > MOST_ITEMS:
-        told = f"recalled by words alone: {most:,} items in a scope are more than the {MOST_ITEMS:,} with vectors"
-        return None, _told(handle, told, f"{MOST_ITEMS}")
-    if (left := embedding.off_until - handle.settings.clock()) > 0:
+    if most > MAX_ITEMS:
+        told = f"recalled by words alone: {most:,} items in a scope are more than the {MAX_ITEMS:,} with vectors"
+        return None, _warn_once(handle, told, f"{MAX_ITEMS}")
+    if (left := embedding.disabled_until - handle.settings.clock()) > 0:
         told = f"recalled by words alone: the embedder {embedding.name!r} failed and is left alone for {left:.0f} s"
         return None, (told,)
     try:
-        vector = yield from _asked(handle, embedding, query)
-        if embedding.off_until <= handle.settings.clock():
-            yield from _Supply(handle, embedding, replicas, query, vector).flow()
+        vector = yield from _embed_query_text(handle, embedding, query)
+        if embedding.disabled_until <= handle.settings.clock():
+            yield from _Backfill(handle, embedding, replicas, query, vector).run()
     except _Failed as exc:
-        embedding.failed(handle.settings.clock())
-        return None, _told(handle, f"recalled by words alone: the embedder {embedding.name!r} {exc}", embedding.name)
-    return Dense(embedding.name, vector), ()
+        embedding.record_failure(handle.settings.clock())
+        return None, _warn_once(
+            handle, f"recalled by words alone: the embedder {embedding.name!r} {exc}", embedding.name
+        )
+    return QueryVector(embedding.name, vector), ()
 
 
-def _asked(handle: Handle, embedding: Embedding, query: str) -> "Flow[Floats]":
-    vector: Floats = (yield from _embedded(handle, embedding, [query]))[0]
+def _embed_query_text(handle: Handle, embedding: GuardedEmbedder, query: str) -> "Flow[Floats]":
+    vector: Floats = (yield from _embed_texts(handle, embedding, [query]))[0]
     if not vector.any():
         msg = "returned only zeros for the query"
         raise _Failed(msg)
     return vector
 
 
-def _told(handle: Handle, warning: str, what: str) -> Sequence[str]:
-    if handle.engine.first_time(("words alone", handle.path[0], what)):
+def _warn_once(handle: Handle, warning: str, reason: str) -> Sequence[str]:
+    if handle.engine.warn_once(("words alone", handle.path[0], reason)):
         _log.warning("agent %s: %s", handle.path[0], warning)
     return (warning,)
 
 
-class _Supply:
+class _Backfill:
     """Backfills rows without a vector: from the vector store, then some from the embedder, the newest first."""
 
     def __init__(
-        self, handle: Handle, embedding: Embedding, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
+        self, handle: Handle, embedding: GuardedEmbedder, replicas: Sequence[Replica[Any]], query: str, vector: "Floats"
     ) -> None:
         self._handle = handle
         self._embedding = embedding
         self._replicas = replicas
         self._width = len(vector)
-        self._nothing = vector * 0
-        self._began = handle.settings.clock()
-        self._store = store_of(handle)
+        self._zero_vector = vector * 0
+        self._started_at = handle.settings.clock()
+        self._store = vector_store_handle(handle)
         # The query is mostly the newest message, too: it is embedded once.
-        self._known: Mapping[str, Floats] = {fingerprint(query, embedding.name): vector}
+        self._known_vectors: Mapping[str, Floats] = {fingerprint(query, embedding.name): vector}
 
-    def flow(self) -> Flow[None]:
+    def run(self) -> Flow[None]:
         """Run the backfill, within the timeout of one call of the embedder."""
         waiting = [
             (depth, row)
             for depth, replica in enumerate(self._replicas)
-            for row in unshelved(replica, self._embedding.name, self._width, self._began, messages=not depth)
+            for row in rows_without_vectors(
+                replica, self._embedding.name, self._width, self._started_at, include_messages=not depth
+            )
         ]
         if not waiting:
             return
-        replica = yield from looked(self._store, texts=len(waiting), few=BATCH)
+        replica = yield from load_store(self._store, text_count=len(waiting), few_texts=EMBED_BATCH)
         new: dict[str, list[_Text]] = {}
-        texts = self._read(waiting)
+        texts = self._iter_texts(waiting)
         # In slices: reading all of a large scope takes seconds, and the newest may be enough.
-        while len(new) < MOST_NEW and self._in_time() and (some := list(islice(texts, MOST_NEW))):
-            found = kept(replica, dict.fromkeys(text.id for text in some), self._width)
-            self._take(some, found)
+        while len(new) < MAX_NEW_TEXTS and self._has_time() and (some := list(islice(texts, MAX_NEW_TEXTS))):
+            found = find_vectors(replica, dict.fromkeys(text.id for text in some), self._width)
+            self._index_vectors(some, found)
             for text in some:
                 if text.id not in found:
                     new.setdefault(text.id, []).append(text)
-        wanted = dict(islice(new.items(), MOST_NEW))
+        wanted = dict(islice(new.items(), MAX_NEW_TEXTS))
         root, engine = self._handle.path[0], self._handle.engine
         mine = engine.claim((root, id) for id in wanted)
         try:
             # Another pack may have stored them since they were looked up.
-            found = kept(replica, [id for _, id in mine], self._width)
-            self._take([text for id in found for text in wanted[id]], found)
-            yield from self._make({id: wanted[id] for _, id in mine if id not in found})
+            found = find_vectors(replica, [id for _, id in mine], self._width)
+            self._index_vectors([text for id in found for text in wanted[id]], found)
+            yield from self._embed_and_store({id: wanted[id] for _, id in mine if id not in found})
         finally:
-            engine.disclaim(mine)
+            engine.release(mine)
         if others := wanted.keys() - {id for _, id in mine}:
-            yield from self._await([text for id in others for text in wanted[id]])
+            yield from self._await_others([text for id in others for text in wanted[id]])
 
-    def _read(self, waiting: Sequence[tuple[int, Row]]) -> Iterator[_Text]:
+    def _iter_texts(self, waiting: Sequence[tuple[int, Row]]) -> Iterator[_Text]:
         for depth, row in waiting:
-            said = text_of(row)
+            said = row_text(row)
             if said.strip():
                 yield _Text(depth, row, said, fingerprint(said, self._embedding.name))
             else:
-                shelved(self._replicas[depth], self._embedding.name, [(row, self._nothing)])
+                add_vectors(self._replicas[depth], self._embedding.name, [(row, self._zero_vector)])
 
-    def _take(self, texts: Sequence[_Text], made: Mapping[str, "Floats"]) -> None:
+    def _index_vectors(self, texts: Sequence[_Text], vectors: Mapping[str, "Floats"]) -> None:
         for depth, replica in enumerate(self._replicas):
-            if found := [(text.row, made[text.id]) for text in texts if text.depth == depth and text.id in made]:
-                self._handle.engine.grow(shelved(replica, self._embedding.name, found))
+            if found := [(text.row, vectors[text.id]) for text in texts if text.depth == depth and text.id in vectors]:
+                self._handle.engine.track_growth(add_vectors(replica, self._embedding.name, found))
 
-    def _make(self, wanted: Mapping[str, Sequence[_Text]]) -> Flow[None]:
+    def _embed_and_store(self, texts_by_id: Mapping[str, Sequence[_Text]]) -> Flow[None]:
         """Embed texts, store their vectors and index them, batch by batch."""
-        made = {id: vector for id, vector in self._known.items() if id in wanted}
-        left = iter([id for id in wanted if id not in made])
+        made = {id: vector for id, vector in self._known_vectors.items() if id in texts_by_id}
+        left = iter([id for id in texts_by_id if id not in made])
         while True:
-            batch = list(islice(left, BATCH)) if self._in_time() else []
+            batch = list(islice(left, EMBED_BATCH)) if self._has_time() else []
             if batch:
-                said = [wanted[id][0].said for id in batch]
-                made |= zip(batch, (yield from _embedded(self._handle, self._embedding, said)), strict=True)
+                said = [texts_by_id[id][0].text for id in batch]
+                made |= zip(batch, (yield from _embed_texts(self._handle, self._embedding, said)), strict=True)
             if not made:
                 return
-            texts = [text for id in made for text in wanted[id]]
-            self._take(texts, made)
-            if (yield from stored(self._store, made)):
-                yield from self._settle(texts)
+            texts = [text for id in made for text in texts_by_id[id]]
+            self._index_vectors(texts, made)
+            if (yield from store_vectors(self._store, made)):
+                yield from self._purge_removed(texts)
             made = {}
 
-    def _in_time(self) -> bool:
+    def _has_time(self) -> bool:
         now = self._handle.settings.clock()
-        return now - self._began < self._embedding.timeout_s and self._embedding.off_until <= now
+        return now - self._started_at < self._embedding.timeout_s and self._embedding.disabled_until <= now
 
-    def _settle(self, texts: Sequence[_Text]) -> Flow[None]:
+    def _purge_removed(self, texts: Sequence[_Text]) -> Flow[None]:
         """Purge again if a text was removed while it was embedded: its removal did not see the vector."""
         try:
             replicas = yield from self._handle.replicas()
@@ -184,27 +190,27 @@ class _Supply:
         except StoreError:
             return
         else:
-            gone = any(not _says(replicas[text.depth], text) for text in texts)
+            gone = any(not _is_unchanged(replicas[text.depth], text) for text in texts)
         if gone:
-            tell_remaining(self._handle, "gone while its vector was made", (yield from swept(self._handle)))
+            log_remaining(self._handle, "gone while its vector was made", (yield from compact_and_purge(self._handle)))
 
-    def _await(self, texts: Sequence[_Text]) -> Flow[None]:
+    def _await_others(self, texts: Sequence[_Text]) -> Flow[None]:
         """Wait for the vectors that another pack is making, and index them."""
         works = [(self._handle.path[0], text.id) for text in texts]
         until, tries = time.monotonic() + self._embedding.timeout_s, 0
-        while self._handle.engine.claimed(works) and time.monotonic() < until:
+        while self._handle.engine.is_any_claimed(works) and time.monotonic() < until:
             tries += 1
             yield from ask(Pause.sleep, backoff(tries))
-        replica = yield from looked(self._store, texts=len(texts), few=BATCH)
-        self._take(texts, kept(replica, {text.id: None for text in texts}, self._width))
+        replica = yield from load_store(self._store, text_count=len(texts), few_texts=EMBED_BATCH)
+        self._index_vectors(texts, find_vectors(replica, {text.id: None for text in texts}, self._width))
 
 
-def _says(replica: Replica[Any], text: _Text) -> bool:
+def _is_unchanged(replica: Replica[Any], text: _Text) -> bool:
     row = replica.state.rows.get(text.row.id)
-    return row is text.row or (row is not None and text_of(row) == text.said)
+    return row is text.row or (row is not None and row_text(row) == text.text)
 
 
-def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Flow[Floats]":
+def _embed_texts(handle: Handle, embedding: GuardedEmbedder, texts: Sequence[str]) -> "Flow[Floats]":
     """Embed texts: vectors of length 1, or all zeros where the embedder returns zeros.
 
     Raises:
@@ -214,7 +220,9 @@ def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Fl
     began = clock()
     try:
         given = yield from ask(
-            Timed.within, partial(embedding.call, [text[:MOST_CHARACTERS] for text in texts]), embedding.timeout_s
+            TimedCallback.within,
+            partial(embedding.call, [text[:MAX_CHARACTERS] for text in texts]),
+            embedding.timeout_s,
         )
     except TimeoutError as exc:
         msg = f"took longer than {embedding.timeout_s:g} s"
@@ -223,7 +231,7 @@ def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Fl
         msg = f"raised {type(exc).__name__}"
         raise _Failed(msg) from exc
     try:
-        made = as_rows(given, len(texts))
+        made = to_unit_rows(given, len(texts))
     except (TypeError, ValueError) as exc:
         msg = f"failed: {exc}"
         raise _Failed(msg) from exc
@@ -231,8 +239,8 @@ def _embedded(handle: Handle, embedding: Embedding, texts: Sequence[str]) -> "Fl
         msg = f"returned a {type(given).__name__} that is no array: {type(exc).__name__}"
         raise _Failed(msg) from exc
     if (took := clock() - began) > embedding.timeout_s:
-        embedding.failed(clock())
-        _told(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")
+        embedding.record_failure(clock())
+        _warn_once(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")
     else:
-        embedding.served()
+        embedding.record_success()
     return made

@@ -9,15 +9,15 @@ from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.scope.erasure import erased
+from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
-from wmem.scope.room import log_evictions, made_room
+from wmem.scope.room import log_evictions, make_room
 from wmem.state import State
 
-__all__ = ["merged_to_parent"]
+__all__ = ["merge_to_parent"]
 
 
-def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
+def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
     """Copy the local entries, and optionally the plain items, into the parent.
 
     The parent stores which point of the source's history it has merged, and with which
@@ -41,12 +41,12 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
         raise InvalidInputError(msg)
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
-    if state.unwritten:
+    if state.unwritten_touches:
         # Write pending fetch counts first, so that the parent gets them too.
         yield from handle.post((), now)
         replica, state = yield from handle.replica()
     with replica.lock:
-        state, source = handle.met(replica), replica.cursor
+        state, source = handle.bind(replica), replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
     def decide(target: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
@@ -60,34 +60,34 @@ def merged_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[in
                 raise InvalidInputError(msg)
             if held is not None and not overwrite and target.rows[held].visible(now):
                 continue
-            puts.append(ItemPut(_moved(row, None if held is None else target.rows[held], handle.path, source)))
+            puts.append(ItemPut(_to_parent_row(row, None if held is None else target.rows[held], handle.path, source)))
         fresh = sum(put.row.key is not None and put.row.key not in target.entries for put in puts)
         room = parent.policy.max_entries - len(target.visible(target.entries.values(), now))
         if fresh > room:
             msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
             raise CapacityError(msg)
-        room_made = made_room(parent, target, [put.row for put in puts if put.row.key is None], now)
+        room_made = make_room(parent, target, [put.row for put in puts if put.row.key is None], now)
         merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
         return [*room_made, *puts, merged], (len(puts), room_made)
 
     count, evicted = yield from parent.commit(decide, now)
     log_evictions(parent, evicted)
     if count:
-        yield from _erased_meanwhile(handle, rows)
+        yield from _erase_stale_copies(handle, rows)
     return count
 
 
-def _erased_meanwhile(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
+def _erase_stale_copies(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
     """Erase copies of rows that were erased while they were copied."""
     try:
         _, state = yield from handle.replica()
     except DisposedError:
         return
     if lost := [row.id for row in rows if row.id in state.erased and row.id not in state.rows]:
-        yield from erased(handle, lost)
+        yield from erase(handle, lost)
 
 
-def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:
+def _to_parent_row(row: Row, existing: Row | None, path: Path, source: Cursor) -> Row:
     """The row for the parent: an entry gets an id of its own, an item keeps its id.
 
     An item keeps the higher access count of both, and a promotion of either.
@@ -97,12 +97,12 @@ def _moved(row: Row, held: Row | None, path: Path, source: Cursor) -> Row:
         rest = load_json(row.rest or b"{}")
         # Record the source, so that erasing it finds this copy.
         rest["lineage_ids"] = list(dict.fromkeys((*rest.get("lineage_ids", ()), row.id)))
-        return row._replace(id=fresh if held is None else held.id, rest=dump_json(rest))
-    if held is None:
+        return row._replace(id=fresh if existing is None else existing.id, rest=dump_json(rest))
+    if existing is None:
         return row
     return row._replace(
-        access_count=max(row.access_count, held.access_count),
-        last_accessed_at=max(row.last_accessed_at or 0.0, held.last_accessed_at or 0.0) or None,
-        promoted_to=row.promoted_to or held.promoted_to,
-        promoted_at=row.promoted_at or held.promoted_at,
+        access_count=max(row.access_count, existing.access_count),
+        last_accessed_at=max(row.last_accessed_at or 0.0, existing.last_accessed_at or 0.0) or None,
+        promoted_to=row.promoted_to or existing.promoted_to,
+        promoted_at=row.promoted_at or existing.promoted_at,
     )

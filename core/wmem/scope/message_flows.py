@@ -7,10 +7,10 @@ from typing import Any, TypeAlias
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
-from wmem.model.checks import checked_id
+from wmem.model.checks import check_id
 from wmem.model.ids import new_ulid
-from wmem.model.item import message_of
-from wmem.model.message import Message, as_messages
+from wmem.model.item import to_message
+from wmem.model.message import Message, parse_messages
 from wmem.model.row import Row
 from wmem.model.values import dump_model
 from wmem.pack import is_note
@@ -19,59 +19,59 @@ from wmem.state import State
 from wmem.text.tokens import message_tokens
 
 __all__ = [
-    "Sayable",
+    "MessageInput",
     "append",
-    "as_stored",
-    "by_turn",
-    "counted",
-    "drafted",
-    "everything",
-    "one",
+    "count_messages",
+    "find_message",
+    "group_by_turn",
+    "list_messages",
     "pop",
+    "prepare_messages",
     "remove",
     "replace",
-    "row_of",
+    "to_row",
+    "with_stored_ids",
 ]
 
 
-Sayable: TypeAlias = Message | Mapping[str, Any]
+MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
 
-_IN_ROW = {"id", "turn_id", "created_at", "pinned"}
-_TYPES = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
+_ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
+_TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
 
 # -- reads
 
 
-def everything(limit: int | None) -> Read[list[Message]]:
+def list_messages(limit: int | None) -> Read[list[Message]]:
     """The messages, oldest first; with a limit, only the newest ones."""
 
     def read(states: Sequence[State], now: float) -> list[Message]:
         del now  # messages have no time to live
         rows = states[0].rows
         ids = list(islice(reversed(states[0].messages), limit))
-        return [message_of(rows[each]) for each in reversed(ids)]
+        return [to_message(rows[each]) for each in reversed(ids)]
 
     return read
 
 
-def one(wanted: str) -> Read[Message | None]:
+def find_message(message_id: str) -> Read[Message | None]:
     """The message under an id."""
 
     def read(states: Sequence[State], now: float) -> Message | None:
         del now  # see `everything`
-        return message_of(states[0].rows[wanted]) if wanted in states[0].messages else None
+        return to_message(states[0].rows[message_id]) if message_id in states[0].messages else None
 
     return read
 
 
-def counted(states: Sequence[State], _: float) -> int:
+def count_messages(states: Sequence[State], _: float) -> int:
     """How many messages there are."""
     return len(states[0].messages)
 
 
-def by_turn(messages: Sequence[Message]) -> list[list[Message]]:
+def group_by_turn(messages: Sequence[Message]) -> list[list[Message]]:
     """Messages grouped by `turn_id`; without one, a turn begins with each user message."""
     turns: list[list[Message]] = []
     named: dict[str, list[Message]] = {}
@@ -93,17 +93,17 @@ def by_turn(messages: Sequence[Message]) -> list[list[Message]]:
 # -- writes
 
 
-def row_of(message: Message, handle: Handle, now: float) -> Row:
+def to_row(message: Message, handle: Handle, now: float) -> Row:
     """A message as a row, with its tokens counted and an id made if it has none."""
     counter = handle.settings.counter()
     created_at = now if message.created_at is None else message.created_at
     return Row(
-        id=new_ulid(now) if message.id is None else checked_id(message.id),
-        content=dump_model(message, exclude=_IN_ROW),
+        id=new_ulid(now) if message.id is None else check_id(message.id),
+        content=dump_model(message, exclude=_ROW_FIELDS),
         created_at=created_at,
         updated_at=now,
         role=message.role,
-        type="tool_call" if message.tool_calls else _TYPES.get(message.role, "observation"),
+        type="tool_call" if message.tool_calls else _TYPE_OF_ROLE.get(message.role, "observation"),
         length=len(message.text),
         tokens=message_tokens(message, counter),
         counter=counter.name,
@@ -113,7 +113,7 @@ def row_of(message: Message, handle: Handle, now: float) -> Row:
     )
 
 
-def _changed(rows: Sequence[Row], state: State) -> list[Change]:
+def _to_changes(rows: Sequence[Row], state: State) -> list[Change]:
     """The changes needed to store these rows; none for a message that is stored unchanged."""
     changes: list[Change] = []
     latest: dict[str, Row] = {}
@@ -136,18 +136,18 @@ def _changed(rows: Sequence[Row], state: State) -> list[Change]:
 
 def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     """Store the rows that are new or changed; returns all rows as stored, with their times."""
-    handle.check()
-    if handle.birth is None:
+    handle.check_usable()
+    if handle.incarnation is None:
         yield from handle.replica()
     replica = handle.engine.replica(handle.path)
-    changes = _changed(rows, replica.state)
+    changes = _to_changes(rows, replica.state)
     if len(changes) < len(rows):
         # A row that seems unchanged may have been changed or removed by others: catch up first.
         _, state = yield from handle.replica()
-        changes = _changed(rows, state)
+        changes = _to_changes(rows, state)
     if changes:
         yield from handle.post(changes, now)
-        if replica.behind:
+        if replica.stale:
             # Another process may have stored one of the ids first, and its time stays.
             replica, _ = yield from handle.replica()
     return [replica.state.rows.get(row.id, row) for row in rows]
@@ -161,8 +161,8 @@ def replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
         wanted = [row.id for row in rows]
         if wanted[: len(before)] == before:
             # The new conversation continues the old one: write only what is new or changed.
-            return _changed(rows, state), None
-        _changed(rows, state)  # raises for ids of items and entries
+            return _to_changes(rows, state), None
+        _to_changes(rows, state)  # raises for ids of items and entries
         return [Cleared("messages", len(before), now), *(ItemPut(row) for row in rows)], None
 
     yield from handle.commit(decide, now)
@@ -174,51 +174,53 @@ def pop(handle: Handle) -> Flow[Message | None]:
 
     def decide(state: State) -> tuple[Sequence[Change], Message | None]:
         newest = next(reversed(state.messages), None)
-        return ([], None) if newest is None else ([ItemRemoved(newest)], message_of(state.rows[newest]))
+        return ([], None) if newest is None else ([ItemRemoved(newest)], to_message(state.rows[newest]))
 
     return (yield from handle.commit(decide, now))
 
 
-def remove(handle: Handle, wanted: str) -> Flow[bool]:
+def remove(handle: Handle, message_id: str) -> Flow[bool]:
     """Remove a message; False when it does not exist."""
-    wanted = checked_id(wanted)
+    message_id = check_id(message_id)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
-        return ([ItemRemoved(wanted)], True) if wanted in state.messages else ([], False)
+        return ([ItemRemoved(message_id)], True) if message_id in state.messages else ([], False)
 
     return (yield from handle.commit(decide, now))
 
 
-def drafted(handle: Handle, given: Sayable | Sequence[Sayable]) -> tuple[list[Message], list[Row], float]:
+def prepare_messages(
+    handle: Handle, given: MessageInput | Sequence[MessageInput]
+) -> tuple[list[Message], list[Row], float]:
     """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
-    said = as_messages(given)
-    recalled = _recalled(said)
-    return said, [row_of(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
+    said = parse_messages(given)
+    recalled = _recalled_positions(said)
+    return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
 
-def _recalled(said: Sequence[Message]) -> set[int]:
+def _recalled_positions(messages: Sequence[Message]) -> set[int]:
     """The positions of messages that `pack` made from stored content.
 
     They carry a mark. Where it was lost, they are recognized by their form, except for the
     newest user message: a user may have pasted such a text.
     """
-    newest = max((at for at, message in enumerate(said) if message.role == "user"), default=-1)
+    newest = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
     return {
         at
-        for at, message in enumerate(said)
+        for at, message in enumerate(messages)
         if message.recalled
         or (at != newest and len(message.parts) == 1 and message.role in ("user", "system") and is_note(message.text))
     }
 
 
-def as_stored(said: Sequence[Message], stored_as: Sequence[Row], given: object) -> Message | list[Message]:
+def with_stored_ids(messages: Sequence[Message], stored_rows: Sequence[Row], given: object) -> Message | list[Message]:
     """The messages as a read would return them: with their stored ids and times."""
-    rows = iter(stored_as)
+    rows = iter(stored_rows)
     stored = []
-    recalled = _recalled(said) if len(stored_as) < len(said) else set()
-    for at, message in enumerate(said):
+    recalled = _recalled_positions(messages) if len(stored_rows) < len(messages) else set()
+    for at, message in enumerate(messages):
         if at in recalled:
             stored.append(message)
             continue

@@ -8,96 +8,102 @@ from typing import Literal, TypeAlias
 from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, WmemError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPromoted, ItemPut
-from wmem.model.checks import checked_id
+from wmem.model.checks import check_id
 from wmem.model.ids import promoted_id
-from wmem.model.item import MemoryItem, item_of
-from wmem.model.outcomes import Bulk, Promoted
+from wmem.model.item import MemoryItem, to_item
+from wmem.model.outcomes import BulkPromotion, Promoted
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
 from wmem.rules.gating import EPISODIC, SEMANTIC, route
 from wmem.rules.importance import importance as importance_of
-from wmem.scope.erasure import erased
+from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
-from wmem.scope.item_flows import found, touch
-from wmem.scope.item_reads import as_item, one
+from wmem.scope.item_flows import find_item, touch
+from wmem.scope.item_reads import get_item, to_current_item
 from wmem.state import State
 
-__all__ = ["IfPromoted", "fetch", "long_term", "promote", "promote_many"]
+__all__ = ["IfPromoted", "fetch", "long_term_handle", "promote", "promote_many"]
 
 IfPromoted: TypeAlias = Literal["return", "error"]
 
 _log = logging.getLogger("wmem.scope")
-_POLICY = Policy.entries(name="long-term")  # no expiry
+_LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 
 
-def long_term(handle: Handle, name: str) -> Handle:
+def long_term_handle(handle: Handle, name: str) -> Handle:
     """The handle of one of the agent's long-term memories."""
-    settings = dataclasses.replace(handle.settings, policy=_POLICY)
+    settings = dataclasses.replace(handle.settings, policy=_LONG_TERM_POLICY)
     return Handle(handle.engine, settings, (handle.path[0], name), policy=None, parent=None)
 
 
-def promote(handle: Handle, wanted: str, *, if_promoted: IfPromoted, rule: str | None = None) -> Flow[MemoryItem]:
+def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str | None = None) -> Flow[MemoryItem]:
     """Copy an item to long-term memory; see `Items.promote`.
 
     Args:
         rule: The promotion rule that triggered it; None for a caller's request.
     """
-    wanted = checked_id(wanted)
+    item_id = check_id(item_id)
     if if_promoted not in ("return", "error"):
         msg = f"if_promoted must be 'return' or 'error', got {if_promoted!r:.80}"
         raise InvalidInputError(msg)
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
-        unwritten, at = state.unwritten.get(wanted, (0, None))
-        row = _fetched(found(handle, state, wanted, now), at)
+        unwritten, at = state.unwritten_touches.get(item_id, (0, None))
+        row = _with_last_access(find_item(handle, state, item_id, now), at)
     if row.promoted_to is not None and if_promoted == "error":
-        msg = f"item {wanted!r} is in long-term memory as {row.promoted_to!r} already"
+        msg = f"item {item_id!r} is in long-term memory as {row.promoted_to!r} already"
         raise AlreadyPromotedError(msg)
     if handle.path[1:2] in ((SEMANTIC,), (EPISODIC,)):
         if if_promoted == "error":
-            msg = f"item {wanted!r} is in long-term memory"
+            msg = f"item {item_id!r} is in long-term memory"
             raise AlreadyPromotedError(msg)
-        return item_of(row, importance_of(row, now))
+        return to_item(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
-    target = long_term(handle, route(row, rest.get("kind", "fact")))
-    made = _made(handle, row, rest, now, unwritten=unwritten, rule=rule)
+    target = long_term_handle(handle, route(row, rest.get("kind", "fact")))
+    made = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule)
 
     def decide(there: State) -> tuple[Sequence[Change], MemoryItem]:
         # Looked up by its source: an earlier attempt, of any process, may have copied it.
-        held = there.origins.get(wanted)
+        held = there.origins.get(item_id)
         if held is not None:
-            return [], as_item(there, there.rows[held], now)
-        return [ItemPut(made)], as_item(there, made, now)
+            return [], to_current_item(there, there.rows[held], now)
+        return [ItemPut(made)], to_current_item(there, made, now)
 
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
     kept = yield from target.commit(decide, now)
 
     def mark(own: State) -> tuple[Sequence[Change], bool]:
-        held = own.rows.get(wanted)
+        held = own.rows.get(item_id)
         if held is None or held.promoted_to == kept.id:
-            return [], held is None and wanted in own.erased
-        return [ItemPromoted(wanted, kept.id, now)], False
+            return [], held is None and item_id in own.erased
+        return [ItemPromoted(item_id, kept.id, now)], False
 
     if (yield from handle.commit(mark, now)):
         # It was erased while it was copied: erase the copy too.
-        yield from erased(handle, [wanted])
-        msg = f"item {wanted!r} in scope {handle.path!r} was erased meanwhile"
+        yield from erase(handle, [item_id])
+        msg = f"item {item_id!r} in scope {handle.path!r} was erased meanwhile"
         raise NotFoundError(msg)
     if row.promoted_to is None:
         if (metrics := handle.settings.metrics) is not None:
             metrics.promoted.add(1, {"rule": rule or "manual"})
-        _log.info("promoted item %s of scope %s as %s (%s)", wanted, "/".join(handle.path), kept.id, rule or "manual")
+        _log.info("promoted item %s of scope %s as %s (%s)", item_id, "/".join(handle.path), kept.id, rule or "manual")
     return kept
 
 
-def _fetched(row: Row, at: float | None) -> Row:
+def _with_last_access(row: Row, last_accessed_at: float | None) -> Row:
     """The row with the time of its last fetch, which may not be in the journal yet."""
-    return row if at is None else row._replace(last_accessed_at=max(at, row.last_accessed_at or at))
+    return (
+        row
+        if last_accessed_at is None
+        else row._replace(last_accessed_at=max(last_accessed_at, row.last_accessed_at or last_accessed_at))
+    )
 
 
-def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None) -> Row:
+def _to_promoted_row(
+    handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None
+) -> Row:
     """The row for long-term memory: all of the item's fields, and metadata on its promotion."""
     told = {
         "promoted_from_working": "true",
@@ -127,14 +133,14 @@ def _made(handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwr
     )
 
 
-def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
+def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
     """Promote several items one by one; see `Items.promote_many`."""
-    if isinstance(wanted, str | bytes) or not isinstance(wanted, Sequence):
-        msg = f"ids must be a list of ids, got {wanted!r:.80}"
+    if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
+        msg = f"ids must be a list of ids, got {ids!r:.80}"
         raise InvalidInputError(msg)
-    handle.check()
+    handle.check_usable()
     results = []
-    for each in wanted:
+    for each in ids:
         try:
             kept = yield from promote(handle, each, if_promoted="return")
         except WmemError as exc:
@@ -142,25 +148,25 @@ def promote_many(handle: Handle, wanted: Sequence[str]) -> Flow[Bulk]:
         else:
             results.append(Promoted(each, success=True, long_term_id=kept.id))
     success = sum(result.success for result in results)
-    return Bulk(success, len(results) - success, tuple(results))
+    return BulkPromotion(success, len(results) - success, tuple(results))
 
 
-def fetch(handle: Handle, wanted: str) -> Flow[MemoryItem]:
+def fetch(handle: Handle, item_id: str) -> Flow[MemoryItem]:
     """Read an item, count the access, and promote it when a rule is met; see `Items.fetch`."""
-    fetched, rule, write = yield from touch(handle, wanted)
-    if rule is not None and (yield from _promoted_unasked(handle, wanted, rule)):
-        return (yield from handle.read(one(wanted), alone=True)) or fetched
+    fetched, rule, write = yield from touch(handle, item_id)
+    if rule is not None and (yield from _auto_promote(handle, item_id, rule)):
+        return (yield from handle.read(get_item(item_id), local_only=True)) or fetched
     if write:
         yield from handle.post((), handle.settings.clock())
     return fetched
 
 
-def _promoted_unasked(handle: Handle, wanted: str, rule: str) -> Flow[bool]:
+def _auto_promote(handle: Handle, item_id: str, rule: str) -> Flow[bool]:
     """Promote an item during its fetch; a failure is logged once and leaves it pending."""
     try:
-        yield from promote(handle, wanted, if_promoted="return", rule=rule)
+        yield from promote(handle, item_id, if_promoted="return", rule=rule)
     except WmemError as exc:
-        if handle.engine.first_time(("promotion", handle.path, wanted)):
-            _log.warning("item %s of scope %s stays pending: %s", wanted, "/".join(handle.path), exc)
+        if handle.engine.warn_once(("promotion", handle.path, item_id)):
+            _log.warning("item %s of scope %s stays pending: %s", item_id, "/".join(handle.path), exc)
         return False
     return True

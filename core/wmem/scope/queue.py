@@ -17,8 +17,8 @@ __all__ = ["AsyncQueue", "Queue", "QueueReads"]
 
 R = TypeVar("R")
 
-Mode: TypeAlias = Literal["soft", "hard"]
-Span: TypeAlias = Literal["all", "recent"]
+ForgetMode: TypeAlias = Literal["soft", "hard"]
+SummarySpan: TypeAlias = Literal["all", "recent"]
 
 
 class QueueReads:
@@ -55,7 +55,7 @@ class QueueReads:
             limit: How many at most, None for all.
         """
         found: list[MemoryItem] = self._run(
-            flows.remembered(
+            flows.remember(
                 self._handle,
                 prompt,
                 tags=tags,
@@ -67,14 +67,14 @@ class QueueReads:
         )
         return found
 
-    def summarize(self, span: Span = "all", token_limit: int = 256) -> Summary:
+    def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
         """Extractive summary: the most informative sentences, verbatim, of important items first.
 
         Args:
             span: All items, or those of the last steps that count as recent (policy).
             token_limit: Maximum tokens of the text; at least 1.
         """
-        made: Summary = self._run(flows.summarized(self._handle, span, token_limit))
+        made: Summary = self._run(flows.summarize(self._handle, span, token_limit))
         return made
 
     def capacity(self) -> Capacity:
@@ -84,7 +84,7 @@ class QueueReads:
 
     def decisions(self, limit: int | None = None) -> list[Decision]:
         """Why items were evicted, newest first, as many as the scope keeps; never their content."""
-        told: list[Decision] = self._run(flows.decided(limit))
+        told: list[Decision] = self._run(flows.list_decisions(limit))
         return told
 
 
@@ -94,7 +94,7 @@ class Queue(QueueReads):
     __slots__ = ("_drive",)
 
     def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
-        super().__init__(handle, lambda read: drive(handle.read(read, alone=True)))
+        super().__init__(handle, lambda read: drive(handle.read(read, local_only=True)))
         self._drive = drive
 
     def memorize(
@@ -119,7 +119,7 @@ class Queue(QueueReads):
         )
         return told
 
-    def forget(self, instruction: str, mode: Mode = "soft") -> Forgotten:
+    def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
         """Forget the items that an instruction selects; selecting none is no error.
 
         Args:
@@ -136,7 +136,7 @@ class Queue(QueueReads):
 
     def advance_step(self, steps: int = 1) -> int:
         """Begin a new step (a turn of the agent) and return its number; the first step is 0."""
-        step: int = self._drive(flows.advanced(self._handle, steps))
+        step: int = self._drive(flows.advance_step(self._handle, steps))
         return step
 
     def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
@@ -145,7 +145,7 @@ class Queue(QueueReads):
         Raises:
             CapacityError: Pinned items alone are more; nothing was evicted.
         """
-        left: list[MemoryItem] = self._drive(flows.evicted(self._handle, items=items, tokens=tokens))
+        left: list[MemoryItem] = self._drive(flows.evict_to(self._handle, items=items, tokens=tokens))
         return left
 
 
@@ -159,7 +159,7 @@ class AsyncQueue:
         self._drive = drive
 
     async def _read(self, read: Read[R]) -> R:
-        result: R = await self._drive(self._handle.read(read, alone=True))
+        result: R = await self._drive(self._handle.read(read, local_only=True))
         return result
 
     async def remember(
@@ -174,7 +174,7 @@ class AsyncQueue:
     ) -> list[MemoryItem]:
         """See `QueueReads.remember`."""
         return await self._read(
-            flows.remembered(
+            flows.remember(
                 self._handle,
                 prompt,
                 tags=tags,
@@ -185,9 +185,9 @@ class AsyncQueue:
             )
         )
 
-    async def summarize(self, span: Span = "all", token_limit: int = 256) -> Summary:
+    async def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
         """See `QueueReads.summarize`."""
-        return await self._read(flows.summarized(self._handle, span, token_limit))
+        return await self._read(flows.summarize(self._handle, span, token_limit))
 
     async def capacity(self) -> Capacity:
         """See `QueueReads.capacity`."""
@@ -195,7 +195,7 @@ class AsyncQueue:
 
     async def decisions(self, limit: int | None = None) -> list[Decision]:
         """See `QueueReads.decisions`."""
-        return await self._read(flows.decided(limit))
+        return await self._read(flows.list_decisions(limit))
 
     async def memorize(
         self,
@@ -211,17 +211,17 @@ class AsyncQueue:
         )
         return told
 
-    async def forget(self, instruction: str, mode: Mode = "soft") -> Forgotten:
+    async def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
         """See `Queue.forget`."""
         told: Forgotten = await self._drive(flows.forget(self._handle, instruction, mode))
         return told
 
     async def advance_step(self, steps: int = 1) -> int:
         """See `Queue.advance_step`."""
-        step: int = await self._drive(flows.advanced(self._handle, steps))
+        step: int = await self._drive(flows.advance_step(self._handle, steps))
         return step
 
     async def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
         """See `Queue.evict_to`."""
-        left: list[MemoryItem] = await self._drive(flows.evicted(self._handle, items=items, tokens=tokens))
+        left: list[MemoryItem] = await self._drive(flows.evict_to(self._handle, items=items, tokens=tokens))
         return left

@@ -6,32 +6,32 @@ from typing import Any
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import as_tags, checked_limit, checked_pairs, checked_whole
-from wmem.model.item import MemoryItem, item_of
+from wmem.model.checks import check_limit, check_metadata, check_tags, check_whole_number
+from wmem.model.item import MemoryItem, to_item
 from wmem.model.replies import Forgotten, Memorized, Summary
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import Capacity, Policy
-from wmem.rules.eviction import Victim, recent
-from wmem.rules.forgetting import forgotten, understood
-from wmem.rules.informative import importances
-from wmem.rules.likeness import same
-from wmem.rules.ttl import DefaultTtl, rewritten
-from wmem.scope.erasure import erased, tell_remaining
+from wmem.rules.eviction import Victim, is_recent
+from wmem.rules.forgetting import parse_instruction, rows_to_forget
+from wmem.rules.informative import importance_by_id
+from wmem.rules.likeness import json_equal
+from wmem.rules.ttl import DefaultTtl, rewrite_row
+from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
-from wmem.scope.item_flows import ItemFields, drafted
-from wmem.scope.room import changes_of, evicted_to, log_evictions, size_of, stored
+from wmem.scope.item_flows import ItemFields, draft_item
+from wmem.scope.room import choose_evictions, log_evictions, size_of, store_item, to_changes
 from wmem.state import Decision, State
-from wmem.text.index import terms_of
-from wmem.text.summarize import Weighted, extract
+from wmem.text.index import to_terms
+from wmem.text.summarize import WeightedText, extract
 
-__all__ = ["advanced", "capacity", "decided", "evicted", "forget", "memorize", "remembered", "summarized"]
+__all__ = ["advance_step", "capacity", "evict_to", "forget", "list_decisions", "memorize", "remember", "summarize"]
 
 
 # -- reads
 
 
-def remembered(
+def remember(
     handle: Handle,
     prompt: str | None,
     *,
@@ -42,15 +42,15 @@ def remembered(
     limit: int | None,
 ) -> Read[list[MemoryItem]]:
     """The items that match a prompt and filters; see `QueueReads.remember`."""
-    wanted = _wanted(prompt)
-    asked = frozenset(as_tags(tags))
-    about = checked_pairs(metadata)
+    wanted = _prompt_words(prompt)
+    asked = frozenset(check_tags(tags))
+    about = check_metadata(metadata)
     if agent_id is not None and not isinstance(agent_id, str):
         msg = f"agent_id must be text, got {agent_id!r:.80}"
         raise InvalidInputError(msg)
     if limit is not None:
-        checked_limit(limit)
-    _checked_share("min_importance", min_importance)
+        check_limit(limit)
+    _check_fraction("min_importance", min_importance)
 
     def asked_for(row: Row) -> bool:
         if asked and asked.isdisjoint(row.tags):
@@ -62,33 +62,33 @@ def remembered(
         rest = load_json(row.rest or b"{}")
         known = rest.get("metadata", {})
         named = agent_id is None or rest.get("agent_id") == agent_id
-        return named and all(name in known and same(known[name], value) for name, value in about.items())
+        return named and all(name in known and json_equal(known[name], value) for name, value in about.items())
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].visible(states[0].items, now)
-        scores = importances(rows, handle.policy.guard_high)
+        scores = importance_by_id(rows, handle.policy.guard_high)
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
         found = [row for row in rows if scores[row.id] >= min_importance and asked_for(row)]
         found.reverse()  # newest first among equals
         found.sort(key=lambda row: -ranks[row.id])
-        return [item_of(row, scores[row.id]) for row in found[:limit]]
+        return [to_item(row, scores[row.id]) for row in found[:limit]]
 
     return read
 
 
-def _wanted(prompt: str | None) -> frozenset[str]:
+def _prompt_words(prompt: str | None) -> frozenset[str]:
     """The words an item must share one of: the prompt's terms, or all its words if it has no terms."""
     if prompt is not None and not isinstance(prompt, str):
         msg = f"prompt must be text, got {prompt!r:.80}"
         raise InvalidInputError(msg)
-    return frozenset(terms_of(prompt or "")) or frozenset((prompt or "").casefold().split())
+    return frozenset(to_terms(prompt or "")) or frozenset((prompt or "").casefold().split())
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(terms_of(text)) | frozenset(text.casefold().split())
+    return frozenset(to_terms(text)) | frozenset(text.casefold().split())
 
 
-def summarized(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
+def summarize(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
     """Extractive summary of the items; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
         msg = f"span must be 'all' or 'recent', got {span!r:.80}"
@@ -101,10 +101,10 @@ def summarized(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
     def read(states: Sequence[State], now: float) -> Summary:
         policy, state = handle.policy, states[0]
         rows = state.visible(state.items, now)
-        scores = importances(rows, policy.guard_high)
-        told = [row for row in rows if span == "all" or recent(row, policy, step=state.step)]
-        made = extract([Weighted(load_json(row.content), scores[row.id]) for row in told], token_limit, counter)
-        return Summary(made.text, made.tokens, tuple(told[place].id for place in made.places))
+        scores = importance_by_id(rows, policy.guard_high)
+        told = [row for row in rows if span == "all" or is_recent(row, policy, step=state.step)]
+        made = extract([WeightedText(load_json(row.content), scores[row.id]) for row in told], token_limit, counter)
+        return Summary(made.text, made.tokens, tuple(told[place].id for place in made.source_indices))
 
     return read
 
@@ -113,12 +113,12 @@ def capacity(handle: Handle) -> Read[Capacity]:
     """How full the scope is."""
 
     def read(states: Sequence[State], now: float) -> Capacity:
-        return _capacity(handle.policy, states[0].visible(states[0].items, now))
+        return _to_capacity(handle.policy, states[0].visible(states[0].items, now))
 
     return read
 
 
-def _capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
+def _to_capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
     items, tokens = size_of(rows)
     return Capacity(
         items=items,
@@ -131,10 +131,10 @@ def _capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
     )
 
 
-def decided(limit: int | None) -> Read[list[Decision]]:
+def list_decisions(limit: int | None) -> Read[list[Decision]]:
     """Why items were evicted, newest first."""
     if limit is not None:
-        checked_limit(limit)
+        check_limit(limit)
 
     def read(states: Sequence[State], _: float) -> list[Decision]:
         return states[0].decisions[::-1][:limit]
@@ -149,27 +149,29 @@ def memorize(
     handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
 ) -> Flow[Memorized]:
     """Store an item at the end of the queue; see `Queue.memorize`."""
-    row, now = yield from drafted(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-    made = yield from stored(handle, row, now, queued=True)
-    items, tokens = size_of(made.seen)
+    row, now = yield from draft_item(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+    made = yield from store_item(handle, row, now, queued=True)
+    items, tokens = size_of(made.visible)
     score = made.row.importance
     if score is None:
-        score = importances(made.seen, handle.policy.guard_high)[made.row.id]
-    return Memorized(item_of(made.row, score), len(made.seen) - 1, tuple(_left(made.gone)), items, tokens)
+        score = importance_by_id(made.visible, handle.policy.guard_high)[made.row.id]
+    return Memorized(
+        to_item(made.row, score), len(made.visible) - 1, tuple(_to_evicted_items(made.removed)), items, tokens
+    )
 
 
-def _left(gone: Sequence[Victim]) -> list[MemoryItem]:
+def _to_evicted_items(removed: Sequence[Victim]) -> list[MemoryItem]:
     """The evicted items, with the importance that decided; expired ones do not count as evicted."""
     return [
-        item_of(victim.row, victim.parts.get("importance", victim.row.importance or 0.0))
-        for victim in gone
+        to_item(victim.row, victim.parts.get("importance", victim.row.importance or 0.0))
+        for victim in removed
         if victim.rule != "expired"
     ]
 
 
 def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
     """Forget the items that an instruction selects; see `Queue.forget`."""
-    what = understood(instruction)
+    what = parse_instruction(instruction)
     if mode not in ("soft", "hard"):
         msg = f"mode must be 'soft' or 'hard', got {mode!r:.80}"
         raise InvalidInputError(msg)
@@ -177,61 +179,61 @@ def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
 
     def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
         rows = state.visible(state.items, now)
-        gone = forgotten(what, rows, importances(rows, handle.policy.guard_high))
+        gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high))
         ids = {row.id for row in gone}
         left = size_of(row for row in rows if row.id not in ids)
-        changes = _softly(gone, now) if mode == "soft" else _for_good(gone)
+        changes = _soft_delete_changes(gone, now) if mode == "soft" else _erase_changes(gone)
         return changes, Forgotten(tuple(row.id for row in gone), left.items, left.tokens)
 
     told = yield from handle.commit(decide, now)
     if not told.ids:
-        handle.check_intact(alone=True)
+        handle.check_intact(local_only=True)
     elif mode == "hard":
-        tell_remaining(handle, "forgotten", (yield from erased(handle, told.ids)).remaining)
+        log_remaining(handle, "forgotten", (yield from erase(handle, told.ids)).remaining)
     return told
 
 
-def _softly(rows: Sequence[Row], now: float) -> list[Change]:
-    return [ItemPut(rewritten(row, now)._replace(deleted_at=now)) for row in rows]
+def _soft_delete_changes(rows: Sequence[Row], now: float) -> list[Change]:
+    return [ItemPut(rewrite_row(row, now)._replace(deleted_at=now)) for row in rows]
 
 
-def _for_good(rows: Sequence[Row]) -> list[Change]:
+def _erase_changes(rows: Sequence[Row]) -> list[Change]:
     return [Erased(tuple(row.id for row in rows))] if rows else []
 
 
-def evicted(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
+def evict_to(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
     """Evict items down to a size; see `Queue.evict_to`."""
     if items is None and tokens is None:
         msg = "evict_to needs items=, tokens= or both"
         raise InvalidInputError(msg)
     for given in (items, tokens):
         if given is not None:
-            checked_limit(given)
+            check_limit(given)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Sequence[Change], Sequence[Victim]]]:
-        gone = evicted_to(handle, state, now, items=items, tokens=tokens)
-        changes = changes_of(gone, now)
+        gone = choose_evictions(handle, state, now, items=items, tokens=tokens)
+        changes = to_changes(gone, now)
         return changes, (changes, gone)
 
     changes, gone = yield from handle.commit(decide, now)
     log_evictions(handle, changes)
-    return _left(gone)
+    return _to_evicted_items(gone)
 
 
-def advanced(handle: Handle, steps: int) -> Flow[int]:
+def advance_step(handle: Handle, steps: int) -> Flow[int]:
     """Advance the step counter; see `Queue.advance_step`."""
-    checked_whole(steps, "steps", 1)
+    check_whole_number(steps, "steps", 1)
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
-        step = checked_whole(state.step + steps, "the number of the step")
+        step = check_whole_number(state.step + steps, "the number of the step")
         return [StepAdvanced(step, now)], step
 
     return (yield from handle.commit(decide, now))
 
 
-def _checked_share(name: str, given: object) -> None:
+def _check_fraction(name: str, given: object) -> None:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
         msg = f"{name} must be a number from 0 to 1, got {given!r:.80}"
         raise InvalidInputError(msg)

@@ -7,31 +7,40 @@ from itertools import chain, compress, islice, repeat
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.model.item import message_of
+from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
-from wmem.model.scoring import Recall
+from wmem.model.scoring import RecallProfile
 from wmem.model.values import load_json
 from wmem.replica import Replica
-from wmem.rules.candidates import Candidates, candidates, factors, sessions
+from wmem.rules.candidates import CandidateColumns, score_factors, select_candidates, session_scores
 from wmem.rules.importance import importance
-from wmem.rules.scoring import Best, Signals, freshness, parts, total
-from wmem.scope.quoting import Quoted
-from wmem.text.columns import Arithmetic, Lists
-from wmem.text.cues import cues_of
+from wmem.rules.scoring import SignalMaxima, Signals, recency_decay, score_function, score_parts
+from wmem.scope.quoting import QuoteCache
+from wmem.text.columns import ArrayOps, ListOps
+from wmem.text.cues import detect_intent
 from wmem.text.index import Feedback, Index
-from wmem.text.turns import Turns
-from wmem.text.vectors import Vectors
+from wmem.text.turns import NeighborGraph
+from wmem.text.vectors import VectorIndex
 
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
 
-__all__ = ["Dense", "Found", "forgotten", "quoted", "recall", "shelved", "text_of", "unshelved"]
+__all__ = [
+    "Hit",
+    "QueryVector",
+    "add_vectors",
+    "drop_removed_rows",
+    "find_quote_cache",
+    "row_text",
+    "rows_without_vectors",
+    "search",
+]
 
-LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
-_ITEMS = "\0items"
+CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
+_ITEM_THREAD = "\0items"
 """The thread of items in the neighbour graph, apart from the messages' threads."""
-_IN_SEQUENCE = {
+_SEQUENTIAL_TYPES = {
     "user_message": "user",
     "assistant_message": "assistant",
     "observation": "assistant",
@@ -41,14 +50,14 @@ _IN_SEQUENCE = {
     "tool_result": "tool",
 }
 """Item types that form a sequence, and the speaker's role; other types, such as facts, have no neighbours."""
-_NEWEST = 4
+_NEWEST_MESSAGES = 4
 """The newest messages, which every pack includes: what repeats them is a duplicate."""
 
 
 _SCORE = itemgetter(0)
 
 
-class Found(NamedTuple):
+class Hit(NamedTuple):
     """A matching row, its score, and a function that returns the score's parts."""
 
     row: Row
@@ -56,110 +65,112 @@ class Found(NamedTuple):
     parts: Callable[[], Mapping[str, float]]
 
 
-class Dense(NamedTuple):
+class QueryVector(NamedTuple):
     """A query's embedding: the embedder's name, and the vector, of length 1."""
 
     name: str
     vector: "Floats"
 
 
-class _Weighed(NamedTuple):
+class _CandidateRows(NamedTuple):
     """Candidate rows of one replica, their signals as columns, and the arithmetic for these."""
 
     rows: list[Row]
     signals: Signals[Any]
-    sums: Arithmetic[Any]
+    arithmetic: ArrayOps[Any]
 
-    def most(self) -> Best:
+    def maxima(self) -> SignalMaxima:
         """The maximum of each signal that is not from 0 to 1 by itself."""
-        sums, (words, near, session, vector, *_) = self.sums, self.signals
-        return Best(sums.most(sums.each(add, words, near)), sums.most(session), sums.most(vector))
+        sums, (words, near, session, vector, *_) = self.arithmetic, self.signals
+        return SignalMaxima(sums.maximum(sums.apply(add, words, near)), sums.maximum(session), sums.maximum(vector))
 
-    def ranked(self, best: Best, profile: Recall, limit: int) -> Iterator[tuple[float, "_Weighed", int]]:
+    def rank(
+        self, maxima: SignalMaxima, profile: RecallProfile, limit: int
+    ) -> Iterator[tuple[float, "_CandidateRows", int]]:
         """The best scores and their positions, best first."""
-        sums = self.sums
-        scores = sums.each(total(best, profile), *self.signals)
-        places = sums.largest(scores, limit)
-        return zip(sums.plain(sums.take(scores, places)), repeat(self), sums.plain(places), strict=False)
+        sums = self.arithmetic
+        scores = sums.apply(score_function(maxima, profile), *self.signals)
+        places = sums.top_indices(scores, limit)
+        return zip(sums.to_list(sums.take(scores, places)), repeat(self), sums.to_list(places), strict=False)
 
-    def parts(self, at: int, best: Best, profile: Recall) -> Mapping[str, float]:
+    def parts(self, position: int, maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
         """The parts of one row's score."""
-        return parts(Signals(*(float(column[at]) for column in self.signals)), best, profile)
+        return score_parts(Signals(*(float(column[position]) for column in self.signals)), maxima, profile)
 
 
-class _Shelf:
+class VectorCache:
     """One embedder's vectors of a replica's rows, and the ids of rows without an up-to-date vector."""
 
-    __slots__ = ("vectors", "waiting")
+    __slots__ = ("missing", "vectors")
 
     def __init__(self, ids: Iterable[str]) -> None:
-        self.vectors = Vectors()
-        self.waiting: dict[str, None] = dict.fromkeys(ids)
+        self.vectors = VectorIndex()
+        self.missing: dict[str, None] = dict.fromkeys(ids)
 
     def put(self, id: str, row: Row | None) -> None:
         """Drop the vector of a row that changed, or is gone."""
         self.vectors.remove(id)
-        self.waiting.pop(id, None)
+        self.missing.pop(id, None)
         if row is not None:
-            self.waiting[id] = None
+            self.missing[id] = None
 
 
-class _Recall:
+class RecallIndex:
     """BM25 index, neighbour graph, vectors and quotes of one replica; lock it before the replica."""
 
-    __slots__ = ("_newest", "index", "lock", "quoted", "shelves", "turns")
+    __slots__ = ("_last_user_message", "index", "lock", "neighbors", "quotes", "vector_caches")
 
     def __init__(self) -> None:
         self.index = Index()
-        self.turns = Turns()
-        self.shelves: dict[str, _Shelf] = {}
+        self.neighbors = NeighborGraph()
+        self.vector_caches: dict[str, VectorCache] = {}
         self.lock = threading.Lock()
-        self.quoted = Quoted()
-        self._newest: tuple[Row, str] | None = None
+        self.quotes = QuoteCache()
+        self._last_user_message: tuple[Row, str] | None = None
         """The user message that was indexed last, and its text."""
 
-    def said(self, row: Row) -> str:
+    def message_text(self, row: Row) -> str:
         """The text of a message; that of the newest user message is cached."""
-        newest = self._newest
-        return newest[1] if newest is not None and newest[0] is row else text_of(row)
+        newest = self._last_user_message
+        return newest[1] if newest is not None and newest[0] is row else row_text(row)
 
     def put(self, id: str, row: Row | None) -> None:
         """Index a row as it is now; None removes it."""
-        self.quoted.forget(id)
-        if self._newest is not None and self._newest[0].id == id:
-            self._newest = None
-        for shelf in self.shelves.values():
+        self.quotes.forget(id)
+        if self._last_user_message is not None and self._last_user_message[0].id == id:
+            self._last_user_message = None
+        for shelf in self.vector_caches.values():
             shelf.put(id, row)
         if row is None:
             self.index.remove(id)
-            self.turns.remove(id)
+            self.neighbors.remove(id)
             return
         if row.role is not None:
-            message = message_of(row)
-            text, said, name, thread = _told(message), message.text, message.name, message.thread_id
+            message = to_message(row)
+            text, said, name, thread = _message_text(message), message.text, message.name, message.thread_id
             if row.role == "user":
-                self._newest = row, text
+                self._last_user_message = row, text
         else:
-            text = said = text_of(row)
-            name, thread = None, _ITEMS
-        if row.key is not None or (row.role is None and row.type not in _IN_SEQUENCE):
-            self.turns.remove(id)
+            text = said = row_text(row)
+            name, thread = None, _ITEM_THREAD
+        if row.key is not None or (row.role is None and row.type not in _SEQUENTIAL_TYPES):
+            self.neighbors.remove(id)
             self.index.add(id, text)
             return
-        role = row.role or _IN_SEQUENCE[row.type]
-        slot = self.turns.put(id, said, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
-        self.index.add(id, text, self.turns.sessions[slot], slot)
+        role = row.role or _SEQUENTIAL_TYPES[row.type]
+        slot = self.neighbors.put(id, said, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
+        self.index.add(id, text, self.neighbors.sessions[slot], slot)
 
 
-def recall(
+def search(
     replicas: Sequence[Replica[Any]],
     query: str,
     now: float,
-    profile: Recall,
-    limit: int = LIMIT,
+    profile: RecallProfile,
+    limit: int = CANDIDATE_LIMIT,
     *,
-    dense: Dense | None = None,
-) -> Iterator[Found]:
+    query_vector: QueryVector | None = None,
+) -> Iterator[Hit]:
     """Rank what matches a query, best first: all of the scope, and all but messages of its parents.
 
     Args:
@@ -169,38 +180,40 @@ def recall(
         dense: The query's embedding; None ranks by words alone.
     """
     weighed = [
-        _searched(replica, query, now, profile, limit=limit, dense=dense, nearer=replicas[:depth])
+        _collect_candidates(
+            replica, query, now, profile, limit=limit, query_vector=query_vector, nearer=replicas[:depth]
+        )
         for depth, replica in enumerate(replicas)
     ]
-    best = Best(*map(max, zip(*[each.most() for each in weighed], strict=True)))
+    best = SignalMaxima(*map(max, zip(*[each.maxima() for each in weighed], strict=True)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
-    ranked = sorted(
-        chain.from_iterable(each.ranked(best, profile, limit) for each in weighed), key=_SCORE, reverse=True
-    )
-    return (Found(each.rows[at], score, partial(each.parts, at, best, profile)) for score, each, at in ranked[:limit])
+    ranked = sorted(chain.from_iterable(each.rank(best, profile, limit) for each in weighed), key=_SCORE, reverse=True)
+    return (Hit(each.rows[at], score, partial(each.parts, at, best, profile)) for score, each, at in ranked[:limit])
 
 
-def _inherited(row: Row | None, nearer: Sequence[Replica[Any]], now: float) -> bool:
+def _is_inherited(row: Row | None, nearer: Sequence[Replica[Any]], now: float) -> bool:
     """Whether a parent's row is visible below: no message, and no entry that a nearer scope overrides."""
     if row is None or row.role is not None:
         return False
     return row.key is None or not any(each.state.entry(row.key, now) for each in nearer)
 
 
-def quoted(replica: Replica[Any]) -> Quoted | None:
+def find_quote_cache(replica: Replica[Any]) -> QuoteCache | None:
     """The quote cache of a replica; None before its first recall."""
-    return replica.recall.quoted if isinstance(replica.recall, _Recall) else None
+    return replica.recall_index.quotes if isinstance(replica.recall_index, RecallIndex) else None
 
 
-def forgotten(replica: Replica[Any]) -> None:
+def drop_removed_rows(replica: Replica[Any]) -> None:
     """Drop removed rows from a replica's index now, not at the next query."""
-    memory = replica.recall
-    if isinstance(memory, _Recall):
+    memory = replica.recall_index
+    if isinstance(memory, RecallIndex):
         with memory.lock:
             _catch_up(memory, replica)
 
 
-def unshelved(replica: Replica[Any], name: str, width: int, now: float, *, messages: bool) -> list[Row]:
+def rows_without_vectors(
+    replica: Replica[Any], name: str, width: int, now: float, *, include_messages: bool
+) -> list[Row]:
     """The visible rows without a vector by an embedder, newest first.
 
     Args:
@@ -208,123 +221,127 @@ def unshelved(replica: Replica[Any], name: str, width: int, now: float, *, messa
         width: Dimensions of its vectors; vectors of another width are dropped (an earlier model of the name).
         messages: Include messages.
     """
-    memory = _memory(replica)
+    memory = _recall_index(replica)
     with memory.lock:
         _catch_up(memory, replica)
         with replica.lock:
             rows = replica.state.rows
-            shelf = memory.shelves.get(name)
+            shelf = memory.vector_caches.get(name)
             if shelf is None or shelf.vectors.width not in (None, width):
-                shelf = memory.shelves[name] = _Shelf(rows)
-            waiting = [row for id in reversed(shelf.waiting) if (row := rows.get(id)) is not None]
-    return [row for row in waiting if row.visible(now) and (messages or row.role is None)]
+                shelf = memory.vector_caches[name] = VectorCache(rows)
+            waiting = [row for id in reversed(shelf.missing) if (row := rows.get(id)) is not None]
+    return [row for row in waiting if row.visible(now) and (include_messages or row.role is None)]
 
 
-def shelved(replica: Replica[Any], name: str, made: Iterable[tuple[Row, "Floats"]]) -> int:
+def add_vectors(replica: Replica[Any], name: str, vectors: Iterable[tuple[Row, "Floats"]]) -> int:
     """Add the vectors of rows to the index; rows whose content has changed are skipped.
 
     Returns:
         By how many bytes the index grew.
     """
-    memory = _memory(replica)
+    memory = _recall_index(replica)
     with memory.lock:
         _catch_up(memory, replica)
-        shelf = memory.shelves.get(name)
+        shelf = memory.vector_caches.get(name)
         if shelf is None:
             return 0  # the replica was reset
         with replica.lock:
             rows = replica.state.rows
-            taken = [(row.id, vector) for row, vector in made if _says(rows.get(row.id), row)]
+            taken = [(row.id, vector) for row, vector in vectors if _has_same_content(rows.get(row.id), row)]
         for id, vector in taken:
-            if id in shelf.waiting and shelf.vectors.width in (None, len(vector)):
-                del shelf.waiting[id]
+            if id in shelf.missing and shelf.vectors.width in (None, len(vector)):
+                del shelf.missing[id]
                 shelf.vectors.put(id, vector)
         with replica.lock:
-            if replica.recall is not memory:
+            if replica.recall_index is not memory:
                 return 0
-            before = replica.beside
-            replica.beside = sum(each.vectors.bytes for each in memory.shelves.values())
-            return replica.beside - before
+            before = replica.index_bytes
+            replica.index_bytes = sum(each.vectors.bytes for each in memory.vector_caches.values())
+            return replica.index_bytes - before
 
 
-def _says(now: Row | None, then: Row) -> bool:
+def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
 
 
-def _memory(replica: Replica[Any]) -> _Recall:
+def _recall_index(replica: Replica[Any]) -> RecallIndex:
     with replica.lock:
-        memory = replica.recall
-        if not isinstance(memory, _Recall):
-            memory = replica.recall = _Recall()
-            replica.state.changed = None
+        memory = replica.recall_index
+        if not isinstance(memory, RecallIndex):
+            memory = replica.recall_index = RecallIndex()
+            replica.state.recall_changes = None
     return memory
 
 
-def _catch_up(memory: _Recall, replica: Replica[Any]) -> None:
+def _catch_up(index: RecallIndex, replica: Replica[Any]) -> None:
     """Index what changed since the last call; the caller holds the index's lock."""
     with replica.lock:
         state = replica.state
-        news: Iterable[str] = state.rows if state.changed is None else state.changed
+        news: Iterable[str] = state.rows if state.recall_changes is None else state.recall_changes
         pending = [(each, state.rows.get(each)) for each in news]
-        state.changed = {}
+        state.recall_changes = {}
     for each, row in pending:
-        memory.put(each, row)
+        index.put(each, row)
 
 
-def _searched(
+def _collect_candidates(
     replica: Replica[Any],
     query: str,
     now: float,
-    profile: Recall,
+    profile: RecallProfile,
     *,
     limit: int,
-    dense: Dense | None,
+    query_vector: QueryVector | None,
     nearer: Sequence[Replica[Any]],
-) -> _Weighed:
+) -> _CandidateRows:
     """Visible candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
-    memory = _memory(replica)
+    memory = _recall_index(replica)
     with memory.lock:
         _catch_up(memory, replica)
         with replica.lock:
             state = replica.state
-            newest = list(islice(reversed(state.messages), _NEWEST))
+            newest = list(islice(reversed(state.messages), _NEWEST_MESSAGES))
             last = next((state.rows[each] for each in newest if state.rows[each].role == "user"), None)
         if not memory.index.count:
-            none = Lists().floats(())
-            return _Weighed([], Signals(*[none] * len(Signals._fields)), Lists())
+            none = ListOps().floats(())
+            return _CandidateRows([], Signals(*[none] * len(Signals._fields)), ListOps())
         asked, asked_at = None, now
-        if last is not None and memory.said(last).strip() == query.strip():
+        if last is not None and memory.message_text(last).strip() == query.strip():
             asked, asked_at = last.id, last.created_at
-        shelf = None if dense is None else memory.shelves.get(dense.name)
-        meant = None if dense is None or shelf is None else shelf.vectors.near(dense.vector, asked)
-        matches = memory.index.matches(
+        shelf = None if query_vector is None else memory.vector_caches.get(query_vector.name)
+        meant = (
+            None if query_vector is None or shelf is None else shelf.vectors.similarities(query_vector.vector, asked)
+        )
+        matches = memory.index.scorer(
             query,
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
-        cues = cues_of(query, asked_at, memory.turns.known())
-        chosen = candidates(matches, memory.turns, cues, profile, limit, asked=asked, meant=meant)
+        cues = detect_intent(query, asked_at, memory.neighbors.known_speakers())
+        chosen = select_candidates(
+            matches, memory.neighbors, cues, profile, limit, question_id=asked, similarities=meant
+        )
         with replica.lock:
             known = replica.state.rows
-            found = list(map(known.get, matches.ids(chosen.numbers)))
-            unwritten = dict(replica.state.unwritten) if profile.importance else {}
+            found = list(map(known.get, matches.ids(chosen.doc_numbers)))
+            unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
         seen = [row is not None and row.visible(now) for row in found]
         if nearer:
-            seen = [here and _inherited(row, nearer, now) for here, row in zip(seen, found, strict=True)]
+            seen = [here and _is_inherited(row, nearer, now) for here, row in zip(seen, found, strict=True)]
         rows = [row for row in compress(found, seen) if row is not None]
-        sums = matches.sums
+        sums = matches.ops
         if len(rows) < len(found):
-            places = sums.whole(list(compress(range(len(found)), seen)))
-            chosen = Candidates(*(sums.take(column, places) for column in chosen))
+            places = sums.ints(list(compress(range(len(found)), seen)))
+            chosen = CandidateColumns(*(sums.take(column, places) for column in chosen))
         told = frozenset[str]().union(*map(memory.index.terms, newest)) if profile.duplication else ()
         none = sums.floats([0.0] * len(rows))
         signals = Signals(
-            chosen.words,
+            chosen.bm25,
             chosen.near,
-            sessions(chosen, matches) if profile.session else none,
+            session_scores(chosen, matches) if profile.session else none,
             chosen.vector,
-            sums.floats([freshness(now - row.created_at, profile.half_life_s) for row in rows])
+            sums.floats([recency_decay(now - row.created_at, profile.half_life_s) for row in rows])
             if profile.recency
             else none,
             sums.floats([importance(row, now, unwritten.get(row.id, (0, 0.0))[0]) for row in rows])
@@ -333,33 +350,33 @@ def _searched(
             sums.floats([0.0 if row.id in newest else _overlap(memory.index.terms(row.id), told) for row in rows])
             if told
             else none,
-            *factors(chosen, matches, memory.turns, cues, profile),
+            *score_factors(chosen, matches, memory.neighbors, cues, profile),
         )
-    return _Weighed(rows, signals, sums)
+    return _CandidateRows(rows, signals, sums)
 
 
-def _overlap(terms: frozenset[str], told: frozenset[str]) -> float:
-    return len(terms & told) / len(terms) if terms else 0.0
+def _overlap(terms: frozenset[str], recent_terms: frozenset[str]) -> float:
+    return len(terms & recent_terms) / len(terms) if terms else 0.0
 
 
-def text_of(row: Row) -> str:
+def row_text(row: Row) -> str:
     """The text of a row: a message's text and calls, an item's content, an entry as ``key: value``."""
     if row.role is not None:
-        return _told(message_of(row))
+        return _message_text(to_message(row))
     told = load_json(row.content)
-    return told if row.key is None else f"{row.key}: {_plain(told)}"
+    return told if row.key is None else f"{row.key}: {_flatten(told)}"
 
 
-def _told(message: Message) -> str:
+def _message_text(message: Message) -> str:
     calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
     return "\n".join(filter(None, (message.text, *calls)))
 
 
-def _plain(told: Any) -> str:
-    if isinstance(told, dict):
-        if "~wmem" in told:
-            return _plain(told.get("value"))
-        return ", ".join(f"{name}: {_plain(each)}" for name, each in told.items())
-    if isinstance(told, list):
-        return ", ".join(_plain(each) for each in told)
-    return str(told)
+def _flatten(value: Any) -> str:
+    if isinstance(value, dict):
+        if "~wmem" in value:
+            return _flatten(value.get("value"))
+        return ", ".join(f"{name}: {_flatten(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(_flatten(each) for each in value)
+    return str(value)

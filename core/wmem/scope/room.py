@@ -9,19 +9,28 @@ from wmem.flow import Flow
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
 from wmem.model.row import Row
 from wmem.policy import Policy
-from wmem.rules.eviction import Room, Victim, leaving, victims
-from wmem.scope.flush import crossed, flushed, may_cross
+from wmem.rules.eviction import Size, Victim, eviction_order, select_victims
+from wmem.scope.flush import call_on_flush, crosses_threshold, may_cross_threshold
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = ["Stored", "changes_of", "depends", "evicted_to", "log_evictions", "made_room", "size_of", "stored"]
+__all__ = [
+    "StoreResult",
+    "choose_evictions",
+    "depends_on_state",
+    "log_evictions",
+    "make_room",
+    "size_of",
+    "store_item",
+    "to_changes",
+]
 
 _log = logging.getLogger("wmem.scope.queue")
-_LARGE = 256  # above so many items, eviction frees room for later writes too
-_FILLED = 0.95
+_EVICT_AHEAD_ABOVE = 256  # above so many items, eviction frees room for later writes too
+_EVICT_AHEAD_TO = 0.95
 
 
-class Stored(NamedTuple):
+class StoreResult(NamedTuple):
     """The result of storing an item.
 
     Attributes:
@@ -31,41 +40,41 @@ class Stored(NamedTuple):
     """
 
     row: Row
-    seen: tuple[Row, ...]
-    gone: tuple[Victim, ...]
+    visible: tuple[Row, ...]
+    removed: tuple[Victim, ...]
 
 
-def depends(policy: Policy) -> bool:
+def depends_on_state(policy: Policy) -> bool:
     """Whether an add must read the state: for limits, the flush threshold or steps."""
-    return policy.capped or policy.flush_threshold is not None or _counts_steps(policy)
+    return policy.has_item_limit or policy.flush_threshold is not None or _counts_steps(policy)
 
 
 def _counts_steps(policy: Policy) -> bool:
     return policy.step_ttl is not None or policy.eviction == "guarded"
 
 
-def size_of(rows: Iterable[Row]) -> Room:
+def size_of(rows: Iterable[Row]) -> Size:
     """The number of rows and the sum of their tokens."""
     rows = list(rows)
-    return Room(len(rows), sum(row.tokens or 0 for row in rows))
+    return Size(len(rows), sum(row.tokens or 0 for row in rows))
 
 
-def made_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> list[Change]:
+def make_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> list[Change]:
     """The changes that make new or changed rows fit; neither these nor pinned rows are evicted.
 
     Raises:
         CapacityError: Evicting all the others is not enough, or the policy does not evict.
     """
-    return changes_of(_leaving_for(handle, state, rows, now), now)
+    return to_changes(_choose_evictions_for(handle, state, rows, now), now)
 
 
-def changes_of(gone: Iterable[Victim], now: float) -> list[Change]:
+def to_changes(removed: Iterable[Victim], now: float) -> list[Change]:
     """The changes that record removals; an expired item is recorded as expired, not as evicted."""
     return [
         ItemExpired(victim.row.id)
         if victim.rule == "expired"
         else ItemEvicted(victim.row.id, victim.rule, victim.row.tokens or 0, now, victim.parts)
-        for victim in gone
+        for victim in removed
     ]
 
 
@@ -90,7 +99,7 @@ def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
             )
 
 
-def stored(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flow[Stored]:
+def store_item(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flow[StoreResult]:
     """Store an item with its evictions, and call `on_flush` if it reaches the threshold.
 
     Args:
@@ -98,49 +107,51 @@ def stored(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flo
             all visible rows.
     """
 
-    def decide(state: State) -> tuple[Sequence[Change], tuple[Stored, Sequence[Change], bool]]:
+    def decide(state: State) -> tuple[Sequence[Change], tuple[StoreResult, Sequence[Change], bool]]:
         policy = handle.policy
         counts = queued or _counts_steps(policy)
         put = row._replace(step_index=state.step) if counts and row.step_index is None else row
-        gone = _leaving_for(handle, state, [put], now)
-        near = may_cross(policy, len(state.items))
+        gone = _choose_evictions_for(handle, state, [put], now)
+        near = may_cross_threshold(policy, len(state.items))
         before = state.visible(state.items, now) if queued or near else []
         left = {put.id, *(victim.row.id for victim in gone)}
         seen = (*(each for each in before if each.id not in left), put)
-        changes = changes_of(gone, now)
-        due = near and crossed(policy, len(before), len(seen))
-        return [*changes, ItemPut(put)], (Stored(put, seen, tuple(gone)), changes, due)
+        changes = to_changes(gone, now)
+        due = near and crosses_threshold(policy, len(before), len(seen))
+        return [*changes, ItemPut(put)], (StoreResult(put, seen, tuple(gone)), changes, due)
 
     made, changes, due = yield from handle.commit(decide, now)
     log_evictions(handle, changes)
     if due:
-        yield from flushed(handle, made.seen, now)
+        yield from call_on_flush(handle, made.visible, now)
     return made
 
 
-def _leaving_for(handle: Handle, state: State, rows: Sequence[Row], now: float) -> list[Victim]:
+def _choose_evictions_for(handle: Handle, state: State, rows: Sequence[Row], now: float) -> list[Victim]:
     policy = handle.policy
-    if not policy.capped or (policy.max_tokens is None and len(state.items) + len(rows) <= (policy.max_items or 0)):
+    if not policy.has_item_limit or (
+        policy.max_tokens is None and len(state.items) + len(rows) <= (policy.max_items or 0)
+    ):
         return []
     fresh = {row.id: row for row in rows}
     # With eviction, invisible rows count too: so they are bounded, and they are evicted first.
     held = state.visible(state.items, now) if policy.eviction is None else map(state.rows.__getitem__, state.items)
     others = [row for row in held if row.id not in fresh]
     coming, there = size_of(fresh.values()), size_of(others)
-    size = Room(coming.items + there.items, coming.tokens + there.tokens)
+    size = Size(coming.items + there.items, coming.tokens + there.tokens)
     limits = (policy.max_items, policy.max_tokens)
     needed = _excess(size, *limits)
-    if needed == Room():
+    if needed == Size():
         return []
     if policy.eviction is None:
-        raise _full(handle, size, "remove some")
-    if _excess(coming, *limits) != Room():
-        raise _full(handle, coming, "that alone does not fit; store it in parts")
-    wanted = _excess(size, *map(_part, limits)) if size.items > _LARGE else needed
-    return _chosen(handle, others, needed, wanted, step=state.step, now=now)
+        raise _capacity_error(handle, size, "remove some")
+    if _excess(coming, *limits) != Size():
+        raise _capacity_error(handle, coming, "that alone does not fit; store it in parts")
+    wanted = _excess(size, *map(_eviction_target, limits)) if size.items > _EVICT_AHEAD_ABOVE else needed
+    return _select_victims(handle, others, needed, wanted, step=state.step, now=now)
 
 
-def evicted_to(
+def choose_evictions(
     handle: Handle, state: State, now: float, *, items: int | None = None, tokens: int | None = None
 ) -> list[Victim]:
     """Choose what to evict so that at most so many items and tokens stay stored.
@@ -150,11 +161,13 @@ def evicted_to(
     """
     rows = [state.rows[each] for each in state.items]
     needed = _excess(size_of(rows), items, tokens)
-    return _chosen(handle, rows, needed, needed, step=state.step, now=now)
+    return _select_victims(handle, rows, needed, needed, step=state.step, now=now)
 
 
-def _chosen(handle: Handle, rows: Sequence[Row], needed: Room, wanted: Room, *, step: int, now: float) -> list[Victim]:
-    gone = victims(leaving(rows, handle.policy, step=step, now=now), needed, wanted)
+def _select_victims(
+    handle: Handle, rows: Sequence[Row], needed: Size, preferred: Size, *, step: int, now: float
+) -> list[Victim]:
+    gone = select_victims(eviction_order(rows, handle.policy, step=step, now=now), needed, preferred)
     freed = size_of(victim.row for victim in gone)
     if freed.items < needed.items or freed.tokens < needed.tokens:
         msg = (
@@ -165,22 +178,22 @@ def _chosen(handle: Handle, rows: Sequence[Row], needed: Room, wanted: Room, *, 
     return gone
 
 
-def _excess(size: Room, items: int | None, tokens: int | None) -> Room:
+def _excess(size: Size, items: int | None, tokens: int | None) -> Size:
     """By how much a size exceeds limits; None is no limit."""
     over_items = 0 if items is None else max(0, size.items - items)
     over_tokens = 0 if tokens is None else max(0, size.tokens - tokens)
-    return Room(over_items, over_tokens)
+    return Size(over_items, over_tokens)
 
 
-def _part(limit: int | None) -> int | None:
-    return None if limit is None else int(limit * _FILLED)
+def _eviction_target(limit: int | None) -> int | None:
+    return None if limit is None else int(limit * _EVICT_AHEAD_TO)
 
 
-def _full(handle: Handle, size: Room, advice: str) -> CapacityError:
+def _capacity_error(handle: Handle, size: Size, advice: str) -> CapacityError:
     limits = (handle.policy.max_items, handle.policy.max_tokens)
     told = [
         f"{count} of {limit} {name}"
-        for name, count, limit in zip(Room._fields, size, limits, strict=True)
+        for name, count, limit in zip(Size._fields, size, limits, strict=True)
         if limit is not None and count > limit
     ]
     return CapacityError(f"scope {handle.path!r} is full: it would hold {' and '.join(told)}; {advice}")

@@ -6,35 +6,35 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from wmem.flow import Flow, Ports, arun, run
-from wmem.model.checks import checked_path
-from wmem.model.context import Context, Profile
+from wmem.model.checks import check_path
+from wmem.model.context import Context, ProviderProfile
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import new_ulid
 from wmem.model.outcomes import Erased
 from wmem.model.scoring import Scoring
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
-from wmem.scope.documents import exported, imported
-from wmem.scope.entries import AsyncEntries, Entries, ViewedEntries
-from wmem.scope.erasure import cleared, disposed, erased
-from wmem.scope.flush import check_plain
+from wmem.scope.documents import export_document, import_document
+from wmem.scope.entries import AsyncEntries, Entries, EntriesView
+from wmem.scope.erasure import clear, dispose, erase
+from wmem.scope.flush import check_sync_on_flush
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items import AsyncItems, ItemReads, Items
-from wmem.scope.merge import merged_to_parent
-from wmem.scope.message_flows import Sayable
+from wmem.scope.merge import merge_to_parent
+from wmem.scope.message_flows import MessageInput
 from wmem.scope.messages import AsyncMessages, MessageReads, Messages
-from wmem.scope.packing import packed
-from wmem.scope.profile import profiled
+from wmem.scope.packing import pack_scope
+from wmem.scope.profile import use_profile
 from wmem.scope.queue import AsyncQueue, Queue, QueueReads
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.state import State
 
-__all__ = ["AsyncScope", "Colours", "Scope", "ScopeView"]
+__all__ = ["AsyncScope", "PortPair", "Scope", "ScopeView"]
 
 R = TypeVar("R")
 
 
-class Colours:
+class PortPair:
     """The sync and async ports of one memory, each made when first needed."""
 
     __slots__ = ("_async", "_make_async", "_make_sync", "_sync")
@@ -70,7 +70,7 @@ class ScopeView:
 
     path: Path
     cursor: Cursor
-    entries: ViewedEntries
+    entries: EntriesView
     items: ItemReads
     queue: QueueReads
     messages: MessageReads
@@ -83,7 +83,7 @@ def _view(handle: Handle) -> Flow[ScopeView]:
         frozen, policy = [state.copy() for state in states], handle.policy
 
         def absent() -> None:
-            handle.check_intact(alone=True)
+            handle.check_intact(local_only=True)
 
         def read(asked: Read[R]) -> R:
             return asked(frozen, now)
@@ -91,7 +91,7 @@ def _view(handle: Handle) -> Flow[ScopeView]:
         return ScopeView(
             path=handle.path,
             cursor=replica.cursor,
-            entries=ViewedEntries(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
+            entries=EntriesView(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
             items=ItemReads(read, absent, lambda: policy),
             queue=QueueReads(handle, read),
             messages=MessageReads(read, absent),
@@ -100,14 +100,14 @@ def _view(handle: Handle) -> Flow[ScopeView]:
     return (yield from handle.read(seen))
 
 
-class _Named:
+class _ScopeProperties:
     """Properties of a scope that need no access to the store."""
 
-    __slots__ = ("_colours", "_handle")
+    __slots__ = ("_handle", "_ports")
 
-    def __init__(self, handle: Handle, colours: Colours) -> None:
+    def __init__(self, handle: Handle, ports: PortPair) -> None:
         self._handle = handle
-        self._colours = colours
+        self._ports = ports
 
     @property
     def name(self) -> str:
@@ -132,21 +132,21 @@ class _Named:
     @property
     def is_disposed(self) -> bool:
         """Whether this incarnation of the scope is known to be disposed; it never comes back."""
-        return self._handle.disposed
+        return self._handle.is_disposed
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}{' disposed' if self.is_disposed else ''}>"
 
-    def _below(self, name: str, policy: Policy | None) -> Handle:
-        (segment,) = checked_path([name])
+    def _child_handle(self, name: str, policy: Policy | None) -> Handle:
+        (segment,) = check_path([name])
         return self._handle.child(segment, policy)
 
-    def _unique(self, name: str) -> Handle:
-        (segment,) = checked_path([name])
-        return self._below(f"{segment}-{new_ulid(self._handle.settings.clock())}", None)
+    def _temporary_handle(self, name: str) -> Handle:
+        (segment,) = check_path([name])
+        return self._child_handle(f"{segment}-{new_ulid(self._handle.settings.clock())}", None)
 
 
-class Scope(_Named):
+class Scope(_ScopeProperties):
     """An isolated container; reads of entries fall back to its parents, writes stay in it.
 
     Attributes:
@@ -158,22 +158,22 @@ class Scope(_Named):
 
     __slots__ = ("entries", "items", "messages", "queue")
 
-    def __init__(self, handle: Handle, colours: Colours) -> None:
-        super().__init__(handle, colours)
-        check_plain(handle.policy)
+    def __init__(self, handle: Handle, ports: PortPair) -> None:
+        super().__init__(handle, ports)
+        check_sync_on_flush(handle.policy)
         if handle.settings.embedding is not None:
-            handle.settings.embedding.check_plain()
+            handle.settings.embedding.check_sync()
         self.entries = Entries(handle, self._drive)
         self.items = Items(handle, self._drive)
         self.queue = Queue(handle, self._drive)
         self.messages = Messages(handle, self._drive)
 
     def _drive(self, flow: Flow[R]) -> R:
-        return run(flow, self._colours.sync)
+        return run(flow, self._ports.sync)
 
     def aio(self) -> "AsyncScope":
         """The async twin of this scope."""
-        return AsyncScope(self._handle, self._colours)
+        return AsyncScope(self._handle, self._ports)
 
     def child(self, name: str, policy: Policy | None = None) -> "Scope":
         """The scope of that name below this one; it exists from its first write.
@@ -182,7 +182,7 @@ class Scope(_Named):
             InvalidInputError: A name that is blank, reserved or holds control characters.
             DisposedError: This scope was disposed.
         """
-        return Scope(self._below(name, policy), self._colours)
+        return Scope(self._child_handle(name, policy), self._ports)
 
     @contextmanager
     def temporary(self, name: str, merge: bool = False) -> Iterator["Scope"]:  # noqa: FBT001, FBT002  # reads well
@@ -192,7 +192,7 @@ class Scope(_Named):
             merge: Merge its entries and items into this scope first, on a clean exit only;
                 a child that cannot be merged is not disposed, so its work is not lost.
         """
-        scope = Scope(self._unique(name), self._colours)
+        scope = Scope(self._temporary_handle(name), self._ports)
         try:
             yield scope
         except BaseException:
@@ -218,7 +218,7 @@ class Scope(_Named):
         Returns:
             How many were merged; 0 when the parent has merged this point of the history already.
         """
-        return self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
+        return self._drive(merge_to_parent(self._handle, overwrite=overwrite, items=items))
 
     def dispose(self, *, purge: bool = True) -> int:
         """Delete this scope and all its descendants; a new one may be created under its name.
@@ -231,7 +231,7 @@ class Scope(_Named):
         Returns:
             How many entries were deleted; 0, with a warning in the log, when it was disposed already.
         """
-        return self._drive(disposed(self._handle, purge=purge))
+        return self._drive(dispose(self._handle, purge=purge))
 
     def clear(self) -> int:
         """Delete all entries, items and messages; the scope, its parents and its children stay.
@@ -242,7 +242,7 @@ class Scope(_Named):
         Returns:
             How many of them were visible.
         """
-        return self._drive(cleared(self._handle, "all"))
+        return self._drive(clear(self._handle, "all"))
 
     def erase(self, *ids: str) -> Erased:
         """Erase by id, for good, so that nothing of the content is left in the store.
@@ -254,11 +254,11 @@ class Scope(_Named):
         Returns:
             What was erased, and what outside of wmem's control may still keep bytes of it.
         """
-        return self._drive(erased(self._handle, ids))
+        return self._drive(erase(self._handle, ids))
 
     def export(self) -> dict[str, Any]:
         """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`."""
-        return self._drive(self._handle.read(exported, alone=True))
+        return self._drive(self._handle.read(export_document, local_only=True))
 
     def import_(self, document: Mapping[str, Any]) -> int:
         """Store a document made by `export`, here or elsewhere, all or nothing; the same ids are replaced.
@@ -270,7 +270,7 @@ class Scope(_Named):
             InvalidInputError: It is not such a document, or of a newer version.
             CapacityError: There is no room for its items.
         """
-        return self._drive(imported(self._handle, document))
+        return self._drive(import_document(self._handle, document))
 
     def use_profile(self, scoring: Scoring) -> Policy:
         """Rank recall in this scope by another profile from now on, for everyone who opens it.
@@ -288,7 +288,7 @@ class Scope(_Named):
             InvalidInputError: There is no such profile, or one of its coefficients is out of range.
             DisposedError: This scope was disposed.
         """
-        return self._drive(profiled(self._handle, scoring))
+        return self._drive(use_profile(self._handle, scoring))
 
     def stats(self) -> ScopeStats:
         """Counts and sizes of this scope alone."""
@@ -307,9 +307,9 @@ class Scope(_Named):
         tools: Sequence[Mapping[str, Any]] = (),
         reserve: int = 0,
         recent: int = 4,
-        profile: Profile = "openai",
+        profile: ProviderProfile = "openai",
         orphans: Orphans = "drop",
-        messages: Sequence[Sayable] | None = None,
+        messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
@@ -350,7 +350,7 @@ class Scope(_Named):
             BudgetError: Pinned and system text alone exceed the budget; it names the sizes.
         """
         return self._drive(
-            packed(
+            pack_scope(
                 self._handle,
                 query,
                 budget=budget,
@@ -371,33 +371,33 @@ class Scope(_Named):
         )
 
 
-class AsyncScope(_Named):
+class AsyncScope(_ScopeProperties):
     """See `Scope`."""
 
     __slots__ = ("entries", "items", "messages", "queue")
 
-    def __init__(self, handle: Handle, colours: Colours) -> None:
-        super().__init__(handle, colours)
+    def __init__(self, handle: Handle, ports: PortPair) -> None:
+        super().__init__(handle, ports)
         self.entries = AsyncEntries(handle, self._drive)
         self.items = AsyncItems(handle, self._drive)
         self.queue = AsyncQueue(handle, self._drive)
         self.messages = AsyncMessages(handle, self._drive)
 
     def _drive(self, flow: Flow[R]) -> Awaitable[R]:
-        return arun(flow, self._colours.aio)
+        return arun(flow, self._ports.aio)
 
     def sync(self) -> Scope:
         """The sync twin of this scope."""
-        return Scope(self._handle, self._colours)
+        return Scope(self._handle, self._ports)
 
     def child(self, name: str, policy: Policy | None = None) -> "AsyncScope":
         """See `Scope.child`; it does no IO, so it is not awaited."""
-        return AsyncScope(self._below(name, policy), self._colours)
+        return AsyncScope(self._child_handle(name, policy), self._ports)
 
     @asynccontextmanager
     async def temporary(self, name: str, merge: bool = False) -> AsyncIterator["AsyncScope"]:  # noqa: FBT001, FBT002  # see `Scope.temporary`
         """See `Scope.temporary`."""
-        scope = AsyncScope(self._unique(name), self._colours)
+        scope = AsyncScope(self._temporary_handle(name), self._ports)
         try:
             yield scope
         except BaseException:
@@ -415,31 +415,31 @@ class AsyncScope(_Named):
 
     async def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
         """See `Scope.merge_to_parent`."""
-        return await self._drive(merged_to_parent(self._handle, overwrite=overwrite, items=items))
+        return await self._drive(merge_to_parent(self._handle, overwrite=overwrite, items=items))
 
     async def dispose(self, *, purge: bool = True) -> int:
         """See `Scope.dispose`."""
-        return await self._drive(disposed(self._handle, purge=purge))
+        return await self._drive(dispose(self._handle, purge=purge))
 
     async def clear(self) -> int:
         """See `Scope.clear`."""
-        return await self._drive(cleared(self._handle, "all"))
+        return await self._drive(clear(self._handle, "all"))
 
     async def erase(self, *ids: str) -> Erased:
         """See `Scope.erase`."""
-        return await self._drive(erased(self._handle, ids))
+        return await self._drive(erase(self._handle, ids))
 
     async def export(self) -> dict[str, Any]:
         """See `Scope.export`."""
-        return await self._drive(self._handle.read(exported, alone=True))
+        return await self._drive(self._handle.read(export_document, local_only=True))
 
     async def import_(self, document: Mapping[str, Any]) -> int:
         """See `Scope.import_`."""
-        return await self._drive(imported(self._handle, document))
+        return await self._drive(import_document(self._handle, document))
 
     async def use_profile(self, scoring: Scoring) -> Policy:
         """See `Scope.use_profile`."""
-        return await self._drive(profiled(self._handle, scoring))
+        return await self._drive(use_profile(self._handle, scoring))
 
     async def stats(self) -> ScopeStats:
         """See `Scope.stats`."""
@@ -458,9 +458,9 @@ class AsyncScope(_Named):
         tools: Sequence[Mapping[str, Any]] = (),
         reserve: int = 0,
         recent: int = 4,
-        profile: Profile = "openai",
+        profile: ProviderProfile = "openai",
         orphans: Orphans = "drop",
-        messages: Sequence[Sayable] | None = None,
+        messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
@@ -470,7 +470,7 @@ class AsyncScope(_Named):
     ) -> Context:
         """See `Scope.pack`."""
         return await self._drive(
-            packed(
+            pack_scope(
                 self._handle,
                 query,
                 budget=budget,

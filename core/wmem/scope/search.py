@@ -11,22 +11,22 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError
-from wmem.model.checks import as_tags, checked_limit, checked_pairs
-from wmem.model.item import Priority, checked_confidence
-from wmem.model.outcomes import Hits
+from wmem.model.checks import check_limit, check_metadata, check_tags
+from wmem.model.item import Priority, parse_confidence
+from wmem.model.outcomes import SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.likeness import same
+from wmem.rules.likeness import json_equal
 from wmem.rules.relevance import relevance
 from wmem.scope.handle import Read
-from wmem.scope.item_reads import as_item
+from wmem.scope.item_reads import to_current_item
 from wmem.state import State
 from wmem.text.index import Index
-from wmem.text.terms import terms_of, words_of
+from wmem.text.terms import to_terms, to_words
 
-__all__ = ["Order", "found"]
+__all__ = ["Order", "search_items"]
 
 Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 
@@ -43,7 +43,7 @@ class _Filter(NamedTuple):
     include_expired: bool
     include_promoted: bool
 
-    def kept(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
+    def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
         """The rows that pass; written out for speed, for it runs on every match."""
         expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
         plain = not self.metadata and self.min_confidence is None
@@ -53,18 +53,18 @@ class _Filter(NamedTuple):
                 continue
             if (row.promoted_to is not None and not promoted) or (priority is not None and row.priority != priority):
                 continue
-            if not (tags and tags.isdisjoint(row.tags)) and (plain or self._holds(load_json(row.rest or b"{}"))):
+            if not (tags and tags.isdisjoint(row.tags)) and (plain or self._accepts(load_json(row.rest or b"{}"))):
                 yield row
 
-    def _holds(self, rest: Mapping[str, Any]) -> bool:
+    def _accepts(self, rest: Mapping[str, Any]) -> bool:
         confidence = rest.get("confidence")
         if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
             return False
         known = rest.get("metadata", {})
-        return all(name in known and same(known[name], value) for name, value in self.metadata.items())
+        return all(name in known and json_equal(known[name], value) for name, value in self.metadata.items())
 
 
-class _Haystack:
+class _ItemIndex:
     """The case-folded texts of a state's items and, once needed, a BM25 index of them."""
 
     __slots__ = ("index", "texts")
@@ -74,30 +74,30 @@ class _Haystack:
         self.index: Index | None = None
 
     @classmethod
-    def of(cls, state: State) -> "_Haystack":
+    def of(cls, state: State) -> "_ItemIndex":
         """The index of a state, brought up to date."""
-        held = state.haystack
-        fresh = not isinstance(held, cls) or state.sought is None
+        held = state.search_index
+        fresh = not isinstance(held, cls) or state.search_changes is None
         made = cls() if fresh or not isinstance(held, cls) else held
-        news = state.items if fresh else state.sought
+        news = state.items if fresh else state.search_changes
         if news:
             for each in news:
                 made.put(each, state.rows[each] if each in state.items else None)
         # Assigned last: a view is read without a lock, and its other readers must not see it half built.
-        state.haystack, state.sought = made, {}
+        state.search_index, state.search_changes = made, {}
         return made
 
-    def put(self, changed: str, row: Row | None) -> None:
+    def put(self, item_id: str, row: Row | None) -> None:
         if row is None:
-            if self.texts.pop(changed, None) is not None and self.index is not None:
-                self.index.remove(changed)
+            if self.texts.pop(item_id, None) is not None and self.index is not None:
+                self.index.remove(item_id)
             return
         text = load_json(row.content)
-        self.texts[changed] = text.casefold()
+        self.texts[item_id] = text.casefold()
         if self.index is not None:
-            self.index.add(changed, text)
+            self.index.add(item_id, text)
 
-    def words(self) -> Index:
+    def bm25_index(self) -> Index:
         """The BM25 index, built on first use."""
         if self.index is None:
             made = Index()
@@ -107,7 +107,7 @@ class _Haystack:
         return self.index
 
 
-def found(
+def search_items(
     policy: Callable[[], Policy],
     query: str | None,
     *,
@@ -119,7 +119,7 @@ def found(
     include_promoted: bool,
     order: Order | None,
     limit: int,
-) -> Read[Hits]:
+) -> Read[SearchResults]:
     """The items that match the query and every filter, best first; see `ItemReads.search`."""
     if query is not None and not isinstance(query, str):
         msg = f"query must be text, or None for filters alone, got {query!r:.80}"
@@ -131,61 +131,61 @@ def found(
         msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
         raise InvalidInputError(msg)
     asked = _Filter(
-        frozenset(as_tags(tags)),
+        frozenset(check_tags(tags)),
         priority,
-        checked_pairs(metadata),
-        None if min_confidence is None else checked_confidence(min_confidence),
+        check_metadata(metadata),
+        None if min_confidence is None else parse_confidence(min_confidence),
         include_expired,
         include_promoted,
     )
-    most = checked_limit(limit)
+    most = check_limit(limit)
     wanted = (query or "").strip()
 
-    def read(states: Sequence[State], now: float) -> Hits:
+    def read(states: Sequence[State], now: float) -> SearchResults:
         state, ranked_by = states[0], order or policy().search_order
         matches = _matches(state, wanted, ranked_by)
-        kept = list(asked.kept(map(state.rows.__getitem__, reversed(matches)), now))  # newest first among equals
+        kept = list(asked.apply(map(state.rows.__getitem__, reversed(matches)), now))  # newest first among equals
         if ranked_by == "recency":
             best = [(row, row.created_at) for row in kept[:most]]
         else:
-            scored = zip(kept, _scores(state, kept, matches, ranked_by, now, matched=bool(wanted)), strict=True)
+            scored = zip(kept, _scores(state, kept, matches, ranked_by, now, has_query=bool(wanted)), strict=True)
             best = nlargest(most, scored, key=itemgetter(1))
-        return Hits([(as_item(state, row, now), score) for row, score in best], len(kept))
+        return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(kept))
 
     return read
 
 
-def _matches(state: State, wanted: str, ranked_by: Order) -> dict[str, float]:
+def _matches(state: State, query: str, ranked_by: Order) -> dict[str, float]:
     """Ids of matching items, oldest first, with the match's position for ``relevance``, else the BM25 score."""
-    if not wanted:
+    if not query:
         return dict.fromkeys(state.items, 0.0)
-    haystack = _Haystack.of(state)
-    needle, texts = wanted.casefold(), haystack.texts
+    haystack = _ItemIndex.of(state)
+    needle, texts = query.casefold(), haystack.texts
     if ranked_by == "relevance":
         return {each: texts[each].find(needle) for each in state.items if needle in texts[each]}
-    if not terms_of(wanted):
-        holds = _common(wanted)
+    if not to_terms(query):
+        holds = _stop_word_matcher(query)
         return {each: 0.0 for each in state.items if holds(texts[each])}
-    scores = dict(haystack.words().search(wanted, len(haystack.texts)))
+    scores = dict(haystack.bm25_index().search(query, len(haystack.texts)))
     return {each: scores[each] for each in state.items if each in scores}
 
 
-def _common(wanted: str) -> Callable[[str], bool]:
+def _stop_word_matcher(query: str) -> Callable[[str], bool]:
     """A test whether a folded text has any of a query's stop words, or its symbols if it has no words."""
-    if not (words := words_of(wanted)):
-        needle = wanted.casefold()
+    if not (words := to_words(query)):
+        needle = query.casefold()
         return lambda text: needle in text
     alone = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
     return lambda text: alone.search(text) is not None
 
 
 def _scores(
-    state: State, rows: Sequence[Row], matches: Mapping[str, float], ranked_by: Order, now: float, *, matched: bool
+    state: State, rows: Sequence[Row], matches: Mapping[str, float], ranked_by: Order, now: float, *, has_query: bool
 ) -> Iterator[float]:
     """The score each row is ranked by; larger is better."""
-    unwritten = state.unwritten
+    unwritten = state.unwritten_touches
     for row in rows:
-        if ranked_by == "recall" and matched:
+        if ranked_by == "recall" and has_query:
             yield matches[row.id]
             continue
         more = unwritten[row.id][0] if unwritten and row.id in unwritten else 0

@@ -10,7 +10,7 @@ from wmem.journal.port import Journal
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.rules.importance import importance
-from wmem.rules.promotion import due
+from wmem.rules.promotion import promotion_rule
 from wmem.scope.handle import Handle, Read
 from wmem.state import State
 
@@ -108,7 +108,7 @@ def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
 
     def read(states: Sequence[State], now: float) -> ScopeStats:
         state, follows = states[0], policy()
-        unwritten = {each: count for each, (count, _) in state.unwritten.items()}
+        unwritten = {each: count for each, (count, _) in state.unwritten_touches.items()}
         rows = [row for row in map(state.rows.__getitem__, state.items) if row.deleted_at is None]
         seen = [row for row in state.rows.values() if row.visible(now)]
         expired = sum(row.expired(now) for row in rows)
@@ -117,7 +117,9 @@ def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
             active_count=len(rows) - expired,
             expired_count=expired,
             promoted_count=sum(row.promoted_to is not None for row in rows),
-            pending_promotion=sum(due(row, unwritten.get(row.id, 0), now, follows) is not None for row in rows),
+            pending_promotion=sum(
+                promotion_rule(row, unwritten.get(row.id, 0), now, follows) is not None for row in rows
+            ),
             avg_access_count=_mean(row.access_count + unwritten.get(row.id, 0) for row in rows),
             avg_importance=_mean(importance(row, now, unwritten.get(row.id, 0)) for row in rows),
             by_priority={name: sum(row.priority == name for row in rows) for name in PRIORITIES},
@@ -135,7 +137,7 @@ def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
 
 def scope_stats(handle: Handle) -> Flow[ScopeStats]:
     """Statistics of a scope now; see `ScopeStats`."""
-    numbers = yield from handle.read(stats_read(lambda: handle.policy), alone=True)
+    numbers = yield from handle.read(stats_read(lambda: handle.policy), local_only=True)
     children = yield from handle.children()
     return replace(numbers, children=len(children))
 
@@ -146,10 +148,10 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
     Args:
         root: The agent's own scope.
     """
-    root.check()
+    root.check_usable()
     now = root.settings.clock()
     paths = list((yield from ask(Journal.paths, root.path)))
-    replicas = (yield from root.engine.caught_up(paths)) if paths else []
+    replicas = (yield from root.engine.sync(paths)) if paths else []
     working: list[Row] = []
     long_term: list[Row] = []
     scopes = used = forgotten = 0
@@ -159,7 +161,7 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
             rows = [] if state.disposed else list(state.rows.values())
             used += 0 if state.disposed else state.bytes
         own = [segment for segment in replica.path if segment.startswith("~")]
-        scopes += not own and len(replica.path) > 1 and replica.birth is not None and not state.disposed
+        scopes += not own and len(replica.path) > 1 and replica.incarnation is not None and not state.disposed
         forgotten += sum(row.deleted_at is not None for row in rows)
         if not own:
             working += [row for row in rows if row.visible(now)]

@@ -12,70 +12,70 @@ from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyErro
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import ItemPut, ItemRemoved
-from wmem.model.history import VECTORS
+from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
 from wmem.replica import Replica
 from wmem.scope.handle import Handle
-from wmem.scope.recall import text_of
+from wmem.scope.recall import row_text
 from wmem.text.embedding import fingerprint
-from wmem.text.vectors import read_vector, written_vector
+from wmem.text.vectors import decode_vector, encode_vector
 
 if TYPE_CHECKING:
     from wmem.text.vectors import Floats
 
-__all__ = ["kept", "looked", "pruned", "store_of", "stored"]
+__all__ = ["find_vectors", "load_store", "prune_vectors", "store_vectors", "vector_store_handle"]
 
 _log = logging.getLogger("wmem.scope")
 
 
-def store_of(handle: Handle) -> Handle:
+def vector_store_handle(handle: Handle) -> Handle:
     """A handle on the vector store of a handle's agent."""
-    store = Handle(handle.engine, handle.settings, (handle.path[0], VECTORS), policy=None, parent=None)
-    store.birth = handle.engine.let_go.get(store.path)
+    store = Handle(handle.engine, handle.settings, (handle.path[0], VECTOR_SCOPE), policy=None, parent=None)
+    store.incarnation = handle.engine.evicted_caches.get(store.path)
     return store
 
 
-def looked(store: Handle, *, texts: int, few: int) -> Flow[Replica[Any] | None]:
+def load_store(store: Handle, *, text_count: int, few_texts: int) -> Flow[Replica[Any] | None]:
     """The replica of the vector store, to look up texts in; None when the store fails, logged once.
 
     Also None for a few texts if the replica was too large to stay in memory: reading it again
     takes longer than embedding them again.
     """
-    if texts <= few and store.birth is not None and store.engine.known(store.path) is None:
+    if text_count <= few_texts and store.incarnation is not None and store.engine.synced_replica(store.path) is None:
         return None
     try:
         replica, _ = yield from store.replica()
     except (DisposedError, StoreError) as exc:
-        _lost(store, exc)
+        _log_failure(store, exc)
         return None
     return replica
 
 
-def kept(replica: Replica[Any] | None, ids: Iterable[str], width: int) -> Mapping[str, "Floats"]:
+def find_vectors(replica: Replica[Any] | None, ids: Iterable[str], width: int) -> Mapping[str, "Floats"]:
     """The stored vectors of these ids, by id."""
     if replica is None:
         return {}
     with replica.lock:
         told = [(id, row.content) for id in ids if (row := replica.state.rows.get(id)) is not None]
-    return {id: vector for id, content in told if (vector := read_vector(content, width)) is not None}
+    return {id: vector for id, content in told if (vector := decode_vector(content, width)) is not None}
 
 
-def stored(store: Handle, made: Mapping[str, "Floats"]) -> Flow[bool]:
+def store_vectors(store: Handle, vectors: Mapping[str, "Floats"]) -> Flow[bool]:
     """Store vectors by id, in one record; False when the store fails, logged once: they are made again later."""
     now = store.settings.clock()
     rows = [
-        Row(id, written_vector(vector), created_at=now, updated_at=now, type="vector", pinned=False)
-        for id, vector in made.items()
+        Row(id, encode_vector(vector), created_at=now, updated_at=now, type="vector", pinned=False)
+        for id, vector in vectors.items()
     ]
     try:
         yield from store.post([ItemPut(row) for row in rows], now)
     except (DisposedError, StoreError) as exc:
-        _lost(store, exc)
+        _log_failure(store, exc)
         return False
     return True
 
 
-def pruned(store: Handle, replica: Replica[Any] | None = None) -> Flow[bool]:
+def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bool]:
     """Remove the vectors of texts that none of the agent's scopes holds any more.
 
     If something stored cannot be read, all vectors are deleted: its text is unknown.
@@ -88,24 +88,24 @@ def pruned(store: Handle, replica: Replica[Any] | None = None) -> Flow[bool]:
     """
     try:
         if replica is None:
-            (replica,) = yield from store.engine.caught_up([store.path])
-        state = store.met(replica)
+            (replica,) = yield from store.engine.sync([store.path])
+        state = store.bind(replica)
         damaged = bool(replica.damage)
     except (CorruptionError, WrongKeyError):
         damaged = True
     if damaged:
-        yield from _begun_anew(store)
+        yield from _reset_store(store)
         return False
-    if store.birth is None:
+    if store.incarnation is None:
         return False
     if state.rows:
         paths = yield from ask(Journal.paths, store.path[:1])
-        replicas = yield from store.engine.readable([path for path in paths if path != store.path])
+        replicas = yield from store.engine.sync_readable([path for path in paths if path != store.path])
         live: set[str] = set()
         for each in replicas:
             with each.lock:
                 rows = [] if each.state.disposed else list(each.state.rows.values())
-            live.update(fingerprint(text_of(row)) for row in rows)
+            live.update(fingerprint(row_text(row)) for row in rows)
         now = store.settings.clock()
         if gone := [id for id in list(state.rows) if id.partition("-")[0] not in live]:
             # Without tombstones: an id is made from the text.
@@ -113,14 +113,14 @@ def pruned(store: Handle, replica: Replica[Any] | None = None) -> Flow[bool]:
     return True
 
 
-def _begun_anew(store: Handle) -> Flow[None]:
+def _reset_store(store: Handle) -> Flow[None]:
     _log.warning("vectors of agent %s cannot be read: they are deleted and made again", store.path[0])
     yield from ask(Journal.delete, store.path, None)
-    store.engine.forget(store.path)
+    store.engine.drop_replicas(store.path)
 
 
-def _lost(store: Handle, exc: Exception) -> None:
+def _log_failure(store: Handle, exc: Exception) -> None:
     if isinstance(exc, DisposedError):
-        store.engine.let_go.pop(store.path, None)  # the store was reset
-    elif store.engine.first_time(("vectors", store.path)):
+        store.engine.evicted_caches.pop(store.path, None)  # the store was reset
+    elif store.engine.warn_once(("vectors", store.path)):
         _log.warning("vectors of agent %s are kept in memory alone: %s", store.path[0], exc)
