@@ -6,28 +6,28 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from wmem.agent.rotation import rotated
-from wmem.agent.upkeep import AsyncMaintenance, Maintained, Maintenance, checked_interval, maintained
+from wmem.agent.rotation import rotate
+from wmem.agent.upkeep import AsyncMaintenance, Maintenance, MaintenanceReport, check_interval, maintain
 from wmem.engine import Listener
 from wmem.errors import InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, arun, ask, run
-from wmem.journal.keyring import KeyRing, encrypting
+from wmem.journal.keyring import KeyRing, encryption_codec
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
-from wmem.model.checks import checked_path
+from wmem.model.checks import check_path
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
-from wmem.observe.metrics import found
+from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
-from wmem.replica import Damage, decoded
+from wmem.replica import Damage, decode_records
 from wmem.rules.gating import EPISODIC, SEMANTIC
-from wmem.scope.erasure import swept, tell_remaining
-from wmem.scope.handle import Handle, Hold, Settings
-from wmem.scope.promotion_flows import long_term
-from wmem.scope.scope import AsyncScope, Colours, Scope
+from wmem.scope.erasure import compact_and_purge, log_remaining
+from wmem.scope.handle import Handle, OpenState, Settings
+from wmem.scope.promotion_flows import long_term_handle
+from wmem.scope.scope import AsyncScope, PortPair, Scope
 from wmem.scope.stats import MemoryStats, memory_stats
-from wmem.scope.vectors import pruned, store_of
-from wmem.store import Store, opened, waits
-from wmem.text.embedding import Embedder, Embedding
+from wmem.scope.vectors import prune_vectors, vector_store_handle
+from wmem.store import Store, is_blocking, open_store
+from wmem.text.embedding import Embedder, GuardedEmbedder
 from wmem.text.tokens import Counter, default_counter
 
 __all__ = ["AgentMemory", "AsyncAgentMemory", "Changes", "aopen", "open"]
@@ -49,38 +49,38 @@ class Changes(NamedTuple):
     damage: tuple[Damage, ...] = ()
 
 
-class _Opened:
+class _AgentCore:
     """State and flows that the sync and async memory of an agent share."""
 
     def __init__(self, store: Store, agent_id: str, settings: Settings) -> None:
         self.store = store
         self.agent_id = agent_id
         self.settings = settings
-        self.colours = Colours(lambda: store.sync_ports, store.async_ports)
-        self.stops: list[Callable[[], None]] = []
-        self.scopes: frozenset[Path] | None = None
+        self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
+        self.stop_callbacks: list[Callable[[], None]] = []
+        self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
         """A new handle; after a disposal it binds to the next incarnation."""
-        self.settings.hold.check()
+        self.settings.open_state.check_open()
         handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
-        path = checked_path(names)
+        path = check_path(names)
         for depth, name in enumerate(path):
             handle = handle.child(name, policy if depth == len(path) - 1 else None)
         return handle
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        self.settings.hold.check()
-        end = self.store.engine.listen(self.agent_id, listener)
+        self.settings.open_state.check_open()
+        end = self.store.engine.subscribe(self.agent_id, listener)
 
         def stop() -> None:
             end()
-            if stop in self.stops:
-                self.stops.remove(stop)
+            if stop in self.stop_callbacks:
+                self.stop_callbacks.remove(stop)
 
-        self.stops.append(stop)
+        self.stop_callbacks.append(stop)
         return stop
 
     def release(self) -> bool:
@@ -89,7 +89,7 @@ class _Opened:
         return first
 
     def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
-        self.settings.hold.check()
+        self.settings.open_state.check_open()
         if after is not None and not (
             isinstance(after, Mapping) and all(isinstance(cursor, Cursor) for cursor in after.values())
         ):
@@ -108,7 +108,7 @@ class _Opened:
         for path, tail in tails.items():
             if not tail.joined:
                 events.append(Event(path, tail.head, Resynced()))
-            read, damaged = decoded(self.store.engine.codec, path, tail.records)
+            read, damaged = decode_records(self.store.engine.codec, path, tail.records)
             damage += damaged
             # As in the fold: a record whose request arrived twice counts once.
             seen: set[int] = set()
@@ -118,44 +118,46 @@ class _Opened:
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
 
-    def long_term(self, name: str) -> Handle:
-        self.settings.hold.check()
-        return long_term(self.handle((), None), name)
+    def long_term_handle(self, name: str) -> Handle:
+        self.settings.open_state.check_open()
+        return long_term_handle(self.handle((), None), name)
 
-    def numbers(self) -> Flow[MemoryStats]:
+    def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))
 
-    def maintaining(self) -> Flow[Maintained]:
-        self.settings.hold.check()
+    def maintain(self) -> Flow[MaintenanceReport]:
+        self.settings.open_state.check_open()
         engine, root = self.store.engine, self.handle((), None)
         paths = list((yield from ask(Journal.paths, root.path)))
-        done = yield from maintained(engine, self.agent_id, paths, self.settings.clock)
-        store = store_of(root)
-        if self.agent_id in engine.unpurged:
-            tell_remaining(root, "disposed", (yield from swept(root)))
+        done = yield from maintain(engine, self.agent_id, paths, self.settings.clock)
+        store = vector_store_handle(root)
+        if self.agent_id in engine.unpurged_agents:
+            log_remaining(root, "disposed", (yield from compact_and_purge(root)))
         # A store may have dropped a scope whose items had all expired.
-        elif store.path in paths and (done.expired or self.scopes is None or not self.scopes.issubset(paths)):
-            yield from pruned(store)
-        self.scopes = frozenset(paths)
+        elif store.path in paths and (
+            done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths)
+        ):
+            yield from prune_vectors(store)
+        self.scopes_at_prune = frozenset(paths)
         return done
 
-    def interval(self, every_s: float | None) -> float:
-        self.settings.hold.check()
-        return checked_interval(self.settings.policy.cleanup_every_s if every_s is None else every_s)
+    def maintenance_interval(self, every_s: float | None) -> float:
+        self.settings.open_state.check_open()
+        return check_interval(self.settings.policy.cleanup_every_s if every_s is None else every_s)
 
-    def rotating(self) -> Flow[int]:
-        self.settings.hold.check()
-        return (yield from rotated(self.store.engine, (self.agent_id,), self.settings.clock()))
+    def rotate(self) -> Flow[int]:
+        self.settings.open_state.check_open()
+        return (yield from rotate(self.store.engine, (self.agent_id,), self.settings.clock()))
 
-    def closing(self) -> Flow[None]:
+    def close(self) -> Flow[None]:
         """Stop listeners and maintenance, and write the access counts that are not written yet."""
-        self.settings.hold.closed = True
+        self.settings.open_state.is_closed = True
         if self.settings.metrics is not None:
-            self.settings.metrics.forget(self.settings.hold)
-        for stop in tuple(self.stops):
+            self.settings.metrics.unwatch(self.settings.open_state)
+        for stop in tuple(self.stop_callbacks):
             stop()
         try:
-            yield from self.store.engine.settle(self.agent_id, self.settings.clock())
+            yield from self.store.engine.flush_touches(self.agent_id, self.settings.clock())
         except StoreError as exc:
             # Counts are metadata: they must not keep a memory open.
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
@@ -166,11 +168,11 @@ def _no_tails() -> Flow[Mapping[Path, Any]]:
     yield  # a flow that asks nothing
 
 
-def _given(counter: Counter) -> Counter:
+def _identity(counter: Counter) -> Counter:
     return counter
 
 
-class _Checked:
+class _CheckedCounter:
     """A caller's counter whose results are checked: budgets depend on them."""
 
     def __init__(self, counter: Counter) -> None:
@@ -191,7 +193,7 @@ class _Checked:
         return tokens
 
 
-def _settled(
+def _open_core(
     url: str,
     agent_id: str,
     *,
@@ -201,9 +203,9 @@ def _settled(
     key: KeyRing | bytes | str | None,
     client: object | None,
     embedder: Embedder | None,
-    coroutines: bool,
-) -> _Opened:
-    (root,) = checked_path([agent_id])
+    is_async: bool,
+) -> _AgentCore:
+    (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
         raise InvalidInputError(msg)
@@ -214,48 +216,48 @@ def _settled(
     if counter is not None and not isinstance(getattr(counter, "name", None), str):
         msg = "a counter needs a name: counts are stored under it"
         raise InvalidInputError(msg)
-    embedding = None if embedder is None else Embedding(embedder)
-    if embedding is not None and not coroutines:
-        embedding.check_plain()
+    embedding = None if embedder is None else GuardedEmbedder(embedder)
+    if embedding is not None and not is_async:
+        embedding.check_sync()
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
         msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
         raise InvalidInputError(msg)
     # What never leaves this process is not encrypted.
-    codec = None if keys is None or not waits(url) else encrypting(keys)
-    store = opened(url, codec=codec, client=client)
+    codec = None if keys is None or not is_blocking(url) else encryption_codec(keys)
+    store = open_store(url, codec=codec, client=client)
     settings = Settings(
         clock=clock or store.clock,
-        counter=default_counter if counter is None else partial(_given, _Checked(counter)),
+        counter=default_counter if counter is None else partial(_identity, _CheckedCounter(counter)),
         policy=policy or Policy.session(),
-        hold=Hold(root),
-        metrics=found(),
+        open_state=OpenState(root),
+        metrics=find_metrics(),
         embedding=embedding,
     )
-    memory = _Opened(store, root, settings)
+    memory = _AgentCore(store, root, settings)
     if settings.metrics is not None:
-        settings.metrics.watch(settings.hold, root, memory.store.engine.counts)
+        settings.metrics.watch(settings.open_state, root, memory.store.engine.counts)
     _log.info("Working memory initialized for agent %s", root)
     return memory
 
 
-class _Face:
+class _MemoryFace:
     """Members of both memories that need no store access."""
 
-    __slots__ = ("_opened",)
+    __slots__ = ("_core",)
 
-    def __init__(self, shared: _Opened) -> None:
-        self._opened = shared
+    def __init__(self, core: _AgentCore) -> None:
+        self._core = core
 
     @property
     def agent_id(self) -> str:
         """The agent's id; the first segment of every path."""
-        return self._opened.agent_id
+        return self._core.agent_id
 
     @property
     def url(self) -> str:
         """The store's URL, in a form that `open` takes."""
-        return self._opened.store.url
+        return self._core.store.url
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a listener with every change of this agent's scopes that this process applies.
@@ -268,13 +270,13 @@ class _Face:
         Returns:
             A function that ends the subscription.
         """
-        return self._opened.subscribe(listener)
+        return self._core.subscribe(listener)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"
 
 
-class AgentMemory(_Face):
+class AgentMemory(_MemoryFace):
     """The memory of one agent; made by `wmem.open`."""
 
     __slots__ = ()
@@ -285,7 +287,7 @@ class AgentMemory(_Face):
         Raises:
             InvalidInputError: A name that is blank, reserved or holds control characters.
         """
-        return Scope(self._opened.handle(names, policy), self._opened.colours)
+        return Scope(self._core.handle(names, policy), self._core.ports)
 
     @property
     def working(self) -> Scope:
@@ -294,28 +296,28 @@ class AgentMemory(_Face):
 
     def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
         """What happened in this agent's scopes since `after`, the `cursors` of an earlier call."""
-        return run(self._opened.changes(after), self._opened.colours.sync)
+        return run(self._core.changes(after), self._core.ports.sync)
 
     @property
     def semantic(self) -> Scope:
         """Long-term memory of knowledge: promoted facts, skills, patterns, summaries, preferences, insights."""
-        return Scope(self._opened.long_term(SEMANTIC), self._opened.colours)
+        return Scope(self._core.long_term_handle(SEMANTIC), self._core.ports)
 
     @property
     def episodic(self) -> Scope:
         """Long-term memory of experience: promoted observations, actions and their outcomes."""
-        return Scope(self._opened.long_term(EPISODIC), self._opened.colours)
+        return Scope(self._core.long_term_handle(EPISODIC), self._core.ports)
 
     def stats(self) -> MemoryStats:
         """Counts over all scopes of this agent."""
-        return run(self._opened.numbers(), self._opened.colours.sync)
+        return run(self._core.stats(), self._core.ports.sync)
 
-    def maintain(self) -> Maintained:
+    def maintain(self) -> MaintenanceReport:
         """Run one pass over all scopes of this agent: remove what expired, compact, finish disposals.
 
         An expiry is announced to listeners once, by the process that removes the item.
         """
-        return run(self._opened.maintaining(), self._opened.colours.sync)
+        return run(self._core.maintain(), self._core.ports.sync)
 
     def maintenance(self, every_s: float | None = None) -> Maintenance:
         """Repeat `maintain` in a thread, from ``start()`` or ``with`` until ``stop()`` or the end of the block.
@@ -323,8 +325,8 @@ class AgentMemory(_Face):
         Args:
             every_s: Seconds between two passes; by default the policy's, 300.
         """
-        made = Maintenance(self.maintain, self._opened.interval(every_s))
-        self._opened.stops.append(made.stop)
+        made = Maintenance(self.maintain, self._core.maintenance_interval(every_s))
+        self._core.stop_callbacks.append(made.stop)
         return made
 
     def rotate(self) -> int:
@@ -342,11 +344,11 @@ class AgentMemory(_Face):
             WrongKeyError: A scope is under a key that is not in the ring; those before it are done.
             ConflictError: Other processes keep writing under another key.
         """
-        return run(self._opened.rotating(), self._opened.colours.sync)
+        return run(self._core.rotate(), self._core.ports.sync)
 
     def aio(self) -> "AsyncAgentMemory":
         """The same memory for coroutines; closing either closes both."""
-        return AsyncAgentMemory(self._opened)
+        return AsyncAgentMemory(self._core)
 
     def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # its only option
         """Close the memory; stored data stays unless `dispose`. A second call does nothing.
@@ -354,15 +356,15 @@ class AgentMemory(_Face):
         Args:
             dispose: Delete everything this agent has stored first.
         """
-        if not self._opened.release():
+        if not self._core.release():
             return
         try:
             if dispose:
                 self.working.dispose()
-            run(self._opened.closing(), self._opened.colours.sync)
+            run(self._core.close(), self._core.ports.sync)
         finally:
-            self._opened.settings.hold.closed = True
-            self._opened.store.close()
+            self._core.settings.open_state.is_closed = True
+            self._core.store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -371,14 +373,14 @@ class AgentMemory(_Face):
         self.close()
 
 
-class AsyncAgentMemory(_Face):
+class AsyncAgentMemory(_MemoryFace):
     """See `AgentMemory`; made by `wmem.aopen`."""
 
     __slots__ = ()
 
     def scope(self, *names: str, policy: Policy | None = None) -> AsyncScope:
         """See `AgentMemory.scope`; it asks nothing of the store, so it is not awaited."""
-        return AsyncScope(self._opened.handle(names, policy), self._opened.colours)
+        return AsyncScope(self._core.handle(names, policy), self._core.ports)
 
     @property
     def working(self) -> AsyncScope:
@@ -387,51 +389,51 @@ class AsyncAgentMemory(_Face):
 
     async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
         """See `AgentMemory.changes`."""
-        return await arun(self._opened.changes(after), self._opened.colours.aio)
+        return await arun(self._core.changes(after), self._core.ports.aio)
 
     @property
     def semantic(self) -> AsyncScope:
         """See `AgentMemory.semantic`."""
-        return AsyncScope(self._opened.long_term(SEMANTIC), self._opened.colours)
+        return AsyncScope(self._core.long_term_handle(SEMANTIC), self._core.ports)
 
     @property
     def episodic(self) -> AsyncScope:
         """See `AgentMemory.episodic`."""
-        return AsyncScope(self._opened.long_term(EPISODIC), self._opened.colours)
+        return AsyncScope(self._core.long_term_handle(EPISODIC), self._core.ports)
 
     async def stats(self) -> MemoryStats:
         """See `AgentMemory.stats`."""
-        return await arun(self._opened.numbers(), self._opened.colours.aio)
+        return await arun(self._core.stats(), self._core.ports.aio)
 
-    async def maintain(self) -> Maintained:
+    async def maintain(self) -> MaintenanceReport:
         """See `AgentMemory.maintain`."""
-        return await arun(self._opened.maintaining(), self._opened.colours.aio)
+        return await arun(self._core.maintain(), self._core.ports.aio)
 
     def maintenance(self, every_s: float | None = None) -> AsyncMaintenance:
         """See `AgentMemory.maintenance`; it repeats as a task, from ``start()`` or ``async with``."""
-        made = AsyncMaintenance(self.maintain, self._opened.interval(every_s))
-        self._opened.stops.append(made.cancel)
+        made = AsyncMaintenance(self.maintain, self._core.maintenance_interval(every_s))
+        self._core.stop_callbacks.append(made.cancel)
         return made
 
     async def rotate(self) -> int:
         """See `AgentMemory.rotate`."""
-        return await arun(self._opened.rotating(), self._opened.colours.aio)
+        return await arun(self._core.rotate(), self._core.ports.aio)
 
     def sync(self) -> AgentMemory:
         """The same memory for threads; closing either closes both."""
-        return AgentMemory(self._opened)
+        return AgentMemory(self._core)
 
     async def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # see `AgentMemory.close`
         """See `AgentMemory.close`."""
-        if not self._opened.release():
+        if not self._core.release():
             return
-        store = self._opened.store
+        store = self._core.store
         try:
             if dispose:
                 await self.working.dispose()
-            await arun(self._opened.closing(), self._opened.colours.aio)
+            await arun(self._core.close(), self._core.ports.aio)
         finally:
-            self._opened.settings.hold.closed = True
+            self._core.settings.open_state.is_closed = True
             await store.aclose()
 
     async def __aenter__(self) -> Self:
@@ -482,7 +484,7 @@ def open(
         StoreError: The store cannot be opened.
     """
     return AgentMemory(
-        _settled(
+        _open_core(
             url,
             agent_id,
             policy=policy,
@@ -491,7 +493,7 @@ def open(
             key=key,
             client=client,
             embedder=embedder,
-            coroutines=False,
+            is_async=False,
         )
     )
 
@@ -509,7 +511,7 @@ async def aopen(
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     settled = partial(
-        _settled,
+        _open_core,
         url,
         agent_id,
         policy=policy,
@@ -518,9 +520,9 @@ async def aopen(
         key=key,
         client=client,
         embedder=embedder,
-        coroutines=True,
+        is_async=True,
     )
-    if not waits(url):
+    if not is_blocking(url):
         return AsyncAgentMemory(settled())
     import asyncio
 

@@ -8,7 +8,7 @@ appended first.
 import logging
 from typing import Any
 
-from wmem.engine import Engine, keep_of
+from wmem.engine import Engine, retention_s
 from wmem.errors import ConflictError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge, Tail
@@ -16,14 +16,14 @@ from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
 from wmem.replica import Replica
 
-__all__ = ["rotated"]
+__all__ = ["rotate"]
 
 _log = logging.getLogger("wmem.agent")
 
-_TRIES = 16  # a writer whose active key is still the old one may come in between
+_MAX_ATTEMPTS = 16  # a writer whose active key is still the old one may come in between
 
 
-def rotated(engine: Engine[Any], prefix: Path, now: float) -> Flow[int]:
+def rotate(engine: Engine[Any], prefix: Path, now: float) -> Flow[int]:
     """Rewrite every scope at or below a path that is not stored as the engine's codec writes.
 
     Nothing else of a scope changes and no replica is kept, so readers are not disturbed.
@@ -38,33 +38,33 @@ def rotated(engine: Engine[Any], prefix: Path, now: float) -> Flow[int]:
     paths = yield from ask(Journal.paths, prefix)
     count = 0
     for path in paths:
-        count += yield from _written_anew(engine, path, now)
+        count += yield from _rewrite_scope(engine, path, now)
     for remains in (yield from ask(Purge.purge, prefix)) if count else ():
         _log.warning("what was under an old key is not yet gone from the store: %s", remains)
     return count
 
 
-def _written_anew(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
+def _rewrite_scope(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
     done = False
-    for _ in range(_TRIES):
+    for _ in range(_MAX_ATTEMPTS):
         tail: Tail[Any] = (yield from ask(Journal.read, {path: ORIGIN}))[path]
         payloads = [record.payload for record in tail.records]
         if tail.snapshot is not None:
             payloads.append(tail.snapshot)
-        if tail.birth is None or all(map(engine.codec.current, payloads)):
+        if tail.incarnation is None or all(map(engine.codec.is_current, payloads)):
             return done
         # Not the engine's replicas: thousands of scopes would evict those in use.
         replica: Replica[Any] = Replica(path, engine.codec)
-        replica.adopt(ORIGIN, tail)
+        replica.apply_tail(ORIGIN, tail)
         if replica.damage:
             _log.warning("scope %r holds damage and was not written anew: the keys it is under are still needed", path)
             return done
         if not tail.records:
-            yield from engine.post(path, tail.birth, (), now=now)
+            yield from engine.post(path, tail.incarnation, (), now=now)
             continue
         kept = replica.state.checkpoint()
-        payload = engine.codec.write_checkpoint(kept, path, tail.head)
-        keep_s = keep_of([ItemPut(row) for row in kept.rows], now)
+        payload = engine.codec.encode_checkpoint(kept, path, tail.head)
+        keep_s = retention_s([ItemPut(row) for row in kept.rows], now)
         done = (yield from ask(Journal.compact, path, tail.head, payload, keep_s)) or done
     msg = f"scope {path!r} is still written under another key: make the active key active everywhere, then rotate again"
     raise ConflictError(msg)

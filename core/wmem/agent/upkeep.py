@@ -17,19 +17,19 @@ from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
 from wmem.model.history import Path, is_cache
 from wmem.replica import Replica
-from wmem.rules.ttl import bounded, rewritten
+from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
 
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["AsyncMaintenance", "Maintained", "Maintenance", "checked_interval", "maintained"]
+__all__ = ["AsyncMaintenance", "Maintenance", "MaintenanceReport", "check_interval", "maintain"]
 
 _log = logging.getLogger("wmem.agent")
-_TOGETHER = 256  # scopes read in one call
+_READ_BATCH = 256  # scopes read in one call
 
 
-class Maintained(NamedTuple):
+class MaintenanceReport(NamedTuple):
     """What one maintenance pass did.
 
     Attributes:
@@ -45,33 +45,35 @@ class Maintained(NamedTuple):
     deleted: int
 
 
-def maintained(engine: Engine[Any], root: str, paths: Sequence[Path], clock: Callable[[], float]) -> Flow[Maintained]:
+def maintain(
+    engine: Engine[Any], agent_id: str, paths: Sequence[Path], clock: Callable[[], float]
+) -> Flow[MaintenanceReport]:
     """Run one pass over an agent's scopes; a scope that another process writes meanwhile is left to it.
 
     A scope that cannot be read, damaged or under another key, is skipped. The caller has to
     purge the bytes of what is deleted here.
     """
     expired = compacted = deleted = 0
-    if doubtful := isinstance(clock, SteadyClock) and clock.ahead():
-        _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", root)
-    for begin in range(0, len(paths), _TOGETHER):
-        replicas = yield from engine.readable(paths[begin : begin + _TOGETHER])
+    if doubtful := isinstance(clock, SteadyClock) and clock.is_ahead():
+        _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", agent_id)
+    for begin in range(0, len(paths), _READ_BATCH):
+        replicas = yield from engine.sync_readable(paths[begin : begin + _READ_BATCH])
         for replica in replicas:
-            if replica.birth is None:
+            if replica.incarnation is None:
                 continue
             if replica.state.disposed:
-                yield from ask(Journal.delete, replica.path, replica.birth)
-                engine.forget(replica.path)
-                engine.unpurged.add(root)
+                yield from ask(Journal.delete, replica.path, replica.incarnation)
+                engine.drop_replicas(replica.path)
+                engine.unpurged_agents.add(agent_id)
                 deleted += 1
                 continue
             if not doubtful:
-                expired += yield from _cleaned(engine, replica, clock())
-            compacted += yield from _condensed(engine, replica, clock())
-    return Maintained(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
+                expired += yield from _remove_expired(engine, replica, clock())
+            compacted += yield from _compact_if_grown(engine, replica, clock())
+    return MaintenanceReport(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
 
 
-def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
+def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:
     """Remove what expired, in one record that is refused when another process came first."""
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
@@ -83,9 +85,9 @@ def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int
             if row.expired(now):
                 changes.append(ItemExpired(row.id))
                 gone += 1
-            elif row.expires_at is not None and bounded(row, now) != row.expires_at:
+            elif row.expires_at is not None and clamp_expiry(row, now) != row.expires_at:
                 # Stored while a clock ran ahead: without this it would stay until that clock's time comes.
-                changes.append(ItemPut(rewritten(row, now)))
+                changes.append(ItemPut(rewrite_row(row, now)))
         return changes, gone
 
     with replica.lock:
@@ -93,7 +95,7 @@ def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int
     if not changes:
         return 0
     try:
-        gone, _ = yield from engine.commit(replica.path, decide, opening=(), birth=replica.birth, now=now)
+        gone, _ = yield from engine.commit(replica.path, decide, opening=(), incarnation=replica.incarnation, now=now)
     except ConflictError:
         return 0  # others are writing there; the next pass retries
     if gone:
@@ -101,14 +103,14 @@ def _cleaned(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int
     return gone
 
 
-def _condensed(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
+def _compact_if_grown(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
     """Compact a journal that outgrew its snapshot and that its writers had no time to compact."""
     if replica.tail_bytes < COMPACT_MIN_BYTES or replica.tail_bytes < (replica.snapshot_bytes or 0):
         return False
     return (yield from engine.compact(replica, now, limit=None))
 
 
-def checked_interval(every_s: object) -> float:
+def check_interval(every_s: object) -> float:
     """Check the seconds between two passes and return them."""
     if isinstance(every_s, bool) or not isinstance(every_s, int | float) or not 0 < every_s < threading.TIMEOUT_MAX:
         msg = f"every_s must be above 0 seconds, got {every_s!r:.80}"
@@ -116,7 +118,7 @@ def checked_interval(every_s: object) -> float:
     return float(every_s)
 
 
-def _told_failure(exc: WmemError) -> bool:
+def _log_failure(exc: WmemError) -> bool:
     """Log a failed pass; returns whether to try again."""
     if isinstance(exc, StoreError):
         _log.warning("maintenance failed and will be tried again: %s", exc)
@@ -133,9 +135,9 @@ class Maintenance:
         last: The report of the last pass.
     """
 
-    def __init__(self, run: Callable[[], Maintained], every_s: float) -> None:
+    def __init__(self, run: Callable[[], MaintenanceReport], every_s: float) -> None:
         self.runs = 0
-        self.last: Maintained | None = None
+        self.last: MaintenanceReport | None = None
         self._run = run
         self.every_s = every_s
         self._stopped = threading.Event()
@@ -155,7 +157,7 @@ class Maintenance:
                 self.last = self._run()
                 self.runs += 1
             except WmemError as exc:
-                if not _told_failure(exc):
+                if not _log_failure(exc):
                     return
             if self._stopped.wait(self.every_s):
                 return
@@ -179,7 +181,7 @@ class AsyncMaintenance:
 
     def __init__(self, run: Callable[[], Any], every_s: float) -> None:
         self.runs = 0
-        self.last: Maintained | None = None
+        self.last: MaintenanceReport | None = None
         self._run = run
         self.every_s = every_s
         self._task: asyncio.Task[None] | None = None
@@ -200,7 +202,7 @@ class AsyncMaintenance:
                 self.last = await self._run()
                 self.runs += 1
             except WmemError as exc:
-                if not _told_failure(exc):
+                if not _log_failure(exc):
                     return
             await asyncio.sleep(self.every_s)
 
