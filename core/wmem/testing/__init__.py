@@ -29,28 +29,27 @@ from wmem.testing.eviction import EvictionSuite  # noqa: E402
 from wmem.testing.fetches import FetchesSuite  # noqa: E402
 from wmem.testing.hybrid import HybridSuite  # noqa: E402
 from wmem.testing.items import ItemsSuite  # noqa: E402
-from wmem.testing.journal import Book, JournalSuite  # noqa: E402
+from wmem.testing.journal import JournalClient, JournalSuite  # noqa: E402
 from wmem.testing.lifetimes import LifetimesSuite  # noqa: E402
 from wmem.testing.limits import LimitsSuite  # noqa: E402
 from wmem.testing.maintenance import MaintenanceSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
 from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
-from wmem.testing.opening import NOON, Clock, Opening  # noqa: E402
+from wmem.testing.opening import NOON, Clock, MemoryOpener  # noqa: E402
 from wmem.testing.pack import PackSuite  # noqa: E402
 from wmem.testing.profiles import ProfilesSuite  # noqa: E402
 from wmem.testing.promotion import PromotionSuite  # noqa: E402
 from wmem.testing.queue import QueueSuite  # noqa: E402
 from wmem.testing.scopes import ScopesSuite  # noqa: E402
 from wmem.testing.searches import SearchSuite  # noqa: E402
-from wmem.testing.suite import FacetSuite, Plain  # noqa: E402
+from wmem.testing.suite import FacetSuite, ToSync  # noqa: E402
 from wmem.testing.updates import UpdatesSuite  # noqa: E402
 from wmem.testing.values import ValuesSuite  # noqa: E402
 from wmem.testing.vectors import VectorsSuite  # noqa: E402
 
 __all__ = [
     "NOON",
-    "Book",
     "BufferSuite",
     "Call",
     "Clock",
@@ -64,21 +63,22 @@ __all__ = [
     "FetchesSuite",
     "HybridSuite",
     "ItemsSuite",
+    "JournalClient",
     "JournalSuite",
     "LifetimesSuite",
     "LimitsSuite",
     "MaintenanceSuite",
+    "MemoryOpener",
     "MemorySuite",
     "MergesSuite",
     "MessagesSuite",
-    "Opening",
     "PackSuite",
-    "Plain",
     "ProfilesSuite",
     "PromotionSuite",
     "QueueSuite",
     "ScopesSuite",
     "SearchSuite",
+    "ToSync",
     "UpdatesSuite",
     "ValuesSuite",
     "VectorsSuite",

@@ -9,12 +9,12 @@ import pytest
 import wmem
 from wmem import InvalidInputError, MemoryItem, Policy, Scope, agent_fingerprint
 from wmem.testing.eviction import contents
-from wmem.testing.suite import Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["BufferSuite"]
 
 
-class Handed:
+class BatchRecorder:
     """A flush callback that records the batches it gets."""
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class BufferSuite(FacetSuite):
         """A scope with the limits of the document."""
         return memory.scope("buffer", policy=Policy.buffer())
 
-    def test_a_fragment_keeps_everything_it_was_given(self, opening: Opening, call: Call) -> None:
+    def test_a_fragment_keeps_everything_it_was_given(self, open_memory: MemoryOpener, call: Call) -> None:
         added = call(
-            opening().scope("b", policy=Policy.buffer()).items.add,
+            open_memory().scope("b", policy=Policy.buffer()).items.add,
             "Ada told Bob about the outage",
             dynamic_type="Incident",
             confidence="high",
@@ -44,7 +44,7 @@ class BufferSuite(FacetSuite):
             agent_id="agent-7",
             metadata={"severity": 2},
         )
-        found = call(opening.elsewhere().scope("b").items.get, added.id)
+        found = call(open_memory.in_other_process().scope("b").items.get, added.id)
         assert found == added
         assert (found.dynamic_type, found.confidence, found.participants) == ("Incident", 0.75, ("ada", "bob"))
         assert (found.causal_chain, found.metadata) == (("deploy", "outage"), {"severity": 2})
@@ -59,9 +59,9 @@ class BufferSuite(FacetSuite):
 
     def test_a_fragment_lives_for_an_hour_whatever_its_priority(self, buffer: Scope, call: Call, clock: Clock) -> None:
         kept = [call(buffer.items.add, "x", priority=each) for each in ("low", "critical")]
-        clock.pass_(3_599)
+        clock.advance(3_599)
         assert call(buffer.items.count) == 2
-        clock.pass_(1)
+        clock.advance(1)
         assert call(buffer.items.count) == 0
         assert [call(buffer.items.exists, item.id) for item in kept] == [False, False]
 
@@ -84,7 +84,7 @@ class BufferSuite(FacetSuite):
     # -- flushing
 
     def test_all_items_are_handed_on_once_when_they_are_enough(self, memory: wmem.AgentMemory, call: Call) -> None:
-        handed = Handed()
+        handed = BatchRecorder()
         buffer = memory.scope("b", policy=Policy.buffer(flush_threshold=3, on_flush=handed))
         for number in range(5):
             call(buffer.items.add, str(number))
@@ -97,10 +97,10 @@ class BufferSuite(FacetSuite):
     def test_what_expired_meanwhile_is_neither_counted_nor_handed_on(
         self, memory: wmem.AgentMemory, call: Call, clock: Clock
     ) -> None:
-        handed = Handed()
+        handed = BatchRecorder()
         buffer = memory.scope("b", policy=Policy.buffer(flush_threshold=2, on_flush=handed))
         call(buffer.items.add, "short-lived", ttl_s=10)
-        clock.pass_(10)
+        clock.advance(10)
         call(buffer.items.add, "0")
         assert handed.batches == []
         call(buffer.items.add, "1")
@@ -122,7 +122,7 @@ class BufferSuite(FacetSuite):
         assert record.levelno == logging.ERROR
         assert "secret" not in caplog.text
 
-    def test_who_takes_the_items_may_use_the_buffer(self, memory: wmem.AgentMemory, call: Call, plain: Any) -> None:
+    def test_who_takes_the_items_may_use_the_buffer(self, memory: wmem.AgentMemory, call: Call, to_sync: Any) -> None:
         scopes: list[Scope] = []
         seen: list[int] = []
 
@@ -133,22 +133,22 @@ class BufferSuite(FacetSuite):
             seen.append(scopes[0].items.count())
 
         buffer = memory.scope("b", policy=Policy.buffer(flush_threshold=2, on_flush=taking))
-        scopes.append(plain(buffer))
+        scopes.append(to_sync(buffer))
         for number in range(2):
             call(buffer.items.add, str(number))
         assert seen == [1]
         assert contents(call(buffer.items.all)) == ["consolidated"]
 
     def test_coroutines_take_the_items_where_coroutines_run_and_are_refused_elsewhere(
-        self, memory: wmem.AgentMemory, call: Call, colour: str
+        self, memory: wmem.AgentMemory, call: Call, mode: str
     ) -> None:
-        handed = Handed()
+        handed = BatchRecorder()
 
         async def taking(items: list[MemoryItem]) -> None:
             handed(items)
 
         policy = Policy.buffer(flush_threshold=1, on_flush=taking)
-        if colour == "sync":
+        if mode == "sync":
             with pytest.raises(InvalidInputError, match="aopen"):
                 memory.scope("b", policy=policy)
             return
@@ -156,10 +156,10 @@ class BufferSuite(FacetSuite):
         assert handed.batches == [["x"]]
 
     def test_of_writers_at_once_only_the_one_that_reaches_the_threshold_hands_on(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        handed = [Handed(), Handed()]
-        memories = [opening(), opening.elsewhere()]
+        handed = [BatchRecorder(), BatchRecorder()]
+        memories = [open_memory(), open_memory.in_other_process()]
         scopes = [
             memory.scope("b", policy=Policy.buffer(flush_threshold=6, on_flush=each))
             for memory, each in zip(memories, handed, strict=True)
@@ -168,32 +168,32 @@ class BufferSuite(FacetSuite):
         def adding(number: int) -> Callable[[], MemoryItem]:
             return lambda: scopes[number % 2].items.add(str(number))
 
-        call.together([adding(number) for number in range(10)])
+        call.run_concurrently([adding(number) for number in range(10)])
         (batch,) = [batch for each in handed for batch in each.batches]
         assert len(batch) == 6
         assert batch == contents(call(scopes[0].items.all))[:6]
 
-    def test_a_new_handle_and_a_memory_of_that_policy_hand_on_too(self, opening: Opening, call: Call) -> None:
-        call(opening().scope("b", policy=Policy.buffer(flush_threshold=2)).items.add, "0")
-        handed = Handed()
+    def test_a_new_handle_and_a_memory_of_that_policy_hand_on_too(self, open_memory: MemoryOpener, call: Call) -> None:
+        call(open_memory().scope("b", policy=Policy.buffer(flush_threshold=2)).items.add, "0")
+        handed = BatchRecorder()
         policy = Policy.buffer(flush_threshold=2, on_flush=handed)
-        there = opening.elsewhere(policy=policy).scope("b")
+        there = open_memory.in_other_process(policy=policy).scope("b")
         assert call(there.items.count) == 1
         call(there.items.add, "1")
         assert handed.batches == [["0", "1"]]
         call(there.items.clear)
-        asked = opening.elsewhere().scope("b", policy=policy)
+        asked = open_memory.in_other_process().scope("b", policy=policy)
         for number in range(2):
             call(asked.items.add, f"again {number}")
         assert handed.batches[1:] == [["again 0", "again 1"]]
 
     def test_who_opened_the_buffer_without_a_taker_hands_nothing_on_and_loses_nothing(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        handed = Handed()
-        here = opening().scope("b", policy=Policy.buffer(flush_threshold=2, on_flush=handed))
+        handed = BatchRecorder()
+        here = open_memory().scope("b", policy=Policy.buffer(flush_threshold=2, on_flush=handed))
         call(here.items.add, "0")
-        there = opening.elsewhere().scope("b")
+        there = open_memory.in_other_process().scope("b")
         call(there.items.add, "1")
         call(here.items.add, "2")
         assert handed.batches == []

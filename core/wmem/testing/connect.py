@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from wmem.testing.calls import Call
 
-__all__ = ["Connect", "is_async", "let_go"]
+__all__ = ["Connect", "close_connection", "is_async"]
 
 Connect: TypeAlias = Callable[[], Any]
 """Returns a sync or async journal of bytes, or a coroutine for one: each time a new connection to one store."""
@@ -17,7 +17,7 @@ def is_async(journal: Any) -> bool:
     return inspect.iscoroutinefunction(journal.append)
 
 
-def let_go(journal: Any, call: Call) -> None:
+def close_connection(journal: Any, call: Call) -> None:
     """Close a connection if it can be closed."""
     close = getattr(journal, "aclose", None) or getattr(journal, "close", None)
     if close is not None:

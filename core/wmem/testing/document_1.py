@@ -10,7 +10,7 @@ import pytest
 import wmem
 from wmem import CapacityError, InvalidInputError, Policy, SerializationError
 from wmem.observe import EntriesCleared, EntryRemoved, EntrySet, ScopeCreated, ScopeDisposed, entry_events
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["Document1Suite"]
 
@@ -23,30 +23,30 @@ class Address:
     number: int
 
 
-def heard(memory: wmem.AgentMemory) -> list[Any]:
+def record_events(memory: wmem.AgentMemory) -> list[Any]:
     """A list that receives the events of entries and scopes from now on."""
     events: list[Any] = []
     memory.subscribe(entry_events(events.append))
     return events
 
 
-def lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
+def log_lines(caplog: pytest.LogCaptureFixture) -> list[tuple[str, str]]:
     """Level and message of each line the scopes logged."""
     return [(record.levelname, record.getMessage()) for record in caplog.records if record.name == "wmem.scope"]
 
 
-def _unless_full(set_: Callable[[], Awaitable[None] | None]) -> Any:
+def _try_set(set_: Callable[[], Awaitable[None] | None]) -> Any:
     """Write unless the scope is full; whether there was room, awaitable if the write is."""
     try:
         made = set_()
     except CapacityError:
         return False
-    return True if made is None else _awaited_unless_full(made)
+    return True if made is None else _await_set(made)
 
 
-async def _awaited_unless_full(made: Awaitable[None]) -> bool:
+async def _await_set(write: Awaitable[None]) -> bool:
     try:
-        await made
+        await write
     except CapacityError:
         return False
     return True
@@ -57,38 +57,38 @@ class Document1Suite(FacetSuite):
 
     # -- its scenarios
 
-    def test_scenario_store_and_retrieve_value(self, opening: Opening, call: Call) -> None:
-        memory = opening("A")
-        events = heard(memory)
+    def test_scenario_store_and_retrieve_value(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory("A")
+        events = record_events(memory)
         call(memory.working.entries.set, "user_id", "user-123")
         assert call(memory.working.entries.get, "user_id") == "user-123"
         assert events == [EntrySet(agent_id="A", key="user_id", type_name="str", at=NOON)]
 
-    def test_scenario_retrieve_non_existent_key(self, opening: Opening, call: Call) -> None:
-        memory = opening("A")
+    def test_scenario_retrieve_non_existent_key(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory("A")
         assert call(memory.working.entries.get, "non_existent") is None
         assert call(memory.working.entries.get, "non_existent", 0, as_type=int) == 0
 
-    def test_scenario_scope_isolation(self, opening: Opening, call: Call) -> None:
-        memory = opening("A")
+    def test_scenario_scope_isolation(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory("A")
         call(memory.working.entries.set, "global_key", "global_value")
         scope = memory.scope("task-1")
         call(scope.entries.set, "global_key", "local_value")
         assert call(scope.entries.get, "global_key") == "local_value"
         assert call(memory.working.entries.get, "global_key") == "global_value"
 
-    def test_scenario_scope_parent_fallback(self, opening: Opening, call: Call) -> None:
-        memory = opening("A")
+    def test_scenario_scope_parent_fallback(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory("A")
         call(memory.working.entries.set, "parent_key", "parent_value")
         assert call(memory.scope("task-1").entries.get, "parent_key") == "parent_value"
 
-    def test_scenario_scope_disposal(self, opening: Opening, call: Call) -> None:
-        memory = opening("A")
+    def test_scenario_scope_disposal(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory("A")
         scope = memory.scope("task-1")
         for number in range(5):
             call(scope.entries.set, f"key {number}", number)
         assert call(memory.working.children) == ["task-1"]
-        events = heard(memory)
+        events = record_events(memory)
         assert call(scope.dispose) == 5
         assert events == [
             ScopeDisposed(agent_id="A", scope_name="task-1", scope_id="A/task-1", entries_cleared=5, at=NOON)
@@ -128,8 +128,8 @@ class Document1Suite(FacetSuite):
             return session.entries.update("count", lambda count: count + 1)
 
         for round_ in range(3):
-            call.together([setting(number) for number in range(10)])
-            read = call.together([getting(number) for number in range(10)] + [counting] * 10)
+            call.run_concurrently([setting(number) for number in range(10)])
+            read = call.run_concurrently([getting(number) for number in range(10)] + [counting] * 10)
             assert read[:10] == list(range(10))
             assert call(session.entries.get, "count") == 10 * (round_ + 1)
         assert call(session.entries.count) == 11
@@ -164,15 +164,15 @@ class Document1Suite(FacetSuite):
     # -- events
 
     def test_every_event_of_a_scope_says_everything(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
-        events = heard(memory)
+        events = record_events(memory)
         scope = memory.scope("s", "c")
         where: Any = {"agent_id": "agent", "scope_name": "c", "scope_id": "agent/s/c"}
         call(scope.entries.set, "k", 1)
-        clock.pass_(1)
+        clock.advance(1)
         call(scope.entries.set, "k", [Address("Quay", 3)])
         call(scope.entries.remove, "k")
         call(scope.entries.set, "j", None)
-        clock.pass_(1)
+        clock.advance(1)
         call(scope.entries.clear)
         call(scope.dispose)
         assert events == [
@@ -187,7 +187,7 @@ class Document1Suite(FacetSuite):
 
     def test_nothing_is_told_of_items_and_messages(self, memory: wmem.AgentMemory, call: Call) -> None:
         call(memory.working.entries.set, "k", 1)
-        events = heard(memory)
+        events = record_events(memory)
         item = call(memory.working.items.add, "x")
         call(memory.working.messages.append, {"role": "user", "content": "x"})
         call(memory.working.items.remove, item.id)
@@ -198,7 +198,7 @@ class Document1Suite(FacetSuite):
         self, session: wmem.Scope, memory: wmem.AgentMemory, call: Call
     ) -> None:
         call(session.entries.set, "k", 1)
-        events = heard(memory)
+        events = record_events(memory)
         call(session.entries.update, "k", lambda value: value + 1)
         call(session.entries.get_or_set, "j", lambda: 2)
         call(session.entries.get_or_set, "j", lambda: 3)
@@ -208,12 +208,12 @@ class Document1Suite(FacetSuite):
         self, memory: wmem.AgentMemory, call: Call, clock: Clock
     ) -> None:
         call(memory.working.entries.set, "k", 1, ttl_s=5)
-        clock.pass_(60)
-        events = heard(memory)
+        clock.advance(60)
+        events = record_events(memory)
         assert call(memory.working.entries.remove, "k") is False
         assert events == [EntryRemoved(agent_id="agent", key="k", at=NOON + 5, reason="expired")]
         call(memory.working.entries.set, "j", 1, ttl_s=5)
-        clock.pass_(60)
+        clock.advance(60)
         call(memory.working.entries.set, "j", 2)
         assert events[-1].is_update is False
 
@@ -224,7 +224,7 @@ class Document1Suite(FacetSuite):
         child = session.child("c")
         call(child.entries.set, "k", 2)
         call(child.entries.set, "j", 3)
-        events = heard(memory)
+        events = record_events(memory)
         call(child.merge_to_parent)
         assert [(event.scope_name, event.key, event.is_update) for event in events] == [
             ("session", "k", True),
@@ -232,24 +232,24 @@ class Document1Suite(FacetSuite):
         ]
 
     def test_what_another_process_did_is_told_when_this_one_catches_up(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        here, there = opening(), opening.elsewhere()
+        here, there = open_memory(), open_memory.in_other_process()
         call(here.working.entries.set, "k", 1)
-        events = heard(here)
-        clock.pass_(1)
+        events = record_events(here)
+        clock.advance(1)
         call(there.working.entries.remove, "k")
-        clock.pass_(1)
+        clock.advance(1)
         call(here.working.entries.count)
         assert events == [EntryRemoved(agent_id="agent", key="k", at=NOON + 1)]
 
     # -- log lines
 
     def test_the_log_speaks_in_the_documents_templates(
-        self, opening: Opening, call: Call, caplog: pytest.LogCaptureFixture
+        self, open_memory: MemoryOpener, call: Call, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG, "wmem")
-        memory = opening("A")
+        memory = open_memory("A")
         assert [record.getMessage() for record in caplog.records] == ["Working memory initialized for agent A"]
         assert caplog.records[0].levelno == logging.INFO
         scope = memory.scope("s", "task-1")
@@ -268,7 +268,7 @@ class Document1Suite(FacetSuite):
         call(scope.dispose)
         with pytest.raises(SerializationError):
             call(memory.working.entries.set, "k", ["a secret value", object()])
-        assert lines(caplog) == [
+        assert log_lines(caplog) == [
             ("DEBUG", "Created working memory scope task-1 (A/s/task-1) for agent A"),
             ("DEBUG", "Working memory set for key k by agent A"),
             ("DEBUG", "Working memory updated for key k by agent A"),
@@ -294,8 +294,10 @@ class Document1Suite(FacetSuite):
 
     # -- limits
 
-    def test_an_agent_has_room_for_so_many_entries_in_all_its_scopes(self, opening: Opening, call: Call) -> None:
-        memory = opening(policy=Policy.entries(max_entries=6))
+    def test_an_agent_has_room_for_so_many_entries_in_all_its_scopes(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory(policy=Policy.entries(max_entries=6))
         scopes = [memory.working, memory.scope("s"), memory.scope("s", "c")]
         for number in range(6):
             call(scopes[number % 3].entries.set, f"key {number}", 1)
@@ -307,7 +309,7 @@ class Document1Suite(FacetSuite):
             with pytest.raises(CapacityError, match="6 of 6"):
                 call(scope.entries.get_or_set, "new", lambda: 1)
         call(scopes[0].entries.set, "key 0", 2)
-        call(opening("another agent", policy=Policy.entries(max_entries=6)).working.entries.set, "k", 1)
+        call(open_memory("another agent", policy=Policy.entries(max_entries=6)).working.entries.set, "k", 1)
         call(scopes[2].entries.remove, "key 5")
         call(scopes[1].entries.set, "new", 1)
         with pytest.raises(CapacityError):
@@ -315,21 +317,27 @@ class Document1Suite(FacetSuite):
         call(scopes[2].dispose)
         call(scopes[1].entries.set, "one more", 1)
 
-    def test_expired_entries_take_no_room_of_the_agent(self, opening: Opening, call: Call, clock: Clock) -> None:
-        memory = opening(policy=Policy.entries(max_entries=2))
+    def test_expired_entries_take_no_room_of_the_agent(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory(policy=Policy.entries(max_entries=2))
         call(memory.scope("a").entries.set, "k", 1, ttl_s=1)
         call(memory.scope("b").entries.set, "k", 1)
-        clock.pass_(1)
+        clock.advance(1)
         call(memory.scope("b").entries.set, "j", 1)
         with pytest.raises(CapacityError):
             call(memory.scope("a").entries.set, "j", 1)
 
     @pytest.mark.parametrize("limit", [10, 40])
     def test_processes_that_write_in_scopes_of_their_own_exceed_the_agents_limit_by_one_write_each_at_most(
-        self, opening: Opening, call: Call, limit: int
+        self, open_memory: MemoryOpener, call: Call, limit: int
     ) -> None:
         policy = Policy.entries(max_entries=limit)
-        memories = [opening(policy=policy), opening.elsewhere(policy=policy), opening.elsewhere(policy=policy)]
+        memories = [
+            open_memory(policy=policy),
+            open_memory.in_other_process(policy=policy),
+            open_memory.in_other_process(policy=policy),
+        ]
         refused = 0
         for number in range(limit):
             for name, memory in enumerate(memories):
@@ -343,24 +351,24 @@ class Document1Suite(FacetSuite):
 
     @pytest.mark.parametrize("scopes", [1, 12])
     def test_writers_of_one_process_fill_an_agent_to_the_last_entry_and_no_further(
-        self, opening: Opening, call: Call, scopes: int
+        self, open_memory: MemoryOpener, call: Call, scopes: int
     ) -> None:
-        memory = opening(policy=Policy.entries(max_entries=30))
+        memory = open_memory(policy=Policy.entries(max_entries=30))
 
         def writing(number: int) -> Callable[[], Any]:
             scope = memory.scope(f"session {number % scopes}")
-            return lambda: _unless_full(lambda: scope.entries.set(f"key {number}", number))
+            return lambda: _try_set(lambda: scope.entries.set(f"key {number}", number))
 
-        stored = call.together([writing(number) for number in range(48)])
+        stored = call.run_concurrently([writing(number) for number in range(48)])
         assert stored.count(True) == 30
         assert call(memory.stats).total_entries_working == 30
 
     # -- cases
 
     def test_B22_each_agent_and_each_scope_stands_alone_and_nobody_is_everybody(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        ada, bob = opening("ada"), opening("bob")
+        ada, bob = open_memory("ada"), open_memory("bob")
         for memory in (ada, bob):
             for scope in (memory.working, memory.scope("s"), memory.scope("s", "c"), memory.scope("t")):
                 call(scope.entries.set, "whose", scope.id)
@@ -375,7 +383,7 @@ class Document1Suite(FacetSuite):
         assert call(bob.working.children) == ["s", "t"]
         for nobody in ("", " ", None):
             with pytest.raises(InvalidInputError):
-                opening(nobody)  # type: ignore[arg-type]  # what a caller without an identity passes
+                open_memory(nobody)  # type: ignore[arg-type]  # what a caller without an identity passes
             with pytest.raises(InvalidInputError):
                 bob.scope(nobody)  # type: ignore[arg-type]  # the same
             with pytest.raises(InvalidInputError):
@@ -410,8 +418,8 @@ class Document1Suite(FacetSuite):
         assert call(memory.working.children) == []
         assert call(memory.changes).cursors == {}
 
-    def test_B98_removing_the_last_item_takes_a_scope_off_the_list(self, opening: Opening, call: Call) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_B98_removing_the_last_item_takes_a_scope_off_the_list(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         session = here.scope("s")
         call(session.entries.set, "k", 1)
         item = call(session.items.add, "x")
@@ -435,7 +443,7 @@ class Document1Suite(FacetSuite):
         assert call(session.stats).total_count == 0
         assert (call(session.stats).avg_importance, call(session.stats).oldest) == (0.0, None)
         call(session.entries.set, "k", 1)
-        clock.pass_(1)
+        clock.advance(1)
         low = call(session.items.add, "x", priority="low", importance=0.2)
         call(session.items.add, "y", priority="high", importance=0.4, ttl_s=5)
         critical = call(session.items.add, "z", priority="critical", importance=0.6)
@@ -443,7 +451,7 @@ class Document1Suite(FacetSuite):
         call(session.items.fetch, low.id)
         call(session.messages.append, [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])
         call(session.child("c").items.add, "elsewhere")
-        clock.pass_(5)
+        clock.advance(5)
         stats = call(session.stats)
         assert (stats.total_count, stats.active_count, stats.expired_count) == (3, 2, 1)
         # A critical item qualifies for promotion at once, and is promoted by its first fetch.
@@ -456,18 +464,20 @@ class Document1Suite(FacetSuite):
         assert stats.tokens > 0
         assert stats.bytes > 0
 
-    def test_a_memorys_numbers_are_those_of_all_its_scopes(self, opening: Opening, call: Call, clock: Clock) -> None:
-        memory = opening()
+    def test_a_memorys_numbers_are_those_of_all_its_scopes(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
         empty = call(memory.stats)
         assert (empty.total_entries_working, empty.oldest_entry, empty.storage_bytes_used) == (0, None, 0)
         assert (empty.storage_bytes_limit, empty.storage_percent_used) == (None, 0.0)
         call(memory.working.entries.set, "k", 1)
-        clock.pass_(5)
+        clock.advance(5)
         call(memory.scope("s").entries.set, "k", 1)
         call(memory.scope("s", "c").items.add, "x")
         call(memory.scope("t").messages.append, {"role": "user", "content": "a"})
-        call(opening("another").working.entries.set, "k", 1)
-        for asked in (memory, opening.elsewhere()):
+        call(open_memory("another").working.entries.set, "k", 1)
+        for asked in (memory, open_memory.in_other_process()):
             stats = call(asked.stats)
             assert (stats.total_entries_working, stats.items, stats.messages) == (2, 1, 1)
             assert stats.active_working_scopes == 3

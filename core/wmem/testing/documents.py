@@ -11,14 +11,14 @@ import pytest
 
 import wmem
 from wmem import CapacityError, InvalidInputError, Message, Native, Policy, Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["DocumentsSuite"]
 
 HOUR = 3_600
 
 
-def filled(scope: Scope, call: Call, clock: Clock) -> None:
+def fill_scope(scope: Scope, call: Call, clock: Clock) -> None:
     """Add one of everything that a scope can hold."""
     call(scope.entries.set, "due", date(2026, 12, 4), tags=["t"], importance=0.9, metadata={"a": [1, None]})
     values: dict[str, Any] = {
@@ -50,7 +50,7 @@ def filled(scope: Scope, call: Call, clock: Clock) -> None:
     call(scope.messages.append, {"role": "tool", "tool_call_id": "c1", "content": "done", "id": "m3"})
     native = Message(role="assistant", native=Native(framework="f", data={"x": [1, {"y": None}]}), id="m4", pinned=True)
     call(scope.messages.append, native)
-    clock.pass_(5)
+    clock.advance(5)
 
 
 class DocumentsSuite(FacetSuite):
@@ -59,27 +59,29 @@ class DocumentsSuite(FacetSuite):
     # -- round trips
 
     def test_what_is_exported_and_imported_into_another_agents_scope_is_equal(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        source, target = opening("one").scope("s"), opening("two").scope("elsewhere")
-        filled(source, call, clock)
+        source, target = open_memory("one").scope("s"), open_memory("two").scope("elsewhere")
+        fill_scope(source, call, clock)
         document = call(source.export)
         assert call(target.import_, document) == 18
         assert call(target.export) == document
-        assert call(opening.elsewhere("two").scope("elsewhere").export) == document
+        assert call(open_memory.in_other_process("two").scope("elsewhere").export) == document
 
-    def test_a_document_is_plain_json_and_survives_its_text(self, opening: Opening, call: Call, clock: Clock) -> None:
-        source, target = opening("one").scope("s"), opening("two").scope("s")
-        filled(source, call, clock)
+    def test_a_document_is_plain_json_and_survives_its_text(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        source, target = open_memory("one").scope("s"), open_memory("two").scope("s")
+        fill_scope(source, call, clock)
         document = json.loads(json.dumps(call(source.export)))
         before = copy.deepcopy(document)
         call(target.import_, document)
         assert document == before
         assert call(target.export) == document
 
-    def test_what_is_imported_reads_as_it_did(self, opening: Opening, call: Call, clock: Clock) -> None:
-        source, target = opening("one").scope("s"), opening("two").scope("s")
-        filled(source, call, clock)
+    def test_what_is_imported_reads_as_it_did(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+        source, target = open_memory("one").scope("s"), open_memory("two").scope("s")
+        fill_scope(source, call, clock)
         call(target.import_, call(source.export))
         reads: list[Callable[[Scope], Any]] = [
             lambda scope: call(scope.items.all, include_expired=True, include_promoted=True),
@@ -98,7 +100,7 @@ class DocumentsSuite(FacetSuite):
 
     def test_a_document_tells_what_the_session_tools_tell(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", priority="high", tags=["t"], metadata={"key": "value"})
-        clock.pass_(6 * HOUR)
+        clock.advance(6 * HOUR)
         call(session.items.fetch, item.id)
         document = call(session.export)
         (told,) = document["memories"]
@@ -123,10 +125,10 @@ class DocumentsSuite(FacetSuite):
         assert (call(session.entries.get, "k"), call(session.items.count)) == (1, 2)
         assert call(session.items.get, other.id) == other
 
-    def test_an_empty_scope_exports_and_imports_as_nothing(self, opening: Opening, call: Call) -> None:
-        document = call(opening().scope("s").export)
-        assert call(opening("two").scope("s").import_, document) == 0
-        assert call(opening("two").working.children) == []
+    def test_an_empty_scope_exports_and_imports_as_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
+        document = call(open_memory().scope("s").export)
+        assert call(open_memory("two").scope("s").import_, document) == 0
+        assert call(open_memory("two").working.children) == []
 
     def test_instants_may_be_texts_with_any_offset(self, session: Scope, call: Call) -> None:
         told = {
@@ -142,13 +144,13 @@ class DocumentsSuite(FacetSuite):
 
     # -- limits
 
-    def test_an_import_keeps_to_the_limits_of_the_scope(self, opening: Opening, call: Call) -> None:
-        source = opening("one").scope("s")
+    def test_an_import_keeps_to_the_limits_of_the_scope(self, open_memory: MemoryOpener, call: Call) -> None:
+        source = open_memory("one").scope("s")
         for number in range(3):
             call(source.items.add, str(number))
             call(source.entries.set, str(number), "v" * 50)
         document = call(source.export)
-        memory = opening("two")
+        memory = open_memory("two")
         numbers: list[dict[str, Any]] = [{"max_items": 2}, {"max_entries": 2}, {"max_entry_bytes": 20}]
         for number, each in enumerate(numbers):
             scope = memory.scope(f"s{number}", policy=Policy.session(**each))
@@ -187,26 +189,28 @@ class DocumentsSuite(FacetSuite):
         assert call(session.export)["count"] == 0
 
     @pytest.mark.parametrize("facet", ["memories", "entries", "messages"])
-    def test_one_line_that_does_not_read_keeps_all_others_out(self, opening: Opening, call: Call, facet: str) -> None:
-        memory = opening()
-        for number, bad in enumerate(_SPOILT[facet]):
+    def test_one_line_that_does_not_read_keeps_all_others_out(
+        self, open_memory: MemoryOpener, call: Call, facet: str
+    ) -> None:
+        memory = open_memory()
+        for number, bad in enumerate(_INVALID[facet]):
             scope = memory.scope(f"s{number}")
-            document = {"format": "wmem-scope", "version": 1, **copy.deepcopy(_SOUND)}
+            document = {"format": "wmem-scope", "version": 1, **copy.deepcopy(_VALID)}
             document[facet].append(bad)
             with pytest.raises(InvalidInputError, match=rf"{facet}\[1\]"):
                 call(scope.import_, document)
             assert (call(scope.items.all), call(scope.entries.keys), call(scope.messages.all)) == ([], [], []), bad
         assert call(memory.working.children) == []
-        assert call(memory.scope("sound").import_, {"format": "wmem-scope", "version": 1, **_SOUND}) == 3
+        assert call(memory.scope("sound").import_, {"format": "wmem-scope", "version": 1, **_VALID}) == 3
 
     def test_an_id_that_is_something_else_here_is_refused(self, session: Scope, call: Call) -> None:
         call(session.messages.append, {"role": "user", "content": "hi", "id": "a"})
         with pytest.raises(InvalidInputError, match="something else"):
-            call(session.import_, {"format": "wmem-scope", "version": 1, **_SOUND})
+            call(session.import_, {"format": "wmem-scope", "version": 1, **_VALID})
         assert (call(session.items.count), call(session.messages.count)) == (0, 1)
 
-    def test_a_document_cannot_understate_what_its_items_take(self, opening: Opening, call: Call) -> None:
-        scope = opening().scope("q", policy=Policy.queue(max_tokens=20))
+    def test_a_document_cannot_understate_what_its_items_take(self, open_memory: MemoryOpener, call: Call) -> None:
+        scope = open_memory().scope("q", policy=Policy.queue(max_tokens=20))
         told = {"id": "a", "content": "many words " * 50, "tokens": 1, "counter": "estimate"}
         with pytest.raises(CapacityError):
             call(scope.import_, {"format": "wmem-scope", "version": 1, "memories": [told]})
@@ -214,7 +218,7 @@ class DocumentsSuite(FacetSuite):
     def test_an_import_into_a_disposed_scope_or_a_closed_memory_is_refused(
         self, memory: wmem.AgentMemory, session: Scope, call: Call
     ) -> None:
-        document = {"format": "wmem-scope", "version": 1, **_SOUND}
+        document = {"format": "wmem-scope", "version": 1, **_VALID}
         call(session.import_, document)
         call(session.dispose)
         with pytest.raises(wmem.DisposedError):
@@ -225,14 +229,14 @@ class DocumentsSuite(FacetSuite):
             call(scope.import_, document)
 
 
-_SOUND: dict[str, Any] = {
+_VALID: dict[str, Any] = {
     "memories": [{"id": "a", "content": "x"}],
     "entries": [{"id": "b", "key": "k", "content": "1"}],
     "messages": [{"id": "c", "role": "user", "parts": [{"text": "hi"}]}],
 }
-_DEEP = "[" * 100_000
+_NESTED_JSON = "[" * 100_000
 
-_SPOILT: Mapping[str, list[Any]] = {
+_INVALID: Mapping[str, list[Any]] = {
     "memories": [
         None,
         "text",
@@ -270,7 +274,7 @@ _SPOILT: Mapping[str, list[Any]] = {
         {"id": "x", "key": "", "content": "1"},
         {"id": "x", "key": "k2", "content": "{"},
         {"id": "x", "key": "k2", "content": 5},
-        {"id": "x", "key": "k2", "content": _DEEP},
+        {"id": "x", "key": "k2", "content": _NESTED_JSON},
         {"id": "x", "key": "k2", "content": '{"~wmem": "decimal", "value": "x"}'},
         {"id": "x", "key": "k2", "content": '{"~wmem": "nothing", "value": "x"}'},
         {"id": "x", "key": "k", "content": "1"},

@@ -10,7 +10,7 @@ import pytest
 
 import wmem
 from wmem import Context
-from wmem.testing.suite import Call, FacetSuite, Opening
+from wmem.testing.suite import Call, FacetSuite, MemoryOpener
 
 __all__ = [
     "FAULTS",
@@ -20,8 +20,8 @@ __all__ = [
     "AsyncEmbedder",
     "Embedder",
     "EmbedderSuite",
-    "raises",
-    "recalled",
+    "raise_error",
+    "recalled_texts",
     "vector",
 ]
 
@@ -41,17 +41,17 @@ class Embedder:
     name = "words"
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
-        self.failing: Callable[[list[list[float]]], Any] | None = None
+        self.texts: list[str] = []
+        self.fault: Callable[[list[list[float]]], Any] | None = None
 
     def __call__(self, texts: Sequence[str], /) -> Any:
-        self.asked += texts
+        self.texts += texts
         made = [vector(text) for text in texts]
-        return made if self.failing is None else self.failing(made)
+        return made if self.fault is None else self.fault(made)
 
-    def taken(self) -> list[str]:
+    def pop_texts(self) -> list[str]:
         """Return and clear the texts recorded since the last call."""
-        asked, self.asked = self.asked, []
+        asked, self.texts = self.texts, []
         return asked
 
 
@@ -73,12 +73,12 @@ def vector(text: str) -> list[float]:
     return made
 
 
-def raises(_: object) -> Any:
+def raise_error(_: object) -> Any:
     """Raise, as an embedder without a model does."""
     raise RuntimeError("no such model")
 
 
-class _Elsewhere:
+class _BrokenArray:
     """An array on a missing device: it cannot be converted."""
 
     def __array__(self, *_: object, **__: object) -> Any:
@@ -86,7 +86,7 @@ class _Elsewhere:
 
 
 FAULTS: Mapping[str, Callable[[list[list[float]]], Any]] = {
-    "raises": raises,
+    "raises": raise_error,
     "returns nothing": lambda _: None,
     "returns text": lambda _: "vectors",
     "returns a row too few": lambda made: made[1:],
@@ -97,11 +97,11 @@ FAULTS: Mapping[str, Callable[[list[list[float]]], Any]] = {
     "returns infinity": lambda made: [[float("inf"), *row[1:]] for row in made],
     "returns numbers too large": lambda made: [[1e300, *row[1:]] for row in made],
     "returns zeros": lambda made: [[0.0] * WIDTH for _ in made],
-    "returns what becomes no array": lambda _: _Elsewhere(),
+    "returns what becomes no array": lambda _: _BrokenArray(),
 }
 
 
-def recalled(context: Context) -> list[str]:
+def recalled_texts(context: Context) -> list[str]:
     """The recalled texts, best first."""
     found = [unit for unit in context.included if unit.rule == "recalled"]
     return [unit.says for unit in sorted(found, key=lambda unit: -(unit.score or 0.0))]
@@ -113,14 +113,14 @@ class EmbedderSuite(FacetSuite):
     @pytest.fixture
     def embedder(self, call: Call) -> Embedder:
         """An embedder; async in async tests."""
-        return Embedder() if call.colour == "sync" else AsyncEmbedder()
+        return Embedder() if call.mode == "sync" else AsyncEmbedder()
 
     @pytest.fixture
-    def memory(self, opening: Opening, embedder: Embedder) -> wmem.AgentMemory:
+    def memory(self, open_memory: MemoryOpener, embedder: Embedder) -> wmem.AgentMemory:
         """See `FacetSuite.memory`."""
-        return opening(embedder=embedder)
+        return open_memory(embedder=embedder)
 
-    def filled(self, session: wmem.Scope, call: Call) -> None:
+    def add_facts(self, session: wmem.Scope, call: Call) -> None:
         """Add three facts, one about a puppy."""
         for text in (PUPPY, "an automobile needs petrol", RAIN):
             call(session.items.add, text, type="fact")

@@ -6,7 +6,7 @@ import pytest
 
 import wmem
 from wmem import NotFoundError, Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Plain
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, ToSync
 
 __all__ = ["EntriesSuite"]
 
@@ -56,7 +56,7 @@ class EntriesSuite(FacetSuite):
     def test_setting_again_keeps_the_birthday_and_the_id(self, session: Scope, call: Call, clock: Clock) -> None:
         call(session.entries.set, "k", 1)
         before = call(session.entries.entry, "k")
-        clock.pass_(10)
+        clock.advance(10)
         call(session.entries.set, "k", 2)
         after = call(session.entries.entry, "k")
         assert (after.id, after.created_at, after.updated_at) == (before.id, NOON, NOON + 10)
@@ -122,9 +122,9 @@ class EntriesSuite(FacetSuite):
         self, session: Scope, call: Call, clock: Clock
     ) -> None:
         call(session.entries.set, "k", "session", ttl_s=10)
-        clock.pass_(9.999)
+        clock.advance(9.999)
         assert call(session.entries.get, "k") == "session"
-        clock.pass_(0.001)
+        clock.advance(0.001)
         assert call(session.entries.get, "k", "gone") == "gone"
         assert call(session.entries.contains, "k") is False
         assert call(session.entries.entry, "k") is None
@@ -141,19 +141,19 @@ class EntriesSuite(FacetSuite):
         child = session.child("c")
         call(session.entries.set, "k", "parent")
         call(child.entries.set, "k", "child", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         assert call(child.entries.get, "k") == "parent"
 
     def test_setting_an_expired_key_makes_it_visible_again(self, session: Scope, call: Call, clock: Clock) -> None:
         call(session.entries.set, "k", 1, ttl_s=1)
-        clock.pass_(5)
+        clock.advance(5)
         call(session.entries.set, "k", 2)
         assert call(session.entries.get, "k") == 2
-        clock.pass_(1e9)
+        clock.advance(1e9)
         assert call(session.entries.get, "k") == 2
 
-    def test_brackets_and_in_are_the_same_verbs(self, session: Scope, plain: Plain) -> None:
-        entries = plain(session).entries
+    def test_brackets_and_in_are_the_same_verbs(self, session: Scope, to_sync: ToSync) -> None:
+        entries = to_sync(session).entries
         entries["k"] = 1
         assert entries["k"] == 1
         assert "k" in entries
@@ -167,8 +167,8 @@ class EntriesSuite(FacetSuite):
             del entries["k"]
         assert not hasattr(entries, "__len__")
 
-    def test_local_entries_answer_in_brackets(self, session: Scope, call: Call, plain: Plain) -> None:
-        child = plain(session).child("c")
+    def test_local_entries_answer_in_brackets(self, session: Scope, call: Call, to_sync: ToSync) -> None:
+        child = to_sync(session).child("c")
         call(session.entries.set, "above", 1)
         child.entries.set("own", 2)
         assert "own" in child.entries.local

@@ -9,10 +9,10 @@ import pytest
 import wmem
 from wmem import CapacityError, InvalidInputError, Memorized, MemoryItem, Policy, Scope
 from wmem.model.change import ItemEvicted, ItemExpired, ItemPut, ItemRemoved
-from wmem.testing.suite import Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 from wmem.text.estimate import EstimateCounter
 
-__all__ = ["EvictionSuite", "contents", "text_of"]
+__all__ = ["EvictionSuite", "contents", "make_text"]
 
 HOUR = 3_600
 
@@ -22,7 +22,7 @@ def contents(items: Any) -> list[str]:
     return [item.content for item in items]
 
 
-def text_of(tokens: int, name: object) -> str:
+def make_text(tokens: int, name: object) -> str:
     """A text of exactly that many tokens, unique to the name."""
     count = EstimateCounter()
     text = f"item {name}"
@@ -40,7 +40,7 @@ class EvictionSuite(FacetSuite):
         return memory.scope("queue", policy=Policy.queue())
 
     @pytest.fixture
-    def small(self, memory: wmem.AgentMemory) -> Scope:
+    def small_queue(self, memory: wmem.AgentMemory) -> Scope:
         """A scope whose queue holds three items."""
         return memory.scope("small", policy=Policy.queue(max_items=3))
 
@@ -54,7 +54,7 @@ class EvictionSuite(FacetSuite):
                 pass
             for number in range(items):
                 importance = 0.2 if step <= 5 else 0.5
-                told = call(queue.queue.memorize, text_of(tokens, f"{step}.{number}"), importance=importance)
+                told = call(queue.queue.memorize, make_text(tokens, f"{step}.{number}"), importance=importance)
                 evicted += told.evicted
                 assert told.items <= 64
                 assert told.tokens <= 4_000
@@ -62,40 +62,44 @@ class EvictionSuite(FacetSuite):
         assert (told.items, told.position, len(evicted)) == (64, 63, 41)
         # First items of low importance from the first steps, oldest first; then the oldest others.
         assert [item.step_index for item in evicted] == [0] * 10 + [5] * 20 + [10] * 11
-        assert contents(call(queue.items.recent, 20)) == [text_of(50, f"20.{number}") for number in reversed(range(20))]
+        assert contents(call(queue.items.recent, 20)) == [
+            make_text(50, f"20.{number}") for number in reversed(range(20))
+        ]
         capacity = call(queue.queue.capacity)
         assert (capacity.items, capacity.tokens) == (told.items, told.tokens)
 
     def test_what_leaves_is_told_logged_and_explained_and_never_quoted(
-        self, small: Scope, call: Call, caplog: pytest.LogCaptureFixture
+        self, small_queue: Scope, call: Call, caplog: pytest.LogCaptureFixture
     ) -> None:
-        first = call(small.queue.memorize, "a secret of Biscuit", importance=0.1)
+        first = call(small_queue.queue.memorize, "a secret of Biscuit", importance=0.1)
         for number in range(2):
-            call(small.queue.memorize, f"item {number}", importance=0.5)
+            call(small_queue.queue.memorize, f"item {number}", importance=0.5)
         with caplog.at_level(logging.INFO, "wmem.scope.queue"):
-            told = call(small.queue.memorize, "one too many", importance=0.5)
+            told = call(small_queue.queue.memorize, "one too many", importance=0.5)
         assert told.evicted == (first.item,)
         (record,) = caplog.records
         assert (record.name, record.levelno) == ("wmem.scope.queue", logging.INFO)
         assert first.item.id in record.getMessage()
         assert "secret" not in record.getMessage()
-        (decision,) = call(small.queue.decisions)
+        (decision,) = call(small_queue.queue.decisions)
         assert (decision.id, decision.rule, decision.tokens) == (first.item.id, "low", first.item.tokens)
         assert decision.parts["importance"] == 0.1
         assert "secret" not in repr(decision)
 
-    def test_decisions_are_told_newest_first_and_only_as_many_as_asked_for(self, small: Scope, call: Call) -> None:
-        added = [call(small.queue.memorize, f"item {number}", importance=0.5).item.id for number in range(6)]
-        assert [decision.id for decision in call(small.queue.decisions)] == added[2::-1]
-        assert [decision.id for decision in call(small.queue.decisions, 1)] == [added[2]]
-        assert call(small.queue.decisions, 0) == []
+    def test_decisions_are_told_newest_first_and_only_as_many_as_asked_for(
+        self, small_queue: Scope, call: Call
+    ) -> None:
+        added = [call(small_queue.queue.memorize, f"item {number}", importance=0.5).item.id for number in range(6)]
+        assert [decision.id for decision in call(small_queue.queue.decisions)] == added[2::-1]
+        assert [decision.id for decision in call(small_queue.queue.decisions, 1)] == [added[2]]
+        assert call(small_queue.queue.decisions, 0) == []
 
     def test_tokens_are_a_ceiling_of_their_own(self, memory: wmem.AgentMemory, call: Call) -> None:
         scope = memory.scope("s", policy=Policy.queue(max_tokens=30))
         for number in range(3):
-            call(scope.queue.memorize, text_of(10, number), importance=0.5)
-        told = call(scope.queue.memorize, text_of(15, "long"), importance=0.5)
-        assert contents(told.evicted) == [text_of(10, 0), text_of(10, 1)]
+            call(scope.queue.memorize, make_text(10, number), importance=0.5)
+        told = call(scope.queue.memorize, make_text(15, "long"), importance=0.5)
+        assert contents(told.evicted) == [make_text(10, 0), make_text(10, 1)]
         assert (told.items, told.tokens) == (2, 25)
 
     def test_an_item_larger_than_the_whole_queue_is_refused_and_nothing_changes(
@@ -105,70 +109,72 @@ class EvictionSuite(FacetSuite):
         call(scope.queue.memorize, "here")
         there = call(scope.view).cursor
         with pytest.raises(CapacityError, match="of 20 tokens"):
-            call(scope.queue.memorize, text_of(21, "long"))
+            call(scope.queue.memorize, make_text(21, "long"))
         assert call(scope.view).cursor == there
         assert contents(call(scope.items.all)) == ["here"]
-        assert call(scope.queue.memorize, text_of(20, "fits")).items == 1
+        assert call(scope.queue.memorize, make_text(20, "fits")).items == 1
 
-    def test_low_importance_leaves_first_and_the_older_of_equals(self, small: Scope, call: Call) -> None:
+    def test_low_importance_leaves_first_and_the_older_of_equals(self, small_queue: Scope, call: Call) -> None:
         for name, importance in (("middle", 0.5), ("low old", 0.2), ("low new", 0.1)):
-            call(small.queue.memorize, name, importance=importance)
-        left = [contents(call(small.queue.memorize, f"new {number}", importance=0.6).evicted) for number in range(3)]
+            call(small_queue.queue.memorize, name, importance=importance)
+        left = [
+            contents(call(small_queue.queue.memorize, f"new {number}", importance=0.6).evicted) for number in range(3)
+        ]
         assert left == [["low old"], ["low new"], ["middle"]]
 
     def test_what_is_important_leaves_only_when_nothing_else_is_left_and_with_a_warning(
-        self, small: Scope, call: Call, caplog: pytest.LogCaptureFixture
+        self, small_queue: Scope, call: Call, caplog: pytest.LogCaptureFixture
     ) -> None:
         for number in range(3):
-            call(small.queue.memorize, f"important {number}", importance=0.7)
+            call(small_queue.queue.memorize, f"important {number}", importance=0.7)
         with caplog.at_level(logging.INFO, "wmem.scope.queue"):
-            told = call(small.queue.memorize, "new", importance=0.9)
+            told = call(small_queue.queue.memorize, "new", importance=0.9)
         assert contents(told.evicted) == ["important 0"]
         assert [record.levelno for record in caplog.records] == [logging.WARNING]
-        assert call(small.queue.decisions)[0].rule == "guarded"
-        call(small.queue.evict_to, items=2)
-        assert contents(call(small.queue.memorize, "low", importance=0.1).evicted) == []
-        assert contents(call(small.queue.memorize, "newer", importance=0.9).evicted) == ["low"]
+        assert call(small_queue.queue.decisions)[0].rule == "guarded"
+        call(small_queue.queue.evict_to, items=2)
+        assert contents(call(small_queue.queue.memorize, "low", importance=0.1).evicted) == []
+        assert contents(call(small_queue.queue.memorize, "newer", importance=0.9).evicted) == ["low"]
 
-    def test_items_of_the_last_steps_leave_after_those_before(self, small: Scope, call: Call) -> None:
-        call(small.queue.memorize, "before", importance=0.6)
-        call(small.queue.advance_step, 5)
+    def test_items_of_the_last_steps_leave_after_those_before(self, small_queue: Scope, call: Call) -> None:
+        call(small_queue.queue.memorize, "before", importance=0.6)
+        call(small_queue.queue.advance_step, 5)
         for number in range(2):
-            call(small.queue.memorize, f"late {number}", importance=0.1)
-        assert contents(call(small.queue.memorize, "new", importance=0.1).evicted) == ["before"]
+            call(small_queue.queue.memorize, f"late {number}", importance=0.1)
+        assert contents(call(small_queue.queue.memorize, "new", importance=0.1).evicted) == ["before"]
 
     def test_a_stale_item_stays_visible_until_room_is_needed_and_then_goes_first(
-        self, small: Scope, call: Call, clock: Clock
+        self, small_queue: Scope, call: Call, clock: Clock
     ) -> None:
-        call(small.queue.memorize, "low", importance=0.1)
-        call(small.queue.advance_step, 8)
-        clock.pass_(HOUR + 1)
-        call(small.queue.memorize, "fresh but low", importance=0.1)
-        call(small.queue.memorize, "fresh", importance=0.5)
-        clock.pass_(-HOUR)
-        assert contents(call(small.items.all)) == ["low", "fresh but low", "fresh"]
-        clock.pass_(HOUR)
-        assert contents(call(small.queue.memorize, "new", importance=0.5).evicted) == ["low"]
-        assert call(small.queue.decisions)[0].rule == "stale"
+        call(small_queue.queue.memorize, "low", importance=0.1)
+        call(small_queue.queue.advance_step, 8)
+        clock.advance(HOUR + 1)
+        call(small_queue.queue.memorize, "fresh but low", importance=0.1)
+        call(small_queue.queue.memorize, "fresh", importance=0.5)
+        clock.advance(-HOUR)
+        assert contents(call(small_queue.items.all)) == ["low", "fresh but low", "fresh"]
+        clock.advance(HOUR)
+        assert contents(call(small_queue.queue.memorize, "new", importance=0.5).evicted) == ["low"]
+        assert call(small_queue.queue.decisions)[0].rule == "stale"
 
-    def test_an_item_is_stale_by_steps_too(self, small: Scope, call: Call) -> None:
-        call(small.queue.memorize, "old", importance=0.6)
-        call(small.queue.advance_step, 15)
-        call(small.queue.memorize, "low", importance=0.1)
-        call(small.queue.advance_step, 6)
-        call(small.queue.memorize, "new", importance=0.5)
-        assert contents(call(small.queue.memorize, "newer", importance=0.5).evicted) == ["old"]
-        assert call(small.queue.decisions)[0].parts["steps"] == 21
+    def test_an_item_is_stale_by_steps_too(self, small_queue: Scope, call: Call) -> None:
+        call(small_queue.queue.memorize, "old", importance=0.6)
+        call(small_queue.queue.advance_step, 15)
+        call(small_queue.queue.memorize, "low", importance=0.1)
+        call(small_queue.queue.advance_step, 6)
+        call(small_queue.queue.memorize, "new", importance=0.5)
+        assert contents(call(small_queue.queue.memorize, "newer", importance=0.5).evicted) == ["old"]
+        assert call(small_queue.queue.decisions)[0].parts["steps"] == 21
 
     def test_an_expired_item_gives_way_first_and_is_not_counted_as_evicted(
-        self, memory: wmem.AgentMemory, small: Scope, call: Call, clock: Clock
+        self, memory: wmem.AgentMemory, small_queue: Scope, call: Call, clock: Clock
     ) -> None:
-        gone = call(small.queue.memorize, "short-lived", ttl_s=10, importance=1).item.id
+        gone = call(small_queue.queue.memorize, "short-lived", ttl_s=10, importance=1).item.id
         for number in range(2):
-            call(small.queue.memorize, f"item {number}", importance=0.1)
-        clock.pass_(10)
-        told = call(small.queue.memorize, "new", importance=0.1)
-        assert (told.evicted, told.items, call(small.queue.decisions)) == ((), 3, [])
+            call(small_queue.queue.memorize, f"item {number}", importance=0.1)
+        clock.advance(10)
+        told = call(small_queue.queue.memorize, "new", importance=0.1)
+        assert (told.evicted, told.items, call(small_queue.queue.decisions)) == ((), 3, [])
         assert [each.change for each in call(memory.changes).events if isinstance(each.change, ItemExpired)] == [
             ItemExpired(gone)
         ]
@@ -185,43 +191,45 @@ class EvictionSuite(FacetSuite):
         assert left == [["ok"], ["thanks, ok"]]
         assert all(item.importance < 0.7 for item in call(scope.queue.remember))
 
-    def test_plain_items_keep_the_ceiling_too(self, small: Scope, call: Call) -> None:
+    def test_plain_items_keep_the_ceiling_too(self, small_queue: Scope, call: Call) -> None:
         for number in range(5):
-            call(small.items.add, f"item {number}", importance=0.5)
-        assert contents(call(small.items.all)) == ["item 2", "item 3", "item 4"]
-        assert [item.step_index for item in call(small.items.all)] == [0, 0, 0]
+            call(small_queue.items.add, f"item {number}", importance=0.5)
+        assert contents(call(small_queue.items.all)) == ["item 2", "item 3", "item 4"]
+        assert [item.step_index for item in call(small_queue.items.all)] == [0, 0, 0]
 
     def test_an_item_that_grows_makes_room_among_the_others(self, memory: wmem.AgentMemory, call: Call) -> None:
         scope = memory.scope("s", policy=Policy.queue(max_tokens=30))
-        items = [call(scope.queue.memorize, text_of(10, number), importance=0.1).item for number in range(3)]
-        call(scope.items.update, items[0].id, content=text_of(20, "grown"))
-        assert contents(call(scope.items.all)) == [text_of(20, "grown"), text_of(10, 2)]
+        items = [call(scope.queue.memorize, make_text(10, number), importance=0.1).item for number in range(3)]
+        call(scope.items.update, items[0].id, content=make_text(20, "grown"))
+        assert contents(call(scope.items.all)) == [make_text(20, "grown"), make_text(10, 2)]
 
-    def test_merged_items_make_room_in_the_parent_in_one_step(self, small: Scope, call: Call) -> None:
+    def test_merged_items_make_room_in_the_parent_in_one_step(self, small_queue: Scope, call: Call) -> None:
         for number in range(3):
-            call(small.queue.memorize, f"item {number}", importance=0.5)
-        child = small.child("c", policy=Policy.session())
+            call(small_queue.queue.memorize, f"item {number}", importance=0.5)
+        child = small_queue.child("c", policy=Policy.session())
         call(child.items.add, "found", importance=0.1)
         call(child.items.add, "found too", importance=0.1)
         assert call(child.merge_to_parent, items=True) == 2
-        assert contents(call(small.items.all)) == ["item 2", "found", "found too"]
-        assert len(call(small.queue.decisions)) == 2
+        assert contents(call(small_queue.items.all)) == ["item 2", "found", "found too"]
+        assert len(call(small_queue.queue.decisions)) == 2
 
     # -- limits hold for every writer
 
-    def test_of_items_memorized_at_once_no_more_are_ever_there_than_may_be(self, opening: Opening, call: Call) -> None:
+    def test_of_items_memorized_at_once_no_more_are_ever_there_than_may_be(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
         policy = Policy.queue(max_items=5, max_tokens=60)
-        memories = [opening(), opening.elsewhere()]
+        memories = [open_memory(), open_memory.in_other_process()]
         scopes = [memory.scope("s", policy=policy) for memory in memories]
 
         def memorizing(number: int) -> Callable[[], Memorized]:
-            return lambda: scopes[number % 2].queue.memorize(text_of(10 + number % 4, number), importance=number / 24)
+            return lambda: scopes[number % 2].queue.memorize(make_text(10 + number % 4, number), importance=number / 24)
 
-        told = call.together([memorizing(number) for number in range(24)])
+        told = call.run_concurrently([memorizing(number) for number in range(24)])
         assert len({each.item.id for each in told}) == 24
         assert all(each.items <= 5 and each.tokens <= 60 for each in told)
         held: dict[str, int] = {}
-        for event in call(opening.elsewhere().changes).events:
+        for event in call(open_memory.in_other_process().changes).events:
             change = event.change
             if isinstance(change, ItemPut):
                 held[change.row.id] = change.row.tokens or 0
@@ -237,12 +245,14 @@ class EvictionSuite(FacetSuite):
         gone = [item.id for each in told for item in each.evicted]
         assert len(gone) == len(set(gone)) == 24 - len(held)
 
-    def test_another_process_sees_the_same_items_steps_and_decisions(self, opening: Opening, call: Call) -> None:
-        here = opening().scope("s", policy=Policy.queue(max_items=2))
+    def test_another_process_sees_the_same_items_steps_and_decisions(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        here = open_memory().scope("s", policy=Policy.queue(max_items=2))
         for number in range(4):
             call(here.queue.memorize, f"item {number}")
             call(here.queue.advance_step)
-        there = opening.elsewhere().scope("s")
+        there = open_memory.in_other_process().scope("s")
         assert call(there.queue.remember) == call(here.queue.remember)
         assert call(there.queue.decisions) == call(here.queue.decisions)
         assert call(there.queue.capacity) == call(here.queue.capacity)
@@ -250,11 +260,11 @@ class EvictionSuite(FacetSuite):
 
     def test_evicting_on_demand_follows_the_same_order(self, queue: Scope, call: Call) -> None:
         for name, importance in (("important", 0.9), ("low", 0.1), ("middle", 0.5), ("low too", 0.1)):
-            call(queue.queue.memorize, text_of(10, name), importance=importance)
-        assert contents(call(queue.queue.evict_to, items=2)) == [text_of(10, "low"), text_of(10, "low too")]
+            call(queue.queue.memorize, make_text(10, name), importance=importance)
+        assert contents(call(queue.queue.evict_to, items=2)) == [make_text(10, "low"), make_text(10, "low too")]
         assert call(queue.queue.evict_to, items=2) == []
-        assert contents(call(queue.queue.evict_to, tokens=10)) == [text_of(10, "middle")]
-        assert contents(call(queue.queue.evict_to, items=0)) == [text_of(10, "important")]
+        assert contents(call(queue.queue.evict_to, tokens=10)) == [make_text(10, "middle")]
+        assert contents(call(queue.queue.evict_to, items=0)) == [make_text(10, "important")]
         assert len(call(queue.queue.decisions)) == 4
 
     def test_pinned_items_are_never_evicted_on_demand(self, queue: Scope, call: Call) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import wmem
 from wmem import Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,7 +17,7 @@ class FetchesSuite(FacetSuite):
 
     def test_a_fetch_counts_and_says_so_at_once(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x")
-        clock.pass_(5)
+        clock.advance(5)
         assert [call(session.items.fetch, item.id).access_count for _ in range(6)] == [2, 3, 4, 5, 6, 7]
         assert call(session.items.fetch, item.id).last_accessed_at == NOON + 5
 
@@ -31,8 +31,8 @@ class FetchesSuite(FacetSuite):
             call(session.pack, "dog", budget=500)
         assert call(session.items.fetch, item.id).access_count == 2
 
-    def test_fetches_are_written_with_the_scopes_next_append(self, opening: Opening, call: Call) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    def test_fetches_are_written_with_the_scopes_next_append(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "x")
         call(here.items.fetch, item.id)
         call(here.items.fetch, item.id)
@@ -49,17 +49,17 @@ class FetchesSuite(FacetSuite):
         assert call(session.items.fetch, item.id).access_count == 66
 
     def test_a_fetch_a_second_after_the_last_unwritten_one_writes_both(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "x")
         call(here.items.fetch, item.id)
-        clock.pass_(1)
+        clock.advance(1)
         call(here.items.fetch, item.id)
         assert call(there.items.get, item.id).access_count == 3
 
-    def test_fetches_in_two_processes_add_up(self, opening: Opening, call: Call) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    def test_fetches_in_two_processes_add_up(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "x")
         for scope in (here, there):
             call(scope.items.fetch, item.id)
@@ -68,12 +68,12 @@ class FetchesSuite(FacetSuite):
         call(there.entries.set, "k", 1)
         assert call(here.items.get, item.id).access_count == 5
 
-    def test_closing_a_memory_writes_the_fetches_it_still_holds(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_closing_a_memory_writes_the_fetches_it_still_holds(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
         item = call(memory.scope("s").items.add, "x")
         call(memory.scope("s").items.fetch, item.id)
         call(memory.close)
-        assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == 2
+        assert call(open_memory.in_other_process().scope("s").items.get, item.id).access_count == 2
 
     def test_a_merge_brings_the_fetches_that_are_not_yet_written(self, session: Scope, call: Call) -> None:
         child = session.child("c")
@@ -82,14 +82,16 @@ class FetchesSuite(FacetSuite):
         call(child.merge_to_parent, items=True)
         assert call(session.items.get, item.id).access_count == 2
 
-    def test_fetches_are_written_at_close_and_counted_by_the_next_opener(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_fetches_are_written_at_close_and_counted_by_the_next_opener(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
         item = call(memory.scope("s").items.add, "x")
         for _ in range(2):
             call(memory.scope("s").items.fetch, item.id)
-        assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == 1
+        assert call(open_memory.in_other_process().scope("s").items.get, item.id).access_count == 1
         call(memory.close)
-        again = call(opening.elsewhere().scope("s").items.get, item.id)
+        again = call(open_memory.in_other_process().scope("s").items.get, item.id)
         assert (again.access_count, again.last_accessed_at) == (3, NOON)
 
     def test_fetches_are_written_before_a_merge_and_counted_in_the_parent(
@@ -103,8 +105,8 @@ class FetchesSuite(FacetSuite):
         assert call(session.items.get, item.id).access_count == 3
         assert call(child.items.get, item.id).access_count == 3
 
-    def test_fetches_go_with_the_next_write_of_any_kind(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_fetches_go_with_the_next_write_of_any_kind(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
         scope = memory.scope("s")
         item = call(scope.items.add, "x")
         writes: list[Callable[[], Any]] = [
@@ -117,14 +119,14 @@ class FetchesSuite(FacetSuite):
         for count, write in enumerate(writes, start=2):
             call(scope.items.fetch, item.id)
             write()
-            assert call(opening.elsewhere().scope("s").items.get, item.id).access_count == count
+            assert call(open_memory.in_other_process().scope("s").items.get, item.id).access_count == count
 
-    def test_fetches_are_not_forgotten_by_an_update(self, opening: Opening, call: Call, clock: Clock) -> None:
-        memory = opening()
+    def test_fetches_are_not_forgotten_by_an_update(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+        memory = open_memory()
         item = call(memory.scope("s").items.add, "x")
-        clock.pass_(0.5)
+        clock.advance(0.5)
         call(memory.scope("s").items.fetch, item.id)
         assert call(memory.scope("s").items.update, item.id, content="y").access_count == 2
-        for each in (memory, opening.elsewhere()):
+        for each in (memory, open_memory.in_other_process()):
             again = call(each.scope("s").items.get, item.id)
             assert (again.access_count, again.last_accessed_at) == (2, NOON + 0.5)

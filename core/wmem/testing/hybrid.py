@@ -12,8 +12,17 @@ import pytest
 
 import wmem
 from wmem import Context, InvalidInputError, Scope
-from wmem.testing.embedders import FAULTS, PUPPY, RAIN, AsyncEmbedder, Embedder, EmbedderSuite, raises, recalled
-from wmem.testing.suite import Call, Clock, Opening
+from wmem.testing.embedders import (
+    FAULTS,
+    PUPPY,
+    RAIN,
+    AsyncEmbedder,
+    Embedder,
+    EmbedderSuite,
+    raise_error,
+    recalled_texts,
+)
+from wmem.testing.suite import Call, Clock, MemoryOpener
 
 __all__ = ["HybridSuite"]
 
@@ -27,42 +36,44 @@ def _prompt(context: Context) -> list[dict[str, Any]]:
 class HybridSuite(EmbedderSuite):
     """What a pack finds by meaning, which texts it embeds, and how it takes embedder failures."""
 
-    def test_what_means_the_same_in_other_words_isrecalled(self, session: Scope, opening: Opening, call: Call) -> None:
-        self.filled(session, call)
+    def test_what_means_the_same_in_other_words_isrecalled(
+        self, session: Scope, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert recalled(found)[:1] == [PUPPY]
-        assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(wmem.Recall().vector)
+        assert recalled_texts(found)[:1] == [PUPPY]
+        assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(wmem.RecallProfile().vector)
         assert found.warnings == ()
-        plain = call(opening.elsewhere().scope("session").pack, "dog", budget=1_000)
-        assert PUPPY not in recalled(plain)
+        plain = call(open_memory.in_other_process().scope("session").pack, "dog", budget=1_000)
+        assert PUPPY not in recalled_texts(plain)
 
     def test_a_text_is_embedded_once_and_never_by_a_write(self, session: Scope, embedder: Embedder, call: Call) -> None:
-        self.filled(session, call)
-        assert embedder.taken() == []
+        self.add_facts(session, call)
+        assert embedder.pop_texts() == []
         call(session.pack, "dog", budget=1_000)
-        asked = embedder.taken()
+        asked = embedder.pop_texts()
         assert (asked[0], len(asked), len(set(asked))) == ("dog", 4, 4)
         call(session.pack, "car", budget=1_000)
-        assert embedder.taken() == ["car"]
+        assert embedder.pop_texts() == ["car"]
         call(session.items.add, RAIN, type="fact")
         call(session.pack, "car", budget=1_000)
-        assert embedder.taken() == ["car"]  # RAIN is embedded already
+        assert embedder.pop_texts() == ["car"]  # RAIN is embedded already
 
     def test_without_a_query_the_embedder_is_not_asked(self, session: Scope, embedder: Embedder, call: Call) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.pack, budget=1_000)
         call(session.pack, " ", budget=1_000)
-        call(session.pack, "dog", budget=1_000, scoring=wmem.Recall(vector=0))
-        assert embedder.taken() == []
+        call(session.pack, "dog", budget=1_000, scoring=wmem.RecallProfile(vector=0))
+        assert embedder.pop_texts() == []
 
     def test_another_process_embeds_nothing_again(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         here = call(session.pack, "dog", budget=1_000)
-        embedder.taken()
-        there = call(opening.elsewhere(embedder=embedder).scope("session").pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog"]
+        embedder.pop_texts()
+        there = call(open_memory.in_other_process(embedder=embedder).scope("session").pack, "dog", budget=1_000)
+        assert embedder.pop_texts() == ["dog"]
         assert _prompt(there) == _prompt(here)
 
     def test_a_question_that_is_stored_as_a_message_is_embedded_once(
@@ -71,44 +82,44 @@ class HybridSuite(EmbedderSuite):
         call(session.messages.append, {"role": "user", "content": "where is my dog"})
         for _ in range(2):
             call(session.pack, "where is my dog", budget=1_000)
-            assert embedder.taken() == ["where is my dog"]
+            assert embedder.pop_texts() == ["where is my dog"]
         call(session.pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog"]
+        assert embedder.pop_texts() == ["dog"]
 
     def test_a_text_of_two_scopes_is_embedded_once(
         self, session: Scope, memory: wmem.AgentMemory, embedder: Embedder, call: Call
     ) -> None:
         other = memory.scope("other")
         for scope in (session, other):
-            self.filled(scope, call)
+            self.add_facts(scope, call)
         call(session.pack, "dog", budget=1_000)
-        embedder.taken()
-        assert recalled(call(other.pack, "dog", budget=1_000))[:1] == [PUPPY]
-        assert embedder.taken() == ["dog"]
+        embedder.pop_texts()
+        assert recalled_texts(call(other.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert embedder.pop_texts() == ["dog"]
 
     def test_packs_at_the_same_time_embed_a_text_once(
         self, session: Scope, memory: wmem.AgentMemory, embedder: Embedder, call: Call
     ) -> None:
         other = memory.scope("other")
         for scope in (session, other):
-            self.filled(scope, call)
+            self.add_facts(scope, call)
 
         def slow(made: list[list[float]]) -> Any:
-            if call.colour == "async":
+            if call.mode == "async":
                 return asyncio.sleep(0.02, made)
             time.sleep(0.02)
             return made
 
-        embedder.failing = slow
+        embedder.fault = slow
 
         def packing(scope: Scope) -> Callable[[], Context]:
             return lambda: scope.pack("dog", budget=1_000)
 
-        found = call.together([packing(scope) for scope in (session, other, session)])
-        assert [recalled(each)[:1] for each in found] == [[PUPPY]] * 3
-        assert sorted(embedder.taken()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
+        found = call.run_concurrently([packing(scope) for scope in (session, other, session)])
+        assert [recalled_texts(each)[:1] for each in found] == [[PUPPY]] * 3
+        assert sorted(embedder.pop_texts()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
 
-    @pytest.mark.parametrize("colour", ["sync"])  # the other pack runs inside this one
+    @pytest.mark.parametrize("mode", ["sync"])  # the other pack runs inside this one
     def test_what_another_pack_has_just_made_is_not_embedded_again(
         self,
         session: Scope,
@@ -119,8 +130,8 @@ class HybridSuite(EmbedderSuite):
     ) -> None:
         other = memory.scope("other")
         for scope in (session, other):
-            self.filled(scope, call)
-        engine = memory._opened.store.engine  # noqa: SLF001  # to step in where it is closest
+            self.add_facts(scope, call)
+        engine = memory._core.store.engine  # noqa: SLF001  # to step in where it is closest
         claim = engine.claim
 
         def stepping_in(works: Any) -> Any:
@@ -129,21 +140,23 @@ class HybridSuite(EmbedderSuite):
             return claim(works)
 
         monkeypatch.setattr(engine, "claim", stepping_in)
-        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
-        assert sorted(embedder.taken()) == sorted(["dog", "dog", PUPPY, "an automobile needs petrol", RAIN])
+        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert sorted(embedder.pop_texts()) == sorted(["dog", "dog", PUPPY, "an automobile needs petrol", RAIN])
 
     def test_parents_lend_the_meaning_of_their_items_and_not_of_their_messages(
         self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.entries.set, "pet", "a puppy")
         call(session.messages.append, {"role": "user", "content": "no business of a child's"})
         child = session.child("task")
         call(child.items.add, "a car", type="fact")
-        assert PUPPY not in recalled(call(child.pack, "dog", budget=1_000, inherit=False))
-        assert embedder.taken() == ["dog", "a car"]
-        assert PUPPY in recalled(call(child.pack, "dog", budget=1_000))
-        assert sorted(embedder.taken()) == sorted(["dog", "pet: a puppy", PUPPY, "an automobile needs petrol", RAIN])
+        assert PUPPY not in recalled_texts(call(child.pack, "dog", budget=1_000, inherit=False))
+        assert embedder.pop_texts() == ["dog", "a car"]
+        assert PUPPY in recalled_texts(call(child.pack, "dog", budget=1_000))
+        assert sorted(embedder.pop_texts()) == sorted(
+            ["dog", "pet: a puppy", PUPPY, "an automobile needs petrol", RAIN]
+        )
 
     def test_above_its_limit_a_scope_recalls_by_words_and_says_so_once(
         self,
@@ -153,21 +166,21 @@ class HybridSuite(EmbedderSuite):
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        monkeypatch.setattr("wmem.scope.meaning.MOST_ITEMS", 3)
-        self.filled(session, call)
+        monkeypatch.setattr("wmem.scope.meaning.MAX_ITEMS", 3)
+        self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+        assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
         one_more = call(session.items.add, "a sofa", type="fact")
-        embedder.taken()
+        embedder.pop_texts()
         for _ in range(2):
             found = call(session.pack, "sofa", budget=1_000)
             (warning,) = found.warnings
             assert "4 items" in warning
-            assert set(recalled(found)) == {PUPPY, "a sofa"}
-        assert embedder.taken() == []
+            assert set(recalled_texts(found)) == {PUPPY, "a sofa"}
+        assert embedder.pop_texts() == []
         assert sum("words alone" in record.getMessage() for record in caplog.records) == 1
         call(session.items.remove, one_more.id)
-        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
 
     def test_of_a_long_text_the_beginning_is_embedded_and_a_blank_one_not_at_all(
         self, session: Scope, embedder: Embedder, call: Call
@@ -176,52 +189,52 @@ class HybridSuite(EmbedderSuite):
         call(session.messages.append, {"role": "user", "content": [_PICTURE]})
         for _ in range(2):
             assert call(session.pack, "petrol " * 5_000, budget=1_000).warnings == ()
-        assert [len(text) for text in embedder.taken()] == [8_000] * 3
+        assert [len(text) for text in embedder.pop_texts()] == [8_000] * 3
 
     def test_one_name_for_models_of_two_widths_finds_by_either(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         narrow = type(embedder)()
-        narrow.failing = lambda made: [[*row, 0.0] for row in made]
-        both = [session, opening(embedder=narrow).scope("session")]
+        narrow.fault = lambda made: [[*row, 0.0] for row in made]
+        both = [session, open_memory(embedder=narrow).scope("session")]
         for scope in both * 2:
             found = call(scope.pack, "dog", budget=1_000)
-            assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
+            assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
 
     def test_a_changed_text_is_embedded_again(self, session: Scope, embedder: Embedder, call: Call) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.entries.set, "animal", "a dog")
         call(session.pack, "dog", budget=1_000)
-        embedder.taken()
+        embedder.pop_texts()
         call(session.entries.set, "animal", "a car")
         call(session.pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog", "animal: a car"]
+        assert embedder.pop_texts() == ["dog", "animal: a car"]
 
     def test_vectors_of_another_model_are_not_mixed_in(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.pack, "dog", budget=1_000)
-        embedder.taken()
+        embedder.pop_texts()
         other = type(embedder)()
         other.name = "more words"
-        found = call(opening(embedder=other).scope("session").pack, "dog", budget=1_000)
-        assert (len(other.taken()), recalled(found)[:1]) == (4, [PUPPY])
+        found = call(open_memory(embedder=other).scope("session").pack, "dog", budget=1_000)
+        assert (len(other.pop_texts()), recalled_texts(found)[:1]) == (4, [PUPPY])
         narrow = type(embedder)()
-        narrow.failing = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # same name, other width
-        found = call(opening.elsewhere(embedder=narrow).scope("session").pack, "dog", budget=1_000)
-        assert (len(narrow.taken()), found.warnings, recalled(found)[:1]) == (4, (), [PUPPY])
+        narrow.fault = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # same name, other width
+        found = call(open_memory.in_other_process(embedder=narrow).scope("session").pack, "dog", budget=1_000)
+        assert (len(narrow.pop_texts()), found.warnings, recalled_texts(found)[:1]) == (4, (), [PUPPY])
 
     # -- when it fails
 
     @pytest.mark.parametrize("fault", FAULTS)
     def test_a_failing_embedder_costs_the_meaning_and_never_the_pack(
-        self, fault: str, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, fault: str, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
-        plain = call(opening.elsewhere().scope("session").pack, "dog petrol", budget=1_000)
-        embedder.failing = FAULTS[fault]
+        self.add_facts(session, call)
+        plain = call(open_memory.in_other_process().scope("session").pack, "dog petrol", budget=1_000)
+        embedder.fault = FAULTS[fault]
         found = call(session.pack, "dog petrol", budget=1_000)
         assert _prompt(found) == _prompt(plain)
         assert (found.included, found.dropped) == (plain.included, plain.dropped)
@@ -231,70 +244,70 @@ class HybridSuite(EmbedderSuite):
     def test_a_failing_embedder_is_left_alone_for_a_minute_then_for_two_and_told_of_once(
         self, session: Scope, embedder: Embedder, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
     ) -> None:
-        self.filled(session, call)
-        embedder.failing = raises
+        self.add_facts(session, call)
+        embedder.fault = raise_error
         call(session.pack, "dog petrol", budget=1_000)
-        embedder.taken()
+        embedder.pop_texts()
         assert call(session.pack, "dog petrol", budget=1_000).warnings != ()
-        assert embedder.taken() == []  # it is not called for a minute
-        clock.pass_(61)
+        assert embedder.pop_texts() == []  # it is not called for a minute
+        clock.advance(61)
         call(session.pack, "dog petrol", budget=1_000)
-        assert len(embedder.taken()) == 1
+        assert len(embedder.pop_texts()) == 1
         assert sum("words alone" in record.getMessage() for record in caplog.records) == 1
-        embedder.failing = None
-        clock.pass_(61)
+        embedder.fault = None
+        clock.advance(61)
         call(session.pack, "dog", budget=1_000)
-        assert len(embedder.taken()) == 0  # it failed twice
-        clock.pass_(60)
+        assert len(embedder.pop_texts()) == 0  # it failed twice
+        clock.advance(60)
         found = call(session.pack, "dog", budget=1_000)
-        assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
-        embedder.failing = raises
+        assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+        embedder.fault = raise_error
         call(session.pack, "dog petrol", budget=1_000)
-        embedder.taken()
-        clock.pass_(61)
+        embedder.pop_texts()
+        clock.advance(61)
         call(session.pack, "dog petrol", budget=1_000)
-        assert len(embedder.taken()) == 1  # a success resets the backoff to one minute
+        assert len(embedder.pop_texts()) == 1  # a success resets the backoff to one minute
 
     def test_a_slow_embedder_is_left_alone_for_a_minute(
         self, session: Scope, embedder: Embedder, call: Call, clock: Clock
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
 
         def slow(made: list[list[float]]) -> list[list[float]]:
-            clock.pass_(6)
+            clock.advance(6)
             return made
 
-        embedder.failing = slow
+        embedder.fault = slow
         call(session.pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog"]
+        assert embedder.pop_texts() == ["dog"]
         found = call(session.pack, "dog", budget=1_000)
-        assert (embedder.taken(), len(found.warnings)) == ([], 1)
+        assert (embedder.pop_texts(), len(found.warnings)) == ([], 1)
 
-    @pytest.mark.parametrize("colour", ["async"])  # a thread cannot be stopped
+    @pytest.mark.parametrize("mode", ["async"])  # a thread cannot be stopped
     def test_coroutines_do_not_wait_for_an_embedder_that_never_answers(
-        self, opening: Opening, embedder: Embedder, call: Call
+        self, open_memory: MemoryOpener, embedder: Embedder, call: Call
     ) -> None:
         embedder.timeout_s = 0.02  # type: ignore[attr-defined]  # it may have one
-        embedder.failing = lambda _: asyncio.sleep(3_600)
-        session = opening(embedder=embedder).scope("session")
-        self.filled(session, call)
+        embedder.fault = lambda _: asyncio.sleep(3_600)
+        session = open_memory(embedder=embedder).scope("session")
+        self.add_facts(session, call)
         found = call(session.pack, "sofa", budget=1_000)
         assert "0.02 s" in found.warnings[0]
-        assert recalled(found) == [PUPPY]
+        assert recalled_texts(found) == [PUPPY]
 
-    def test_nobody_waits_for_a_plain_embedder_that_never_answers(self, opening: Opening, call: Call) -> None:
+    def test_nobody_waits_for_a_plain_embedder_that_never_answers(self, open_memory: MemoryOpener, call: Call) -> None:
         embedder, never = Embedder(), threading.Event()
         embedder.timeout_s = 0.02  # type: ignore[attr-defined]  # it may have one
-        embedder.failing = lambda _: never.wait()
-        session = opening(embedder=embedder).scope("session")
-        self.filled(session, call)
+        embedder.fault = lambda _: never.wait()
+        session = open_memory(embedder=embedder).scope("session")
+        self.add_facts(session, call)
         found = call(session.pack, "sofa", budget=1_000)
         assert "0.02 s" in found.warnings[0]
-        assert recalled(found) == [PUPPY]
+        assert recalled_texts(found) == [PUPPY]
         never.set()
 
     def test_a_plain_embedder_that_may_take_for_ever_runs_in_the_thread_that_asks(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
         embedder, threads = Embedder(), list[int]()
         embedder.timeout_s = math.inf  # type: ignore[attr-defined]  # it may have one
@@ -303,18 +316,18 @@ class HybridSuite(EmbedderSuite):
             threads.append(threading.get_ident())
             return made
 
-        embedder.failing = noted
-        session = opening(embedder=embedder).scope("session")
-        self.filled(session, call)
+        embedder.fault = noted
+        session = open_memory(embedder=embedder).scope("session")
+        self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert recalled(found)[:1] == [PUPPY]
-        assert (set(threads) == {threading.get_ident()}) is (call.colour == "sync")  # coroutines share their loop's
+        assert recalled_texts(found)[:1] == [PUPPY]
+        assert (set(threads) == {threading.get_ident()}) is (call.mode == "sync")  # coroutines share their loop's
 
-    @pytest.mark.parametrize("colour", ["async"])  # a thread cannot be cancelled
+    @pytest.mark.parametrize("mode", ["async"])  # a thread cannot be cancelled
     def test_a_cancelled_pack_leaves_its_texts_to_the_next_one(
         self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         begun = asyncio.Event()
 
         async def hanging(made: list[list[float]]) -> Any:
@@ -331,19 +344,19 @@ class HybridSuite(EmbedderSuite):
             with pytest.raises(asyncio.CancelledError):
                 await packing
 
-        embedder.failing = hanging
+        embedder.fault = hanging
         _: Any = call(cancelled)
-        embedder.failing = None
-        embedder.taken()
+        embedder.fault = None
+        embedder.pop_texts()
         found = call(session.pack, "dog", budget=1_000)
-        assert (len(embedder.taken()), found.warnings, recalled(found)[:1]) == (4, (), [PUPPY])
+        assert (len(embedder.pop_texts()), found.warnings, recalled_texts(found)[:1]) == (4, (), [PUPPY])
 
-    def test_coroutines_take_a_plain_embedder_too(self, opening: Opening, call: Call) -> None:
-        session = opening(embedder=Embedder()).scope("session")
-        self.filled(session, call)
-        assert recalled(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+    def test_coroutines_take_a_plain_embedder_too(self, open_memory: MemoryOpener, call: Call) -> None:
+        session = open_memory(embedder=Embedder()).scope("session")
+        self.add_facts(session, call)
+        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
 
-    def test_what_is_no_embedder_for_this_colour_is_refused(self, opening: Opening, call: Call) -> None:
+    def test_what_is_no_embedder_for_this_mode_is_refused(self, open_memory: MemoryOpener, call: Call) -> None:
         class Nameless:
             def __call__(self, texts: Sequence[str], /) -> Any:
                 return texts
@@ -352,7 +365,7 @@ class HybridSuite(EmbedderSuite):
         hasty.timeout_s = 0  # type: ignore[attr-defined]  # see above
         for bad in (5, "model", Nameless(), hasty):
             with pytest.raises(InvalidInputError):
-                opening(embedder=bad)
+                open_memory(embedder=bad)
 
         async def embed(texts: Sequence[str], _model: str, /) -> Any:
             return texts
@@ -360,11 +373,11 @@ class HybridSuite(EmbedderSuite):
         part: Any = partial(embed, "model")
         part.name = "part"
         for coroutines in (AsyncEmbedder(), part):
-            if call.colour == "sync":
+            if call.mode == "sync":
                 with pytest.raises(InvalidInputError, match="aopen"):
-                    opening(embedder=coroutines)
+                    open_memory(embedder=coroutines)
             else:
-                twin: Any = opening(embedder=coroutines)
+                twin: Any = open_memory(embedder=coroutines)
                 with pytest.raises(InvalidInputError, match="aopen"):
                     twin.sync().scope("session")
 
@@ -373,8 +386,8 @@ class HybridSuite(EmbedderSuite):
     ) -> None:
         call(session.messages.append, [{"role": "user", "content": f"number {at}"} for at in range(600)])
         call(session.pack, "dog", budget=1_000)
-        first = embedder.taken()
+        first = embedder.pop_texts()
         assert first[:2] == ["dog", "number 599"]
         assert len(first) == 513
         call(session.pack, "dog", budget=1_000)
-        assert len(embedder.taken()) == 89
+        assert len(embedder.pop_texts()) == 89

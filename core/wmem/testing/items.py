@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from wmem import ExpiredError, InvalidInputError, NotFoundError, Scope, SerializationError
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["ItemsSuite"]
 
@@ -54,11 +54,13 @@ class ItemsSuite(FacetSuite):
         assert (found.created_at, found.expires_at) == (NOON, NOON + 12 * HOUR)
         assert (found.tokens or 0) > 0
 
-    def test_an_item_written_here_reads_the_same_in_another_process(self, opening: Opening, call: Call) -> None:
+    def test_an_item_written_here_reads_the_same_in_another_process(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
         added = call(
-            opening().scope("s").items.add, "é日本\ud83d", tags=["t"], metadata={"a": [1, None]}, importance=0.5
+            open_memory().scope("s").items.add, "é日本\ud83d", tags=["t"], metadata={"a": [1, None]}, importance=0.5
         )
-        assert call(opening.elsewhere().scope("s").items.get, added.id) == added
+        assert call(open_memory.in_other_process().scope("s").items.get, added.id) == added
 
     def test_an_absent_item_is_none_to_get_and_an_error_to_fetch_and_update(self, session: Scope, call: Call) -> None:
         assert call(session.items.get, "nothing") is None
@@ -102,9 +104,9 @@ class ItemsSuite(FacetSuite):
 
     def test_an_expired_item_is_invisible_at_once_to_every_verb(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", priority="low")
-        clock.pass_(HOUR - 0.001)
+        clock.advance(HOUR - 0.001)
         assert call(session.items.exists, item.id) is True
-        clock.pass_(0.001)
+        clock.advance(0.001)
         assert call(session.items.get, item.id) is None
         assert call(session.items.exists, item.id) is False
         assert call(session.items.all) == []
@@ -117,7 +119,7 @@ class ItemsSuite(FacetSuite):
         self, session: Scope, call: Call, clock: Clock
     ) -> None:
         item = call(session.items.add, "x", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         with pytest.raises(ExpiredError, match="expired"):
             call(session.items.fetch, item.id)
         with pytest.raises(ExpiredError):
@@ -131,7 +133,7 @@ class ItemsSuite(FacetSuite):
     def test_importance_follows_use_age_priority_and_length(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x" * 500, priority="critical")
         assert item.importance == pytest.approx(0.4 * 0.1 + 0.3 + 0.2 + 0.05)
-        clock.pass_(12 * HOUR)
+        clock.advance(12 * HOUR)
         assert call(session.items.get, item.id).importance == pytest.approx(0.4 * 0.1 + 0.15 + 0.2 + 0.05)
         for _ in range(12):
             fetched = call(session.items.fetch, item.id)
@@ -151,7 +153,7 @@ class ItemsSuite(FacetSuite):
         self, session: Scope, call: Call, clock: Clock
     ) -> None:
         item = call(session.items.add, "x", priority="low", tags=["t"], metadata={"a": 1}, source="user")
-        clock.pass_(10)
+        clock.advance(10)
         updated = call(session.items.update, item.id, content="longer text", source="tool")
         assert (updated.content, updated.source, updated.tags, updated.metadata) == (
             "longer text",
@@ -197,7 +199,7 @@ class ItemsSuite(FacetSuite):
     def test_pinning_an_item_ends_its_expiry(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x")
         call(session.items.update, item.id, pinned=True)
-        clock.pass_(1e9)
+        clock.advance(1e9)
         assert call(session.items.get, item.id).pinned is True
 
     def test_remove_is_hard_and_happens_once(self, session: Scope, call: Call) -> None:
@@ -221,7 +223,7 @@ class ItemsSuite(FacetSuite):
         def adding(number: int) -> Any:
             return lambda: session.items.add(str(number))
 
-        added = call.together([adding(number) for number in range(30)])
+        added = call.run_concurrently([adding(number) for number in range(30)])
         assert len({item.id for item in added}) == 30
         assert {item.id for item in call(session.items.all)} == {item.id for item in added}
 

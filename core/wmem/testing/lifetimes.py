@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from wmem import CapacityError, ExpiredError, InvalidInputError, MemoryItem, NotFoundError, Policy, Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["LifetimesSuite"]
 
@@ -27,11 +27,11 @@ class LifetimesSuite(FacetSuite):
         call(session.entries.set, "key", "needle of a cat", ttl_s=60, tags=["t"])
         child = session.child("c")
         call(child.entries.set, "own", 1)
-        clock.pass_(60 - EPS)
-        for name, seen in _sights(session, child, item, call).items():
+        clock.advance(60 - EPS)
+        for name, seen in _visibility_checks(session, child, item, call).items():
             assert seen(), f"{name} does not see what has not expired yet"
-        clock.pass_(EPS)
-        for name, seen in _sights(session, child, item, call).items():
+        clock.advance(EPS)
+        for name, seen in _visibility_checks(session, child, item, call).items():
             assert not seen(), f"{name} shows what has expired"
         # The four cases named in the design.
         assert [each.id for each in call(session.items.all, include_expired=True)] == [item.id]
@@ -45,7 +45,7 @@ class LifetimesSuite(FacetSuite):
         child = session.child("c")
         item = call(child.items.add, "x", ttl_s=1)
         call(child.entries.set, "k", 1, ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         refused: list[Callable[[], Any]] = [
             lambda: call(child.items.fetch, item.id),
             lambda: call(child.items.update, item.id, content="y"),
@@ -63,16 +63,20 @@ class LifetimesSuite(FacetSuite):
         with pytest.raises(NotFoundError):
             call(child.entries.update, "k", lambda value: value)
 
-    def test_what_expired_here_is_expired_in_another_process(self, opening: Opening, call: Call, clock: Clock) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    def test_what_expired_here_is_expired_in_another_process(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "x", ttl_s=5)
         assert call(there.items.get, item.id) == item
-        clock.pass_(5)
+        clock.advance(5)
         assert call(there.items.get, item.id) is None
         assert [each.id for each in call(there.items.expired)] == [item.id]
 
-    def test_what_never_expires_outlives_all_that_does(self, opening: Opening, call: Call, clock: Clock) -> None:
-        memory = opening()
+    def test_what_never_expires_outlives_all_that_does(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        memory = open_memory()
         scope = memory.scope("s")
         for number in range(3):
             call(scope.items.add, f"late {number}", ttl_s=number + 1)
@@ -80,9 +84,9 @@ class LifetimesSuite(FacetSuite):
         call(scope.items.add, "pinned", pinned=True)
         call(scope.entries.set, "k", 1)
         call(scope.items.add, "last", ttl_s=1)
-        clock.pass_(1e8)
+        clock.advance(1e8)
         assert call(memory.maintain).expired == 4
-        for each in (memory, opening.elsewhere()):
+        for each in (memory, open_memory.in_other_process()):
             assert [item.content for item in call(each.scope("s").items.all)] == ["for ever", "pinned"]
             assert call(each.scope("s").entries.get, "k") == 1
 
@@ -92,12 +96,12 @@ class LifetimesSuite(FacetSuite):
         self, session: Scope, call: Call, clock: Clock
     ) -> None:
         item = call(session.items.add, "x")
-        clock.pass_(10)
+        clock.advance(10)
         ended = call(session.items.expire, item.id)
         assert ended.expires_at == NOON + 10
         assert call(session.items.get, item.id) is None
         assert [each.id for each in call(session.items.expired)] == [item.id]
-        clock.pass_(5)
+        clock.advance(5)
         assert call(session.items.expire, item.id).expires_at == NOON + 10
         assert call(session.items.extend_ttl, item.id).expires_at == NOON + 15 + 4 * HOUR
         assert call(session.items.get, item.id).content == "x"
@@ -122,7 +126,7 @@ class LifetimesSuite(FacetSuite):
         self, session: Scope, call: Call, clock: Clock, priority: Any
     ) -> None:
         item = call(session.items.add, "x", priority=priority)
-        clock.pass_(100)
+        clock.advance(100)
         for times in (2, 3):
             assert call(session.items.extend_ttl, item.id).expires_at == NOON + times * HOURS[priority] * HOUR
         assert call(session.items.get, item.id).access_count == 1
@@ -143,20 +147,20 @@ class LifetimesSuite(FacetSuite):
 
     def test_an_expired_item_begins_again_from_now(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", ttl_s=10)
-        clock.pass_(1_000)
+        clock.advance(1_000)
         assert call(session.items.extend_ttl, item.id, 5).expires_at == NOON + 1_005
         assert call(session.items.exists, item.id) is True
         assert call(session.items.expired) == []
 
-    def test_what_comes_back_needs_room(self, opening: Opening, call: Call, clock: Clock) -> None:
-        full = opening().scope("full", policy=Policy.session(max_items=1))
+    def test_what_comes_back_needs_room(self, open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+        full = open_memory().scope("full", policy=Policy.session(max_items=1))
         item = call(full.items.add, "x", ttl_s=5)
-        clock.pass_(5)
+        clock.advance(5)
         call(full.items.add, "y")
         with pytest.raises(CapacityError):
             call(full.items.extend_ttl, item.id)
         assert [each.id for each in call(full.items.expired)] == [item.id]
-        buffer = opening().scope("buffer", policy=Policy.buffer(max_items=2))
+        buffer = open_memory().scope("buffer", policy=Policy.buffer(max_items=2))
         first = call(buffer.items.add, "1")
         call(buffer.items.add, "2")
         call(buffer.items.expire, first.id)
@@ -189,13 +193,13 @@ class LifetimesSuite(FacetSuite):
     def test_a_soft_deletion_does_not_stop_the_time(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", ttl_s=10)
         call(session.queue.forget, "oldest")
-        clock.pass_(10)
+        clock.advance(10)
         with pytest.raises(ExpiredError):
             call(session.items.undelete, item.id)
 
     def test_a_relation_is_added_once_and_beside_the_others(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", metadata={"a": 1}, relations=[{"type": "is", "target_id": "first"}])
-        clock.pass_(1)
+        clock.advance(1)
         for _ in range(2):
             related = call(session.items.relate, item.id, "references", "skill", {"confidence": "high"})
         assert [(each.type, each.target_id) for each in related.relations] == [("is", "first"), ("references", "skill")]
@@ -204,14 +208,14 @@ class LifetimesSuite(FacetSuite):
         assert call(session.items.get, item.id) == related
         assert len(call(session.items.relate, item.id, "references", "skill").relations) == 3
 
-    def test_two_relations_at_once_are_both_there(self, opening: Opening, call: Call) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    def test_two_relations_at_once_are_both_there(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "x")
 
         def relating(scope: Scope, number: int) -> Callable[[], MemoryItem]:
             return lambda: scope.items.relate(item.id, "references", f"target {number}")
 
-        call.together([relating(scope, number) for number in range(3) for scope in (here, there)])
+        call.run_concurrently([relating(scope, number) for number in range(3) for scope in (here, there)])
         relations = call(here.items.get, item.id).relations
         assert sorted(each.target_id for each in relations) == ["target 0", "target 1", "target 2"]
 
@@ -238,7 +242,7 @@ class LifetimesSuite(FacetSuite):
                 call(session.items.relate, wanted, "references", "t")
 
 
-def _sights(scope: Scope, child: Scope, item: MemoryItem, call: Call) -> Mapping[str, Callable[[], bool]]:
+def _visibility_checks(scope: Scope, child: Scope, item: MemoryItem, call: Call) -> Mapping[str, Callable[[], bool]]:
     """For each verb that reads, a check whether it shows the item, or the entry ``key``."""
     view = call(scope.view)
     below = call(child.view)

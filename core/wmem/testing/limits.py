@@ -8,7 +8,7 @@ import pytest
 
 import wmem
 from wmem import CapacityError, InvalidInputError, MemoryItem, Policy
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening, Plain
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener, ToSync
 
 __all__ = ["LimitsSuite"]
 
@@ -16,10 +16,10 @@ __all__ = ["LimitsSuite"]
 class LimitsSuite(FacetSuite):
     """Policies are stored with their scope, and writes to a full scope raise."""
 
-    def test_a_policy_is_stored_and_another_is_refused(self, opening: Opening, call: Call) -> None:
+    def test_a_policy_is_stored_and_another_is_refused(self, open_memory: MemoryOpener, call: Call) -> None:
         queue = Policy.queue(max_items=7)
-        call(opening().scope("s", policy=queue).entries.set, "k", 1)
-        for memory in (opening(), opening.elsewhere()):
+        call(open_memory().scope("s", policy=queue).entries.set, "k", 1)
+        for memory in (open_memory(), open_memory.in_other_process()):
             scope = memory.scope("s")
             call(scope.entries.get, "k")
             assert scope.policy == queue
@@ -31,13 +31,13 @@ class LimitsSuite(FacetSuite):
                 call(other.entries.set, "k", 3)
             with pytest.raises(InvalidInputError, match="policy"):
                 call(other.messages.append, {"role": "user", "content": "x"})
-        assert call(opening().scope("s").entries.get, "k") == 2
+        assert call(open_memory().scope("s").entries.get, "k") == 2
 
     def test_of_two_who_begin_a_scope_with_other_numbers_the_second_is_told_and_writes_nothing(
-        self, opening: Opening, call: Call, plain: Plain
+        self, open_memory: MemoryOpener, call: Call, to_sync: ToSync
     ) -> None:
-        first = plain(opening.elsewhere().scope("s", policy=Policy.queue(max_items=7)))
-        second = opening().scope("s", policy=Policy.queue(max_items=8))
+        first = to_sync(open_memory.in_other_process().scope("s", policy=Policy.queue(max_items=7)))
+        second = open_memory().scope("s", policy=Policy.queue(max_items=8))
 
         def meanwhile(value: int) -> int:
             first.entries.set("k", 7)
@@ -78,15 +78,16 @@ class LimitsSuite(FacetSuite):
     def test_expired_entries_do_not_fill_a_scope(self, memory: wmem.AgentMemory, call: Call, clock: Clock) -> None:
         scope = memory.scope("s", policy=Policy.session(max_entries=1))
         call(scope.entries.set, "a", 1, ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         call(scope.entries.set, "b", 1)
         assert call(scope.entries.keys) == ["b"]
 
     def test_two_processes_that_only_write_exceed_a_full_scope_by_one_write_each_at_most(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
         scopes = [
-            memory.scope("s", policy=Policy.session(max_entries=4)) for memory in (opening(), opening.elsewhere())
+            memory.scope("s", policy=Policy.session(max_entries=4))
+            for memory in (open_memory(), open_memory.in_other_process())
         ]
         refused = 0
         for number in range(10):
@@ -132,18 +133,18 @@ class LimitsSuite(FacetSuite):
         call(scope.items.add, "three")
 
     def test_of_items_added_at_once_a_capped_scope_holds_no_more_than_it_may(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
         policy = Policy.session(max_items=3)
-        scopes = [opening().scope("s", policy=policy), opening.elsewhere().scope("s", policy=policy)]
+        scopes = [open_memory().scope("s", policy=policy), open_memory.in_other_process().scope("s", policy=policy)]
 
         def adding(number: int) -> Callable[[], Any]:
-            return lambda: _unless_full(lambda: scopes[number % 2].items.add(f"item {number}"))
+            return lambda: _try_add(lambda: scopes[number % 2].items.add(f"item {number}"))
 
-        told = call.together([adding(number) for number in range(8)])
+        told = call.run_concurrently([adding(number) for number in range(8)])
         added = {each.id for each in told if each is not None}
         assert len(added) == 3
-        assert {each.id for each in call(opening.elsewhere().scope("s").items.all)} == added
+        assert {each.id for each in call(open_memory.in_other_process().scope("s").items.all)} == added
 
     def test_merged_items_do_not_overfill_the_parent(self, memory: wmem.AgentMemory, call: Call) -> None:
         scope = memory.scope("s", policy=Policy.session(max_items=1))
@@ -161,23 +162,23 @@ class LimitsSuite(FacetSuite):
             call(scope.items.update, item.id, content="word " * 100)
         assert call(scope.items.get, item.id).content == "one"
 
-    def test_opening_with_other_numbers_names_those_that_differ(self, opening: Opening, call: Call) -> None:
-        call(opening().scope("s", policy=Policy.session(max_items=7)).entries.set, "k", 1)
-        other = opening.elsewhere().scope("s", policy=Policy.session(max_items=8))
+    def test_opening_with_other_numbers_names_those_that_differ(self, open_memory: MemoryOpener, call: Call) -> None:
+        call(open_memory().scope("s", policy=Policy.session(max_items=7)).entries.set, "k", 1)
+        other = open_memory.in_other_process().scope("s", policy=Policy.session(max_items=8))
         with pytest.raises(InvalidInputError, match=r": max_items 7 not 8$"):
             call(other.entries.get, "k")
 
 
-def _unless_full(add: Callable[[], MemoryItem | Awaitable[MemoryItem]]) -> Any:
+def _try_add(add: Callable[[], MemoryItem | Awaitable[MemoryItem]]) -> Any:
     try:
         made = add()
     except CapacityError:
         return None
-    return _awaited_unless_full(made) if inspect.isawaitable(made) else made
+    return _await_add(made) if inspect.isawaitable(made) else made
 
 
-async def _awaited_unless_full(made: Awaitable[MemoryItem]) -> MemoryItem | None:
+async def _await_add(write: Awaitable[MemoryItem]) -> MemoryItem | None:
     try:
-        return await made
+        return await write
     except CapacityError:
         return None

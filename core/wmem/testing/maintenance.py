@@ -10,15 +10,15 @@ import pytest
 import wmem
 from wmem import InvalidInputError, Policy
 from wmem.model.change import Event, ItemExpired
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["MaintenanceSuite"]
 
-PATIENCE_S = 30.0
-NAME = "wmem-maintenance"  # name of its thread or task
+TIMEOUT_S = 30.0
+TASK_NAME = "wmem-maintenance"  # name of its thread or task
 
 
 class MaintenanceSuite(FacetSuite):
@@ -27,9 +27,9 @@ class MaintenanceSuite(FacetSuite):
     # -- one pass
 
     def test_a_pass_takes_out_what_expired_in_every_scope_and_tells_how_much(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        memory = opening()
+        memory = open_memory()
         for name in ("a", "b"):
             scope = memory.scope(name)
             call(scope.items.add, "goes", ttl_s=10)
@@ -37,15 +37,15 @@ class MaintenanceSuite(FacetSuite):
             call(scope.entries.set, "goes", 1, ttl_s=10)
             call(scope.entries.set, "stays", 1)
         call(memory.scope("a", "below").items.add, "goes", ttl_s=10)
-        call(opening("other").scope("a").items.add, "another agent's", ttl_s=10)
-        clock.pass_(10)
+        call(open_memory("other").scope("a").items.add, "another agent's", ttl_s=10)
+        clock.advance(10)
         done = call(memory.maintain)
         assert (done.scopes, done.expired, done.deleted) == (3, 5, 0)
         for name in ("a", "b"):
             assert call(memory.scope(name).items.expired) == []
             listed = call(memory.scope(name).items.all, include_expired=True)
             assert [item.content for item in listed] == ["stays"]
-        assert len(call(opening("other").scope("a").items.expired)) == 1
+        assert len(call(open_memory("other").scope("a").items.expired)) == 1
         again = call(memory.maintain)
         assert (again.expired, again.compacted, again.deleted) == (0, 0, 0)
 
@@ -53,7 +53,7 @@ class MaintenanceSuite(FacetSuite):
         self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
     ) -> None:
         item = call(session.items.add, "x", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         call(memory.maintain)
         with pytest.raises(wmem.NotFoundError):
             call(session.items.extend_ttl, item.id)
@@ -62,26 +62,28 @@ class MaintenanceSuite(FacetSuite):
         assert call(memory.maintain) == (0, 0, 0, 0)
 
     def test_two_processes_take_an_item_out_once_and_announce_it_once(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        here, there = opening(), opening.elsewhere()
+        here, there = open_memory(), open_memory.in_other_process()
         for number in range(8):
             call(here.scope("s").items.add, str(number), ttl_s=1)
         call(there.scope("s").items.all)
         heard: list[Event] = []
         here.subscribe(heard.append)
-        clock.pass_(1)
+        clock.advance(1)
         passes: list[Callable[[], Any]] = [here.maintain, there.maintain, here.maintain, there.maintain]
-        done = call.together(passes)
+        done = call.run_concurrently(passes)
         assert sum(each.expired for each in done) == 8
         call(here.scope("s").items.all)
         gone = [event.change.id for event in heard if isinstance(event.change, ItemExpired)]
         assert len(gone) == len(set(gone)) == 8
 
-    def test_a_pass_spares_what_was_given_more_time_meanwhile(self, opening: Opening, call: Call, clock: Clock) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_a_pass_spares_what_was_given_more_time_meanwhile(
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
+    ) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         item = call(here.scope("s").items.add, "x", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         call(there.scope("s").items.extend_ttl, item.id)
         assert call(here.maintain).expired == 0
         assert call(here.scope("s").items.exists, item.id) is True
@@ -94,7 +96,7 @@ class MaintenanceSuite(FacetSuite):
         call(session.entries.set, "k", 1, ttl_s=100)
         call(session.messages.append, {"role": "user", "content": "hi"})
         before, cursor = call(session.export), call(session.view).cursor
-        clock.pass_(99)
+        clock.advance(99)
         call(memory.maintain)
         after = call(session.export)
         for document in (before, after):
@@ -107,7 +109,7 @@ class MaintenanceSuite(FacetSuite):
     ) -> None:
         kept = call(session.items.promote, call(session.items.add, "x").id)
         for _ in range(3):
-            clock.pass_(1e7)
+            clock.advance(1e7)
             call(memory.maintain)
         assert call(memory.episodic.items.get, kept.id) == kept
 
@@ -116,17 +118,17 @@ class MaintenanceSuite(FacetSuite):
     def test_what_was_stored_under_a_clock_that_ran_ahead_does_not_live_for_ever(
         self, memory: wmem.AgentMemory, session: wmem.Scope, call: Call, clock: Clock
     ) -> None:
-        clock.pass_(10 * 365 * 86_400)
+        clock.advance(10 * 365 * 86_400)
         item = call(session.items.add, "x", ttl_s=60)
         long = call(session.items.add, "x", ttl_s=20 * 365 * 86_400)
         call(session.items.add, "for ever", ttl_s=None)
         clock.now = NOON
         assert call(memory.maintain).expired == 0
         assert call(session.items.get, item.id).expires_at == NOON + 60
-        clock.pass_(30)
+        clock.advance(30)
         assert call(memory.maintain).expired == 0
         assert call(session.items.get, item.id).expires_at == NOON + 60
-        clock.pass_(30)
+        clock.advance(30)
         assert call(session.items.exists, item.id) is False
         assert call(memory.maintain).expired == 1
         assert call(session.items.get, long.id).expires_at == NOON + 20 * 365 * 86_400
@@ -135,7 +137,7 @@ class MaintenanceSuite(FacetSuite):
     def test_whatever_is_done_with_what_was_stored_under_a_clock_that_ran_ahead_counts_its_time_from_now(
         self, session: wmem.Scope, call: Call, clock: Clock
     ) -> None:
-        clock.pass_(10 * 365 * 86_400)
+        clock.advance(10 * 365 * 86_400)
         items = [call(session.items.add, name, ttl_s=60) for name in ("updated", "related", "extended", "forgotten")]
         call(session.entries.set, "k", 1, ttl_s=60)
         clock.now = NOON
@@ -151,77 +153,77 @@ class MaintenanceSuite(FacetSuite):
     # -- repetition
 
     def test_nothing_runs_until_it_is_started_and_nothing_after_it_is_stopped(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        memory = opening()
+        memory = open_memory()
         repeated = memory.maintenance(every_s=0.01)
         call(memory.scope("s").items.add, "x", ttl_s=1)
-        clock.pass_(1)
-        assert (repeated.runs, repeated.last, _running(repeated, call)) == (0, None, 0)
-        with call.within(repeated) as running:
+        clock.advance(1)
+        assert (repeated.runs, repeated.last, _count_running(repeated, call)) == (0, None, 0)
+        with call.enter(repeated) as running:
             assert running is repeated
-            _until_runs(repeated, 2, call)
-            assert _running(repeated, call) == 1
-        assert _running(repeated, call) == 0
+            _wait_for_runs(repeated, 2, call)
+            assert _count_running(repeated, call) == 1
+        assert _count_running(repeated, call) == 0
         assert repeated.last is not None
         assert call(memory.scope("s").items.all, include_expired=True) == []
         call(repeated.stop)
 
-    def test_starting_twice_runs_one_and_it_can_be_started_again(self, opening: Opening, call: Call) -> None:
-        repeated = opening().maintenance(every_s=1_000)
+    def test_starting_twice_runs_one_and_it_can_be_started_again(self, open_memory: MemoryOpener, call: Call) -> None:
+        repeated = open_memory().maintenance(every_s=1_000)
         for runs in (1, 2):
-            _started(repeated, call)
-            _started(repeated, call)
-            _until_runs(repeated, runs, call)
-            assert _running(repeated, call) == 1
+            _start(repeated, call)
+            _start(repeated, call)
+            _wait_for_runs(repeated, runs, call)
+            assert _count_running(repeated, call) == 1
             call(repeated.stop)
-        assert (repeated.runs, _running(repeated, call)) == (2, 0)
+        assert (repeated.runs, _count_running(repeated, call)) == (2, 0)
 
-    def test_closing_the_memory_ends_it(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_closing_the_memory_ends_it(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
         repeated = memory.maintenance(every_s=0.01)
-        _started(repeated, call)
-        _until_runs(repeated, 1, call)
+        _start(repeated, call)
+        _wait_for_runs(repeated, 1, call)
         call(memory.close)
-        assert _running(repeated, call) == 0
+        assert _count_running(repeated, call) == 0
 
-    def test_its_pace_is_the_policys_unless_it_is_told_another(self, opening: Opening) -> None:
-        assert opening("a").maintenance().every_s == 300
-        assert opening("b", policy=Policy.session(cleanup_every_s=5)).maintenance().every_s == 5
+    def test_its_pace_is_the_policys_unless_it_is_told_another(self, open_memory: MemoryOpener) -> None:
+        assert open_memory("a").maintenance().every_s == 300
+        assert open_memory("b", policy=Policy.session(cleanup_every_s=5)).maintenance().every_s == 5
         bad: list[Any] = [0, -1, "5", True, float("inf"), float("nan")]
-        memory = opening("c")
+        memory = open_memory("c")
         for every_s in bad:
             with pytest.raises(InvalidInputError, match="every_s"):
                 memory.maintenance(every_s=every_s)
 
 
-def _started(repeated: Any, call: Call) -> None:
+def _start(maintenance: Any, call: Call) -> None:
     async def within_the_loop() -> None:
-        repeated.start()
+        maintenance.start()
 
-    call(repeated.start if isinstance(repeated, wmem.Maintenance) else within_the_loop)
+    call(maintenance.start if isinstance(maintenance, wmem.Maintenance) else within_the_loop)
 
 
-def _running(repeated: Any, call: Call) -> int:
+def _count_running(maintenance: Any, call: Call) -> int:
     """Number of running maintenance threads or tasks."""
 
     async def tasks() -> int:
         await asyncio.sleep(0)  # lets cancelled tasks end
-        return sum(task.get_name() == NAME for task in asyncio.all_tasks())
+        return sum(task.get_name() == TASK_NAME for task in asyncio.all_tasks())
 
-    if not isinstance(repeated, wmem.Maintenance):
+    if not isinstance(maintenance, wmem.Maintenance):
         counted: Any = call(tasks)
         return int(counted)
-    return sum(thread.name == NAME for thread in threading.enumerate())
+    return sum(thread.name == TASK_NAME for thread in threading.enumerate())
 
 
-def _until_runs(repeated: Any, runs: int, call: Call) -> None:
+def _wait_for_runs(maintenance: Any, runs: int, call: Call) -> None:
     """Wait for that many completed passes; fail after a timeout."""
 
     async def turn() -> None:
         await asyncio.sleep(0.001)
 
-    deadline = time.monotonic() + PATIENCE_S
-    while repeated.runs < runs:
+    deadline = time.monotonic() + TIMEOUT_S
+    while maintenance.runs < runs:
         assert time.monotonic() < deadline, "waited in vain for maintenance"
-        call(lambda: time.sleep(0.001) if isinstance(repeated, wmem.Maintenance) else turn())
+        call(lambda: time.sleep(0.001) if isinstance(maintenance, wmem.Maintenance) else turn())

@@ -7,7 +7,7 @@ import pytest
 
 import wmem
 from wmem import InvalidInputError
-from wmem.testing.suite import Call, FacetSuite, Opening, Plain
+from wmem.testing.suite import Call, FacetSuite, MemoryOpener, ToSync
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["MemorySuite"]
 
 
-def kinds(events: Any) -> list[str]:
+def change_kinds(events: Any) -> list[str]:
     return [type(event.change).__name__ for event in events]
 
 
-def said(text: str) -> dict[str, Any]:
+def user_message(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
@@ -33,11 +33,11 @@ class MemorySuite(FacetSuite):
         call(session.entries.set, "k", 1)
         call(session.entries.set, "k", 2)
         item = call(session.items.add, "x")
-        call(session.messages.append, [said("a"), said("b")])
+        call(session.messages.append, [user_message("a"), user_message("b")])
         call(session.items.remove, item.id)
         call(session.messages.clear)
         call(session.dispose)
-        assert kinds(events) == [
+        assert change_kinds(events) == [
             "ScopeOpened",
             *["ItemPut"] * 5,
             "ItemRemoved",
@@ -53,8 +53,8 @@ class MemorySuite(FacetSuite):
         call(memory.scope("s").entries.set, "k", 1)
         assert len(events) == 9
 
-    def test_a_listener_hears_its_own_agent_alone(self, opening: Opening, call: Call) -> None:
-        ada, bob = opening("ada"), opening("bob")
+    def test_a_listener_hears_its_own_agent_alone(self, open_memory: MemoryOpener, call: Call) -> None:
+        ada, bob = open_memory("ada"), open_memory("bob")
         events: list[Any] = []
         ada.subscribe(events.append)
         call(bob.scope("s").entries.set, "k", 1)
@@ -73,17 +73,17 @@ class MemorySuite(FacetSuite):
         memory.subscribe(events.append)
         with caplog.at_level(logging.ERROR, "wmem"):
             call(memory.scope("s").entries.set, "k", "a secret value")
-        assert kinds(events) == ["ScopeOpened", "ItemPut"]
+        assert change_kinds(events) == ["ScopeOpened", "ItemPut"]
         assert "a listener failed" in caplog.text
         assert call(memory.scope("s").entries.get, "k") == "a secret value"
 
-    def test_a_listener_may_write(self, memory: wmem.AgentMemory, call: Call, plain: Plain) -> None:
+    def test_a_listener_may_write(self, memory: wmem.AgentMemory, call: Call, to_sync: ToSync) -> None:
         events: list[Any] = []
 
         def echo(event: Any) -> None:
             events.append(event)
             if event.path[-1] == "s" and type(event.change).__name__ == "ItemPut":
-                plain(memory.scope("echo")).entries.set("k", 1)
+                to_sync(memory.scope("echo")).entries.set("k", 1)
 
         memory.subscribe(echo)
         call(memory.scope("s").entries.set, "k", 1)
@@ -100,73 +100,77 @@ class MemorySuite(FacetSuite):
         session = memory.scope("s")
 
         def appending(number: int) -> Any:
-            return lambda: session.messages.append(said(str(number)))
+            return lambda: session.messages.append(user_message(str(number)))
 
-        call.together([appending(number) for number in range(20)])
+        call.run_concurrently([appending(number) for number in range(20)])
         stored = [message.id for message in call(session.messages.all)]
         assert [event.change.row.id for event in events if type(event.change).__name__ == "ItemPut"] == stored
 
-    def test_events_of_another_process_arrive_when_this_one_catches_up(self, opening: Opening, call: Call) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_events_of_another_process_arrive_when_this_one_catches_up(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         call(here.scope("s").entries.set, "k", 1)
         events: list[Any] = []
         here.subscribe(events.append)
         call(there.scope("s").entries.set, "k", 2)
-        call(there.scope("s").messages.append, said("a"))
+        call(there.scope("s").messages.append, user_message("a"))
         assert events == []
         call(here.scope("s").messages.count)
-        assert kinds(events) == ["ItemPut", "ItemPut"]
+        assert change_kinds(events) == ["ItemPut", "ItemPut"]
         call(here.scope("s").messages.count)
         assert len(events) == 2
 
-    def test_jumping_over_a_checkpoint_says_resynced(self, opening: Opening, call: Call) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_jumping_over_a_checkpoint_says_resynced(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         call(here.scope("s").entries.set, "k", 1)
         cursors = call(here.changes).cursors
         events: list[Any] = []
         here.subscribe(events.append)
         for _ in range(3):
-            call(there.scope("s").messages.append, said("x" * 40_000))
+            call(there.scope("s").messages.append, user_message("x" * 40_000))
         assert call(here.scope("s").messages.count) == 3
-        assert kinds(events)[0] == "Resynced"
-        assert kinds(call(here.changes, cursors).events)[0] == "Resynced"
+        assert change_kinds(events)[0] == "Resynced"
+        assert change_kinds(call(here.changes, cursors).events)[0] == "Resynced"
         call(there.scope("s").entries.set, "j", 1)
         call(here.scope("s").entries.get, "j")
-        assert kinds(events)[-1] == "ItemPut"
+        assert change_kinds(events)[-1] == "ItemPut"
 
     def test_changes_are_what_came_after_the_cursors(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         call(session.entries.set, "k", 1)
         first = call(memory.changes)
-        assert kinds(first.events) == ["ScopeOpened", "ItemPut"]
+        assert change_kinds(first.events) == ["ScopeOpened", "ItemPut"]
         assert call(memory.changes, first.cursors).events == ()
         call(session.entries.remove, "k")
         call(memory.working.entries.set, "root", 1)
         second = call(memory.changes, first.cursors)
-        assert sorted(kinds(second.events)) == ["ItemPut", "ItemRemoved", "ScopeOpened"]
+        assert sorted(change_kinds(second.events)) == ["ItemPut", "ItemRemoved", "ScopeOpened"]
         assert call(memory.changes, second.cursors).events == ()
         call(session.dispose)
         third = call(memory.changes, second.cursors)
-        assert kinds(third.events) == ["Resynced"]
+        assert change_kinds(third.events) == ["Resynced"]
         assert set(third.cursors) == {("agent",)}
 
-    def test_changes_of_another_agent_are_refused(self, opening: Opening, call: Call) -> None:
-        ada, bob = opening("ada"), opening("bob")
+    def test_changes_of_another_agent_are_refused(self, open_memory: MemoryOpener, call: Call) -> None:
+        ada, bob = open_memory("ada"), open_memory("bob")
         call(bob.scope("s").entries.set, "k", 1)
         with pytest.raises(InvalidInputError, match="ada"):
             call(ada.changes, call(bob.changes).cursors)
 
-    def test_what_was_written_is_there_when_the_store_is_opened_again(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_what_was_written_is_there_when_the_store_is_opened_again(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
         call(memory.scope("s").entries.set, "k", 1)
-        call(memory.scope("s").messages.append, said("a"))
+        call(memory.scope("s").messages.append, user_message("a"))
         call(memory.close)
-        again = opening()
+        again = open_memory()
         assert call(again.scope("s").entries.get, "k") == 1
         assert call(again.scope("s").messages.count) == 1
 
-    def test_closing_is_counted_and_closing_twice_does_nothing(self, opening: Opening, call: Call) -> None:
-        first, second = opening(), opening()
+    def test_closing_is_counted_and_closing_twice_does_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
+        first, second = open_memory(), open_memory()
         call(first.scope("s").entries.set, "k", 1)
         call(first.close)
         call(first.close)
@@ -175,18 +179,18 @@ class MemorySuite(FacetSuite):
         with pytest.raises(InvalidInputError, match="closed"):
             first.scope("s")
 
-    def test_two_openings_of_one_url_share_replicas(self, opening: Opening, call: Call) -> None:
-        first, second = opening(), opening()
+    def test_two_openings_of_one_url_share_replicas(self, open_memory: MemoryOpener, call: Call) -> None:
+        first, second = open_memory(), open_memory()
         events: list[Any] = []
         second.subscribe(events.append)
         call(first.scope("s").entries.set, "k", 1)
         # `second` has read nothing: a write of one updates the replica of both.
-        assert kinds(events) == ["ScopeOpened", "ItemPut"]
+        assert change_kinds(events) == ["ScopeOpened", "ItemPut"]
 
-    def test_both_faces_of_a_memory_share_it(self, opening: Opening, call: Call, colour: str) -> None:
-        memory = opening()
-        twin: Any = memory.aio() if colour == "sync" else memory.sync()  # type: ignore[attr-defined]  # the async face has it
-        back = twin.sync() if colour == "sync" else twin.aio()
+    def test_both_faces_of_a_memory_share_it(self, open_memory: MemoryOpener, call: Call, mode: str) -> None:
+        memory = open_memory()
+        twin: Any = memory.aio() if mode == "sync" else memory.sync()  # type: ignore[attr-defined]  # the async face has it
+        back = twin.sync() if mode == "sync" else twin.aio()
         call(back.scope("s").entries.set, "k", 1)
         assert call(memory.scope("s").entries.get, "k") == 1
         assert (twin.url, twin.agent_id) == (memory.url, "agent")
@@ -194,19 +198,19 @@ class MemorySuite(FacetSuite):
         with pytest.raises(InvalidInputError, match="closed"):
             twin.scope("s")
 
-    def test_a_url_that_a_memory_tells_opens_the_same_store(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_a_url_that_a_memory_tells_opens_the_same_store(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
         call(memory.scope("s").entries.set, "k", 1)
-        again = opening.at(memory.url)
+        again = open_memory.open_url(memory.url)
         assert again.url == memory.url
         assert call(again.scope("s").entries.get, "k") == 1
 
-    def test_leaving_a_with_block_closes_and_deletes_nothing(self, opening: Opening, call: Call) -> None:
-        with call.within(opening()) as memory:
+    def test_leaving_a_with_block_closes_and_deletes_nothing(self, open_memory: MemoryOpener, call: Call) -> None:
+        with call.enter(open_memory()) as memory:
             call(memory.scope("s").entries.set, "k", 1)
         with pytest.raises(InvalidInputError, match="closed"):
             memory.scope("s")
-        with call.within(opening()) as again:
+        with call.enter(open_memory()) as again:
             assert call(again.scope("s").entries.get, "k") == 1
 
     def test_a_listener_hears_of_the_first_write_to_every_new_scope(self, memory: wmem.AgentMemory, call: Call) -> None:
@@ -217,8 +221,8 @@ class MemorySuite(FacetSuite):
             call(memory.scope(name).entries.set, "k", 1)
         assert list(dict.fromkeys(heard)) == [("agent", name) for name in names]
 
-    def test_a_closed_memory_and_all_its_scopes_serve_no_more(self, opening: Opening, call: Call) -> None:
-        memory = opening()
+    def test_a_closed_memory_and_all_its_scopes_serve_no_more(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
         scope = memory.scope("s")
         item = call(scope.items.add, "x")
         call(scope.entries.set, "k", 1)
@@ -239,7 +243,7 @@ class MemorySuite(FacetSuite):
             lambda: call(scope.items.add, "y"),
             lambda: call(scope.items.fetch, item.id),
             lambda: call(scope.items.all),
-            lambda: call(scope.messages.append, said("a")),
+            lambda: call(scope.messages.append, user_message("a")),
             lambda: call(scope.messages.all),
             lambda: call(scope.messages.pop),
             lambda: call(scope.pack, budget=100),
@@ -253,20 +257,20 @@ class MemorySuite(FacetSuite):
                 ask()
         # A list returned earlier belongs to the caller.
         assert call(view.entries.get, "k") == 1
-        assert call(opening().scope("s").entries.get, "k") == 1
+        assert call(open_memory().scope("s").entries.get, "k") == 1
 
     @pytest.mark.parametrize("own", [True, False], ids=["root written", "root unwritten"])
     def test_closing_with_dispose_deletes_all_of_the_agent_and_nothing_of_another(
-        self, opening: Opening, call: Call, own: bool
+        self, open_memory: MemoryOpener, call: Call, own: bool
     ) -> None:
-        memory, other = opening("agent"), opening("agent-2")
+        memory, other = open_memory("agent"), open_memory("agent-2")
         for each in (memory, other):
             call(each.scope("s", "deep").entries.set, "k", 1)
-            call(each.scope("t").messages.append, said("hello"))
+            call(each.scope("t").messages.append, user_message("hello"))
             if own:
                 call(each.working.items.add, "an item")
         call(memory.close, dispose=True)
-        for opened in (opening, opening.elsewhere):
+        for opened in (open_memory, open_memory.in_other_process):
             again = opened("agent")
             assert call(again.working.children) == []
             assert call(again.changes).events == ()

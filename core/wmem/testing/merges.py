@@ -14,11 +14,11 @@ class MergesSuite(FacetSuite):
 
     def test_a_temporary_scope_is_gone_after_its_block(self, session: Scope, call: Call) -> None:
         call(session.entries.set, "k", 1)
-        with call.within(session.temporary("work")) as scope:
+        with call.enter(session.temporary("work")) as scope:
             assert scope.name.startswith("work-")
             assert call(scope.entries.get, "k") == 1
             call(scope.entries.set, "found", 2)
-            with call.within(session.temporary("work")) as other:
+            with call.enter(session.temporary("work")) as other:
                 assert other.name != scope.name
             assert call(session.children) == [scope.name] or call(session.children) == []
         assert scope.is_disposed is True
@@ -26,7 +26,7 @@ class MergesSuite(FacetSuite):
         assert call(session.children) == []
 
     def test_a_temporary_scope_merges_on_a_clean_exit_if_asked(self, session: Scope, call: Call) -> None:
-        with call.within(session.temporary("work", merge=True)) as scope:
+        with call.enter(session.temporary("work", merge=True)) as scope:
             call(scope.entries.set, "found", 2)
             item = call(scope.items.add, "an insight")
         assert call(session.entries.get, "found") == 2
@@ -35,7 +35,7 @@ class MergesSuite(FacetSuite):
 
     def test_a_temporary_scope_that_fails_merges_nothing_and_is_gone(self, session: Scope, call: Call) -> None:
         def fails() -> None:
-            with call.within(session.temporary("work", merge=True)) as scope:
+            with call.enter(session.temporary("work", merge=True)) as scope:
                 call(scope.entries.set, "found", 2)
                 msg = "on the way"
                 raise RuntimeError(msg)
@@ -46,7 +46,7 @@ class MergesSuite(FacetSuite):
         assert call(session.children) == []
 
     def test_a_temporary_scope_may_be_disposed_inside_its_block(self, session: Scope, call: Call) -> None:
-        with call.within(session.temporary("work")) as scope:
+        with call.enter(session.temporary("work")) as scope:
             call(scope.entries.set, "k", 1)
             call(scope.dispose)
         assert call(session.children) == []
@@ -100,7 +100,7 @@ class MergesSuite(FacetSuite):
         child = session.child("c")
         call(child.entries.set, "k", 1, ttl_s=1)
         call(child.items.add, "x", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         assert call(child.merge_to_parent, items=True) == 0
         assert call(session.entries.contains, "k") is False
 
@@ -120,7 +120,7 @@ class MergesSuite(FacetSuite):
             call(memory.working.merge_to_parent)
 
     def test_a_merge_by_hand_leaves_the_items_to_the_merge_at_exit(self, session: Scope, call: Call) -> None:
-        with call.within(session.temporary("work", merge=True)) as scope:
+        with call.enter(session.temporary("work", merge=True)) as scope:
             call(scope.entries.set, "found", 1)
             item = call(scope.items.add, "an insight")
             assert call(scope.merge_to_parent) == 1
@@ -168,7 +168,7 @@ class MergesSuite(FacetSuite):
             call(scope.entries.set, "found", 2)
             call(scope.items.add, "an insight")
 
-        with pytest.raises(CapacityError), call.within(session.temporary("work", merge=True)) as scope:
+        with pytest.raises(CapacityError), call.enter(session.temporary("work", merge=True)) as scope:
             work(scope)
         assert scope.is_disposed is False
         assert call(session.children) == [scope.name]

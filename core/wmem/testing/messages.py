@@ -7,7 +7,7 @@ import pytest
 
 import wmem
 from wmem import InvalidInputError, Message, Part, Scope, ToolCall
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["MessagesSuite"]
 
@@ -42,7 +42,7 @@ FULL: list[dict[str, Any]] = [
 ]
 
 
-def said(text: str, **fields: Any) -> dict[str, Any]:
+def user_message(text: str, **fields: Any) -> dict[str, Any]:
     return {"role": "user", "content": text, **fields}
 
 
@@ -54,8 +54,8 @@ class MessagesSuite(FacetSuite):
     """Messages are stored unchanged, once per id, and a list of them atomically."""
 
     def test_one_message_gives_one_and_several_give_several(self, session: Scope, call: Call) -> None:
-        one = call(session.messages.append, said("a"))
-        several = call(session.messages.append, [said("b"), {"role": "assistant", "content": "c"}])
+        one = call(session.messages.append, user_message("a"))
+        several = call(session.messages.append, [user_message("b"), {"role": "assistant", "content": "c"}])
         assert isinstance(one, Message)
         assert texts([one, *several]) == ["a", "b", "c"]
         assert all(message.id and message.created_at == NOON for message in [one, *several])
@@ -63,9 +63,9 @@ class MessagesSuite(FacetSuite):
         nothing: list[dict[str, Any]] = []
         assert call(session.messages.append, nothing) == []
 
-    def test_every_key_of_a_dictionary_is_kept(self, opening: Opening, call: Call) -> None:
-        stored = call(opening().scope("s").messages.append, FULL)
-        read = call(opening.elsewhere().scope("s").messages.all)
+    def test_every_key_of_a_dictionary_is_kept(self, open_memory: MemoryOpener, call: Call) -> None:
+        stored = call(open_memory().scope("s").messages.append, FULL)
+        read = call(open_memory.in_other_process().scope("s").messages.all)
         assert read == stored
         assert [message.id for message in read] == ["m0", "m1", "m2", "m3", "m4", "m5"]
         asked, called, answered = read[1], read[2], read[3]
@@ -100,13 +100,13 @@ class MessagesSuite(FacetSuite):
         assert call(session.messages.get, "other") is None
 
     def test_a_number_in_metadata_that_json_has_no_word_for_is_kept(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, {**said("a"), "metadata": {"score": float("inf")}})
+        call(session.messages.append, {**user_message("a"), "metadata": {"score": float("inf")}})
         (read,) = call(session.messages.all)
         assert read.metadata == {"score": float("inf")}
 
     def test_an_id_that_is_there_is_updated_in_its_place(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said("a", id="1"), said("b", id="2"), said("c", id="3")])
-        call(session.messages.append, said("B", id="2", created_at=5))
+        call(session.messages.append, [user_message("a", id="1"), user_message("b", id="2"), user_message("c", id="3")])
+        call(session.messages.append, user_message("B", id="2", created_at=5))
         assert texts(call(session.messages.all)) == ["a", "B", "c"]
         assert call(session.messages.get, "2").created_at == NOON
         assert call(session.messages.count) == 3
@@ -119,25 +119,25 @@ class MessagesSuite(FacetSuite):
         assert call(session.view).cursor == before
 
     def test_a_message_that_another_process_took_out_is_there_when_it_is_appended_again(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        here, there = opening().scope("s").messages, opening.elsewhere().scope("s").messages
-        call(here.append, said("a", id="1"))
+        here, there = open_memory().scope("s").messages, open_memory.in_other_process().scope("s").messages
+        call(here.append, user_message("a", id="1"))
         assert call(there.remove, "1") is True
-        call(here.append, said("a", id="1"))
+        call(here.append, user_message("a", id="1"))
         assert texts(call(there.all)) == ["a"]
 
     def test_a_message_that_another_process_changed_reads_as_it_was_appended_last(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        here, there = opening().scope("s").messages, opening.elsewhere().scope("s").messages
-        call(here.append, said("a", id="1"))
-        call(there.append, said("changed", id="1"))
-        call(here.append, said("a", id="1"))
+        here, there = open_memory().scope("s").messages, open_memory.in_other_process().scope("s").messages
+        call(here.append, user_message("a", id="1"))
+        call(there.append, user_message("changed", id="1"))
+        call(here.append, user_message("a", id="1"))
         assert texts(call(there.all)) == ["a"]
 
     def test_a_limit_gives_the_newest_oldest_first(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said(str(number)) for number in range(5)])
+        call(session.messages.append, [user_message(str(number)) for number in range(5)])
         assert texts(call(session.messages.all, 2)) == ["3", "4"]
         assert texts(call(session.messages.all, limit=9)) == ["0", "1", "2", "3", "4"]
         assert call(session.messages.all, 0) == []
@@ -149,21 +149,21 @@ class MessagesSuite(FacetSuite):
     def test_a_turn_begins_with_each_user_message(self, session: Scope, call: Call) -> None:
         call(session.messages.append, Message.of("assistant", "hello"))
         for number in range(2):
-            call(session.messages.append, [said(f"q{number}"), {"role": "assistant", "content": f"a{number}"}])
+            call(session.messages.append, [user_message(f"q{number}"), {"role": "assistant", "content": f"a{number}"}])
         assert [texts(turn) for turn in call(session.messages.turns)] == [["hello"], ["q0", "a0"], ["q1", "a1"]]
 
     def test_messages_of_one_turn_id_stand_together_although_two_workers_interleave(
         self, session: Scope, call: Call
     ) -> None:
         for text, turn in (("a1", "a"), ("b1", "b"), ("a2", "a"), ("b2", "b")):
-            call(session.messages.append, said(text, turn_id=turn))
+            call(session.messages.append, user_message(text, turn_id=turn))
         assert [texts(turn) for turn in call(session.messages.turns)] == [["a1", "a2"], ["b1", "b2"]]
         assert texts(call(session.messages.all)) == ["a1", "b1", "a2", "b2"]
 
     def test_a_replacement_takes_the_place_of_the_whole_conversation(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said("a", id="1"), said("b", id="2")])
+        call(session.messages.append, [user_message("a", id="1"), user_message("b", id="2")])
         call(session.items.add, "an item stays")
-        call(session.messages.replace, [said("B", id="2"), said("c")])
+        call(session.messages.replace, [user_message("B", id="2"), user_message("c")])
         assert texts(call(session.messages.all)) == ["B", "c"]
         call(session.messages.replace, [])
         assert call(session.messages.all) == []
@@ -172,9 +172,9 @@ class MessagesSuite(FacetSuite):
     def test_a_replacement_that_continues_the_conversation_writes_only_what_is_new(
         self, memory: wmem.AgentMemory, session: Scope, call: Call
     ) -> None:
-        stored = call(session.messages.append, [said(str(number)) for number in range(50)])
+        stored = call(session.messages.append, [user_message(str(number)) for number in range(50)])
         cursors = call(memory.changes).cursors
-        call(session.messages.replace, [*stored, said("new")])
+        call(session.messages.replace, [*stored, user_message("new")])
         written = [type(event.change).__name__ for event in call(memory.changes, cursors).events]
         assert written == ["ItemPut"]
         cursors = call(memory.changes).cursors
@@ -183,13 +183,13 @@ class MessagesSuite(FacetSuite):
         assert call(session.messages.count) == 51
 
     def test_pop_takes_the_newest_until_there_is_none(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said("a"), said("b")])
+        call(session.messages.append, [user_message("a"), user_message("b")])
         assert call(session.messages.pop).text == "b"
         assert call(session.messages.pop).text == "a"
         assert call(session.messages.pop) is None
 
     def test_remove_takes_one_out_once(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said(text, id=text) for text in "abc"])
+        call(session.messages.append, [user_message(text, id=text) for text in "abc"])
         item = call(session.items.add, "x")
         assert call(session.messages.remove, "b") is True
         assert call(session.messages.remove, "b") is False
@@ -197,25 +197,25 @@ class MessagesSuite(FacetSuite):
         assert texts(call(session.messages.all)) == ["a", "c"]
 
     def test_clear_says_how_many_there_were(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said("a"), said("b")])
+        call(session.messages.append, [user_message("a"), user_message("b")])
         assert call(session.messages.clear) == 2
         assert call(session.messages.clear) == 0
         assert call(session.messages.count) == 0
 
     def test_messages_never_come_from_a_parent(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, said("a"))
+        call(session.messages.append, user_message("a"))
         child = session.child("c")
         assert call(child.messages.all) == []
         assert call(child.messages.count) == 0
 
     def test_all_or_none_of_several_is_stored(self, session: Scope, call: Call) -> None:
         bad: list[Any] = [
-            [said("fine"), {"role": "nobody", "content": "x"}],
-            [said("fine"), {"role": "user", "content": "x", "nonsense": 1}],
-            [said("fine"), {"role": "tool", "content": b"x", "tool_call_id": "c"}],
-            [said("fine"), said("x", id=" ")],
-            [said("fine"), said("x", created_at="yesterday")],
-            [said("fine"), "x"],
+            [user_message("fine"), {"role": "nobody", "content": "x"}],
+            [user_message("fine"), {"role": "user", "content": "x", "nonsense": 1}],
+            [user_message("fine"), {"role": "tool", "content": b"x", "tool_call_id": "c"}],
+            [user_message("fine"), user_message("x", id=" ")],
+            [user_message("fine"), user_message("x", created_at="yesterday")],
+            [user_message("fine"), "x"],
             "x",
             None,
             5,
@@ -231,19 +231,19 @@ class MessagesSuite(FacetSuite):
         bad: list[dict[str, Any]] = [{"id": 5}, {"pinned": "perhaps"}, {"turn_id": 5}, {"metadata": 5}, {"name": 5}]
         for fields in bad:
             with pytest.raises(InvalidInputError):
-                call(session.messages.append, said("x", **fields))
+                call(session.messages.append, user_message("x", **fields))
         assert call(session.messages.count) == 0
 
     def test_a_message_under_the_id_of_an_item_or_entry_is_refused(self, session: Scope, call: Call) -> None:
         item = call(session.items.add, "an item")
         call(session.entries.set, "k", "a value")
-        kept = call(session.messages.append, said("stays"))
+        kept = call(session.messages.append, user_message("stays"))
         there = call(session.view).cursor
         for taken in (item.id, call(session.entries.entry, "k").id):
             for attempt in (
-                lambda taken=taken: session.messages.append([said("new"), said("x", id=taken)]),
-                lambda taken=taken: session.messages.replace([said("x", id=taken)]),
-                lambda taken=taken: session.messages.replace([kept, said("x", id=taken)]),
+                lambda taken=taken: session.messages.append([user_message("new"), user_message("x", id=taken)]),
+                lambda taken=taken: session.messages.replace([user_message("x", id=taken)]),
+                lambda taken=taken: session.messages.replace([kept, user_message("x", id=taken)]),
             ):
                 with pytest.raises(InvalidInputError, match=taken):
                     call(attempt)
@@ -253,34 +253,34 @@ class MessagesSuite(FacetSuite):
         assert call(session.messages.all) == [kept]
 
     def test_a_message_under_the_id_of_an_item_that_another_process_added_leaves_the_item(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
-        call(here.messages.append, said("a"))
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
+        call(here.messages.append, user_message("a"))
         call(there.messages.count)
         item = call(here.items.add, "an item")
         with suppress(InvalidInputError):
-            call(there.messages.append, said("x", id=item.id))
+            call(there.messages.append, user_message("x", id=item.id))
         assert call(here.items.get, item.id).content == "an item"
 
     def test_an_append_tells_what_is_stored(self, session: Scope, call: Call, clock: Clock) -> None:
-        call(session.messages.append, said("first", id="m"))
-        clock.pass_(60)
-        told = call(session.messages.append, said("second", id="m"))
+        call(session.messages.append, user_message("first", id="m"))
+        clock.advance(60)
+        told = call(session.messages.append, user_message("second", id="m"))
         assert told.created_at == NOON
         assert told == call(session.messages.get, "m")
-        several: Any = [told, said("new", created_at=5)]
+        several: Any = [told, user_message("new", created_at=5)]
         assert call(lambda: session.messages.append(several)) == call(session.messages.all)
 
     def test_an_append_tells_what_is_stored_although_another_process_was_first(
-        self, opening: Opening, call: Call, clock: Clock
+        self, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
-        call(here.messages.append, said("a"))
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
+        call(here.messages.append, user_message("a"))
         call(there.messages.count)
-        call(here.messages.append, said("first", id="m"))
-        clock.pass_(60)
-        told = call(there.messages.append, said("second", id="m"))
+        call(here.messages.append, user_message("first", id="m"))
+        clock.advance(60)
+        told = call(there.messages.append, user_message("second", id="m"))
         assert told == call(there.messages.get, "m")
 
     @pytest.mark.parametrize("role", ["user", "system"])
@@ -291,7 +291,9 @@ class MessagesSuite(FacetSuite):
         context = call(session.pack, "dog", budget=500, note_role=role)
         (note,) = context.to_openai()
         assert "Biscuit" in note["content"]
-        told = call(session.messages.append, [note, said("Is <recalled> a tag?"), note, said("And this?")])
+        told = call(
+            session.messages.append, [note, user_message("Is <recalled> a tag?"), note, user_message("And this?")]
+        )
         assert [message.text for message in told] == [context.note, "Is <recalled> a tag?", context.note, "And this?"]
         assert call(session.messages.all) == [told[1], told[3]]
         call(session.messages.replace, [note, told[3]])

@@ -9,7 +9,7 @@ import pytest
 
 import wmem
 from wmem.store import _registry
-from wmem.testing.connect import is_async, let_go
+from wmem.testing.connect import close_connection, is_async
 from wmem.text.tokens import EstimateCounter
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from wmem.testing.calls import Call
     from wmem.testing.connect import Connect
 
-__all__ = ["NOON", "Clock", "Opening"]
+__all__ = ["NOON", "Clock", "MemoryOpener"]
 
 NOON = 1_764_288_000.0
 
@@ -32,12 +32,12 @@ class Clock:
     def __call__(self) -> float:
         return self.now
 
-    def pass_(self, seconds: float) -> None:
+    def advance(self, seconds: float) -> None:
         """Advance the clock."""
         self.now += seconds
 
 
-class Opening:
+class MemoryOpener:
     """Opens memories of one store, sync or async, and closes those still open at the end.
 
     Args:
@@ -53,7 +53,7 @@ class Opening:
         url: str,
         options: Mapping[str, Any],
         call: "Call",
-        colour: str,
+        mode: str,
         clock: Clock,
         *,
         connect: "Connect | None" = None,
@@ -61,46 +61,46 @@ class Opening:
         self.url = url
         self._options = options
         self._call = call
-        self._open: Any = wmem.open if colour == "sync" else wmem.aopen
-        self._colour = colour
+        self._open: Any = wmem.open if mode == "sync" else wmem.aopen
+        self._mode = mode
         self._clock = clock
         self._connect = connect
         self.journals: list[Any] = []
-        self._opened: list[wmem.AgentMemory] = []
+        self._memories: list[wmem.AgentMemory] = []
 
     def __call__(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
         """An agent's memory on this process's engine for the store; an async one in async tests."""
-        return self.at(self.url, agent_id, **options)
+        return self.open_url(self.url, agent_id, **options)
 
-    def at(self, url: str, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
+    def open_url(self, url: str, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
         """The same at another URL."""
         given = {"clock": self._clock, "counter": EstimateCounter(), **self._options, **options}
         if self._connect is not None:
-            given.setdefault("client", self.journals[0] if self.journals else self._connected(self._connect))
+            given.setdefault("client", self.journals[0] if self.journals else self._connect_journal(self._connect))
         memory: wmem.AgentMemory = self._call(self._open, url, agent_id=agent_id, **given)
-        self._opened.append(memory)
+        self._memories.append(memory)
         return memory
 
-    def elsewhere(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
+    def in_other_process(self, agent_id: str = "agent", **options: Any) -> wmem.AgentMemory:
         """An agent's memory as in another process: with an engine and replicas of its own."""
-        with _apart():
+        with _without_open_stores():
             if self._connect is None:
                 return self(agent_id, **options)
             if not self.journals:
-                self._connected(self._connect)
-            return self(agent_id, client=self._connected(self._connect), **options)
+                self._connect_journal(self._connect)
+            return self(agent_id, client=self._connect_journal(self._connect), **options)
 
-    def _connected(self, connect: "Connect") -> Any:
+    def _connect_journal(self, connect: "Connect") -> Any:
         """Another connection to the journal; skips sync tests of an async journal."""
         journal = self._call(connect)
-        if self._colour == "sync" and (inspect.iscoroutine(journal) or is_async(journal)):
+        if self._mode == "sync" and (inspect.iscoroutine(journal) or is_async(journal)):
             if inspect.iscoroutine(journal):
                 journal.close()
             pytest.skip("the journal is for coroutines")
         self.journals.append(journal)
         return journal
 
-    def plain(self, scope: wmem.Scope) -> wmem.Scope:
+    def to_sync(self, scope: wmem.Scope) -> wmem.Scope:
         """The sync face of a scope, for functions that the scope itself calls."""
         if self.journals and is_async(self.journals[0]):
             pytest.skip("the journal is for coroutines")
@@ -108,14 +108,14 @@ class Opening:
 
     def close(self) -> None:
         """Close every memory that is still open, newest first, and their connections."""
-        for memory in reversed(self._opened):
+        for memory in reversed(self._memories):
             self._call(memory.close)
         for journal in {id(journal): journal for journal in self.journals}.values():
-            let_go(journal, self._call)
+            close_connection(journal, self._call)
 
 
 @contextmanager
-def _apart() -> "Iterator[None]":
+def _without_open_stores() -> "Iterator[None]":
     """Simulate a process that has no store open yet."""
     here = dict(_registry.stores)
     _registry.stores.clear()

@@ -13,15 +13,15 @@ __all__ = ["PackSuite"]
 SCHEMA = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 
 
-def sent(context: wmem.Context) -> list[str]:
+def prompt_texts(context: wmem.Context) -> list[str]:
     return [message.text for message in context.messages]
 
 
-def said(text: str) -> dict[str, Any]:
+def user_message(text: str) -> dict[str, Any]:
     return {"role": "user", "content": text}
 
 
-def talk(count: int) -> list[dict[str, Any]]:
+def make_messages(count: int) -> list[dict[str, Any]]:
     return [{"role": "user", "content": f"message {number}", "id": f"m{number}"} for number in range(count)]
 
 
@@ -32,25 +32,32 @@ class PackSuite(FacetSuite):
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:
         session = memory.scope("s")
-        call(session.messages.append, talk(200))
+        call(session.messages.append, make_messages(200))
         asked = {"role": "user", "content": "message 3, asked again", "id": "m3"}
         context = call(session.pack, budget=200, messages=[asked])
-        assert sent(context)[-1] == "message 3, asked again"
-        assert "message 3" not in sent(context)
+        assert prompt_texts(context)[-1] == "message 3, asked again"
+        assert "message 3" not in prompt_texts(context)
         assert context.tokens <= 200
 
     def test_a_live_message_that_is_not_stored_stands_where_the_framework_has_it(
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:
         session = memory.scope("s")
-        call(session.messages.append, talk(4))
+        call(session.messages.append, make_messages(4))
         live = [
             {"role": "user", "content": "message 2", "id": "m2"},
             {"role": "assistant", "content": "said in passing"},
             {"role": "user", "content": "the question"},
         ]
         context = call(session.pack, budget=500, messages=live)
-        assert sent(context) == ["message 0", "message 1", "message 2", "said in passing", "message 3", "the question"]
+        assert prompt_texts(context) == [
+            "message 0",
+            "message 1",
+            "message 2",
+            "said in passing",
+            "message 3",
+            "the question",
+        ]
         assert call(session.messages.count) == 4
 
     def test_a_pack_recalls_entries_and_items_of_the_parents_and_messages_of_none(
@@ -84,18 +91,18 @@ class PackSuite(FacetSuite):
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:
         session = memory.scope("s")
-        call(session.messages.append, talk(400))
+        call(session.messages.append, make_messages(400))
         call(session.items.add, "the harbour closes at dusk")
         first = call(session.pack, "harbour", budget=600, stable=True)
-        call(session.messages.append, said("and the harbour?"))
+        call(session.messages.append, user_message("and the harbour?"))
         second = call(session.pack, "message 7", budget=600, stable=True)
-        assert sent(second)[: len(first.messages)] == sent(first)
+        assert prompt_texts(second)[: len(first.messages)] == prompt_texts(first)
         assert "dusk" in first.note
         assert "dusk" not in second.note
         assert [message.recalled for message in second.prompt()][-2:] == [True, False]
 
     def test_a_summary_of_what_is_left_out_stands_in_the_note(self, session: Scope, call: Call) -> None:
-        call(session.messages.append, [said("The harbour pilot is Ruth Okafor."), *talk(200)])
+        call(session.messages.append, [user_message("The harbour pilot is Ruth Okafor."), *make_messages(200)])
         context = call(session.pack, "pilot", budget=400, summary=120, inherit=False)
         [report] = [each for each in context.included if each.rule == "summary"]
         assert report.sources
@@ -110,7 +117,7 @@ class PackSuite(FacetSuite):
 
     def test_a_schema_larger_than_the_budget_is_counted_and_refused(self, session: Scope, call: Call) -> None:
         long = {**SCHEMA, "description": "word " * 5_000}
-        call(session.messages.append, said("hello"))
+        call(session.messages.append, user_message("hello"))
         with pytest.raises(BudgetError, match="tools"):
             call(session.pack, budget=300, tools=[long])
         context = call(session.pack, budget=20_000, tools=[long])
@@ -138,7 +145,7 @@ class PackSuite(FacetSuite):
         assert told[-1] == "and now?"
 
     def test_messages_that_were_pinned_later_stand_where_they_weresaid(self, session: wmem.Scope, call: Call) -> None:
-        stored = call(session.messages.append, [said(f"message number {number}") for number in range(40)])
+        stored = call(session.messages.append, [user_message(f"message number {number}") for number in range(40)])
         for number in (2, 0):
             call(session.messages.append, stored[number].model_copy(update={"pinned": True}))
         texts = [message.text for message in call(session.pack, budget=60, recent=1).messages]

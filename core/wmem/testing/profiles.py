@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import DisposedError, InvalidInputError, Policy, Recall, Scope, Use, propose_profile
+from wmem import DisposedError, InvalidInputError, Policy, RecallProfile, RecallUse, Scope, propose_profile
 from wmem.model.change import Event, PolicyChanged
-from wmem.testing.suite import NOON, Call, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, FacetSuite, MemoryOpener
 
 __all__ = ["ProfilesSuite"]
 
 DAY = 86_400.0
-FRESH = Recall.balanced(name="fresh", recency=9.0)
+FRESH = RecallProfile.balanced(name="fresh", recency=9.0)
 
 
-def filled(scope: Scope, call: Call) -> None:
+def add_notes(scope: Scope, call: Call) -> None:
     """Add notes on the lake; the older, the more often they mention it."""
     for days in range(8):
         text = "the lake " * (days + 1) + f"and what else was seen {days} days ago"
@@ -27,13 +27,13 @@ def filled(scope: Scope, call: Call) -> None:
         call(scope.messages.append, {"role": "user", "content": f"nothing of note {number}", "created_at": NOON})
 
 
-def ranked(scope: Scope, call: Call, **options: Any) -> list[str]:
+def rank_notes(scope: Scope, call: Call, **options: Any) -> list[str]:
     """Ids of the notes that recall finds, best first."""
     units = call(scope.pack, "lake", budget=2_000, recent=0, **options).explain(all=True).units
     return [unit.ids[0] for unit in sorted(units, key=lambda unit: -(unit.score or 0)) if unit.score is not None]
 
 
-def recorded(memory: wmem.AgentMemory, call: Call) -> list[Policy]:
+def policy_changes(memory: wmem.AgentMemory, call: Call) -> list[Policy]:
     """The policy changes in the agent's journals, in order."""
     changes = [event.change for event in call(memory.changes).events]
     return [Policy(**json.loads(each.policy)) for each in changes if isinstance(each, PolicyChanged)]
@@ -43,18 +43,18 @@ class ProfilesSuite(FacetSuite):
     """`use_profile`, and scopes opened after it."""
 
     def test_a_chosen_profile_is_what_every_handle_packs_by_from_the_next_read_on(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        here, there = opening(), opening.elsewhere()
+        here, there = open_memory(), open_memory.in_other_process()
         scope = here.scope("s")
-        filled(scope, call)
+        add_notes(scope, call)
         twin = scope.aio().sync() if isinstance(scope, Scope) else scope
         others = [here.scope("s"), there.scope("s"), twin]
-        before = [ranked(each, call) for each in (scope, *others)]
+        before = [rank_notes(each, call) for each in (scope, *others)]
         for profile in (FRESH, "balanced", "evidence"):
-            wanted = ranked(scope, call, scoring=profile)
+            wanted = rank_notes(scope, call, scoring=profile)
             assert call(scope.use_profile, profile) == scope.policy == Policy.session(recall=profile)
-            found = [ranked(each, call) for each in (scope, *others, opening.elsewhere().scope("s"))]
+            found = [rank_notes(each, call) for each in (scope, *others, open_memory.in_other_process().scope("s"))]
             assert found == [wanted] * 5
             assert [each.policy for each in others] == [scope.policy] * 3
             assert (found[:4] == before) is (profile == "evidence")
@@ -66,7 +66,7 @@ class ProfilesSuite(FacetSuite):
         memory.subscribe(heard.append)
         call(scope.use_profile, "balanced")
         after = Policy.queue(max_items=7, recall="balanced")
-        assert recorded(memory, call) == [after]
+        assert policy_changes(memory, call) == [after]
         assert [(event.path, type(event.change)) for event in heard] == [(scope.path, PolicyChanged)]
         assert isinstance(heard[0].change, PolicyChanged)
         assert heard[0].change.at == NOON
@@ -77,27 +77,31 @@ class ProfilesSuite(FacetSuite):
         scope = memory.scope("s")
         call(scope.entries.set, "k", 1)
         there = call(scope.view).cursor
-        assert call(scope.use_profile, "evidence") == call(scope.use_profile, Recall()) == Policy.session()
+        assert call(scope.use_profile, "evidence") == call(scope.use_profile, RecallProfile()) == Policy.session()
         assert call(scope.view).cursor == there
         call(scope.use_profile, FRESH)
         there = call(scope.view).cursor
         call(memory.scope("s").use_profile, FRESH.model_copy())
         assert call(scope.view).cursor == there
-        assert len(recorded(memory, call)) == 1
+        assert len(policy_changes(memory, call)) == 1
 
     @pytest.mark.parametrize("profile", ["evidence", "balanced", FRESH], ids=["evidence", "balanced", "own"])
-    def test_a_scope_may_begin_with_its_profile(self, opening: Opening, call: Call, profile: Any) -> None:
-        scope = opening(policy=Policy.session(recall="evidence")).scope("s", policy=Policy.session(recall="evidence"))
+    def test_a_scope_may_begin_with_its_profile(self, open_memory: MemoryOpener, call: Call, profile: Any) -> None:
+        scope = open_memory(policy=Policy.session(recall="evidence")).scope(
+            "s", policy=Policy.session(recall="evidence")
+        )
         assert call(scope.use_profile, profile) == scope.policy == Policy.session(recall=profile)
-        other = opening.elsewhere(policy=Policy.session(recall="balanced")).scope("s")
+        other = open_memory.in_other_process(policy=Policy.session(recall="balanced")).scope("s")
         assert call(other.entries.get, "k") is None
         assert other.policy == Policy.session(recall=profile)
-        assert len(recorded(opening(), call)) == 1
+        assert len(policy_changes(open_memory(), call)) == 1
 
-    def test_a_policy_that_names_no_profile_opens_with_the_recorded_one(self, opening: Opening, call: Call) -> None:
-        scope = opening().scope("s", policy=Policy.queue(max_items=7))
+    def test_a_policy_that_names_no_profile_opens_with_the_recorded_one(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        scope = open_memory().scope("s", policy=Policy.queue(max_items=7))
         call(scope.use_profile, FRESH)
-        for memory in (opening(), opening.elsewhere()):
+        for memory in (open_memory(), open_memory.in_other_process()):
             for read in (True, False):
                 again = memory.scope("s", policy=Policy.queue(max_items=7))
                 if read:
@@ -110,12 +114,12 @@ class ProfilesSuite(FacetSuite):
                 call(memory.scope("s", policy=Policy.queue(max_items=8)).entries.get, "k")
 
     def test_a_policy_that_names_another_profile_is_refused_and_told_how_it_is_changed(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        scope = opening().scope("s", policy=Policy.session(recall="balanced"))
+        scope = open_memory().scope("s", policy=Policy.session(recall="balanced"))
         call(scope.entries.set, "k", 1)
         there = call(scope.view).cursor
-        for memory in (opening(), opening.elsewhere()):
+        for memory in (open_memory(), open_memory.in_other_process()):
             for named in ("evidence", FRESH):
                 attempts: list[Callable[[Scope], Any]] = [
                     lambda other: call(other.entries.get, "k"),
@@ -126,23 +130,31 @@ class ProfilesSuite(FacetSuite):
                     with pytest.raises(InvalidInputError, match=r"recall .* not .*use_profile"):
                         attempt(memory.scope("s", policy=Policy.session(recall=named)))
         assert call(scope.view).cursor == there
-        assert call(opening().scope("s", policy=Policy.session(recall=Recall.balanced())).entries.get, "k") == 1
+        assert (
+            call(open_memory().scope("s", policy=Policy.session(recall=RecallProfile.balanced())).entries.get, "k") == 1
+        )
 
     def test_a_handle_that_named_its_profile_follows_when_another_chooses_anew(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        named = opening().scope("s", policy=Policy.session(recall="balanced"))
-        filled(named, call)
-        call(opening.elsewhere().scope("s").use_profile, FRESH)
-        assert ranked(named, call) == ranked(named, call, scoring=FRESH) != ranked(named, call, scoring="balanced")
+        named = open_memory().scope("s", policy=Policy.session(recall="balanced"))
+        add_notes(named, call)
+        call(open_memory.in_other_process().scope("s").use_profile, FRESH)
+        assert (
+            rank_notes(named, call)
+            == rank_notes(named, call, scoring=FRESH)
+            != rank_notes(named, call, scoring="balanced")
+        )
         call(named.entries.update, "k", lambda count: count + 1, 0)
         assert named.policy == Policy.session(recall=FRESH)
 
-    def test_what_is_flushed_goes_to_the_same_function_whatever_the_profile(self, opening: Opening, call: Call) -> None:
+    def test_what_is_flushed_goes_to_the_same_function_whatever_the_profile(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
         flushed: list[int] = []
         policy = Policy.buffer(flush_threshold=2, on_flush=lambda items: flushed.append(len(items)))
-        call(opening().scope("s", policy=policy).use_profile, "balanced")
-        for memory in (opening(), opening.elsewhere(policy=policy)):
+        call(open_memory().scope("s", policy=policy).use_profile, "balanced")
+        for memory in (open_memory(), open_memory.in_other_process(policy=policy)):
             scope = memory.scope("s", policy=policy if len(flushed) == 0 else None)
             call(scope.items.add, "one")
             call(scope.items.add, "two")
@@ -158,10 +170,10 @@ class ProfilesSuite(FacetSuite):
             3,
             ["balanced"],
             {"recency": 1},
-            Recall().model_copy(update={"recency": -1.0}),
-            Recall().model_copy(update={"half_life_s": float("nan")}),
-            Recall().model_copy(update={"name": 7}),
-            Recall().model_copy(update={"recency": "much"}),
+            RecallProfile().model_copy(update={"recency": -1.0}),
+            RecallProfile().model_copy(update={"half_life_s": float("nan")}),
+            RecallProfile().model_copy(update={"name": 7}),
+            RecallProfile().model_copy(update={"recency": "much"}),
         ],
         ids=lambda bad: f"{bad!r:.30}",
     )
@@ -179,18 +191,18 @@ class ProfilesSuite(FacetSuite):
         assert session.policy == Policy.session()
 
     def test_a_disposed_scope_has_no_profile_to_choose_and_its_next_life_begins_as_any(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        scope = opening().scope("s")
+        scope = open_memory().scope("s")
         call(scope.use_profile, "balanced")
-        other = opening.elsewhere().scope("s")
+        other = open_memory.in_other_process().scope("s")
         call(other.entries.set, "k", 1)
         call(scope.dispose)
         for handle in (scope, other):
             with pytest.raises(DisposedError):
                 call(handle.use_profile, FRESH)
-        assert recorded(opening(), call) == []
-        new = opening().scope("s")
+        assert policy_changes(open_memory(), call) == []
+        new = open_memory().scope("s")
         call(new.entries.set, "k", 1)
         assert new.policy == Policy.session()
 
@@ -208,17 +220,17 @@ class ProfilesSuite(FacetSuite):
         call(later.entries.set, "k", 1)
         assert (child.policy, later.policy) == (Policy.session(), Policy.session())
 
-    def test_a_profile_outlasts_clearing_and_compaction(self, opening: Opening, call: Call) -> None:
-        scope = opening().scope("s")
-        filled(scope, call)
+    def test_a_profile_outlasts_clearing_and_compaction(self, open_memory: MemoryOpener, call: Call) -> None:
+        scope = open_memory().scope("s")
+        add_notes(scope, call)
         call(scope.use_profile, FRESH)
         call(scope.erase, "7")  # compacts
-        assert recorded(opening(), call) == []
-        compacted = opening.elsewhere().scope("s")
-        assert ranked(compacted, call)[:3] == ["0", "1", "2"]
+        assert policy_changes(open_memory(), call) == []
+        compacted = open_memory.in_other_process().scope("s")
+        assert rank_notes(compacted, call)[:3] == ["0", "1", "2"]
         assert compacted.policy == Policy.session(recall=FRESH)
         call(scope.clear)
-        emptied = opening.elsewhere().scope("s")
+        emptied = open_memory.in_other_process().scope("s")
         call(emptied.entries.get, "k")
         assert emptied.policy == scope.policy == Policy.session(recall=FRESH)
 
@@ -226,27 +238,27 @@ class ProfilesSuite(FacetSuite):
         self, memory: wmem.AgentMemory, call: Call
     ) -> None:
         source, target = memory.scope("source"), memory.scope("target")
-        filled(source, call)
+        add_notes(source, call)
         call(source.use_profile, "balanced")
         call(target.use_profile, FRESH)
         call(target.import_, call(source.export))
         assert target.policy == Policy.session(recall=FRESH)
-        assert ranked(target, call)[:3] == ["0", "1", "2"]
+        assert rank_notes(target, call)[:3] == ["0", "1", "2"]
 
     def test_of_those_who_choose_at_once_all_are_recorded_and_the_last_is_followed(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        memories = [opening(), opening.elsewhere()]
+        memories = [open_memory(), open_memory.in_other_process()]
         scopes = [memory.scope("s") for memory in memories]
-        profiles = [Recall(name=f"number {number}", recency=float(number)) for number in range(8)]
+        profiles = [RecallProfile(name=f"number {number}", recency=float(number)) for number in range(8)]
 
         def choosing(number: int) -> Callable[[], Any]:
             return lambda: scopes[number % 2].use_profile(profiles[number])
 
-        call.together([choosing(number) for number in range(8)])
-        told = recorded(memories[0], call)
-        assert sorted(each.weighing.name for each in told) == [profile.name for profile in profiles]
-        for scope in (*scopes, opening.elsewhere().scope("s")):
+        call.run_concurrently([choosing(number) for number in range(8)])
+        told = policy_changes(memories[0], call)
+        assert sorted(each.recall_profile.name for each in told) == [profile.name for profile in profiles]
+        for scope in (*scopes, open_memory.in_other_process().scope("s")):
             call(scope.entries.get, "k")
             assert scope.policy == told[-1]
 
@@ -260,17 +272,19 @@ class ProfilesSuite(FacetSuite):
             "Working memory scope agent/session recalls by the profile 'balanced', until now by 'evidence'"
         ]
 
-    def test_what_answers_made_use_of_proposes_a_profile_for_the_scope(self, opening: Opening, call: Call) -> None:
-        scope = opening().scope("s")
-        filled(scope, call)
+    def test_what_answers_made_use_of_proposes_a_profile_for_the_scope(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        scope = open_memory().scope("s")
+        add_notes(scope, call)
         call(scope.use_profile, "balanced")
-        before = scope.policy.weighing
-        trace: list[Use] = []
+        before = scope.policy.recall_profile
+        trace: list[RecallUse] = []
         for _ in range(5):  # a budget too small for everything: units included anyway prove nothing
             trace += call(scope.pack, "lake", budget=200, recent=0).uses(["0", "1"])
         call(scope.use_profile, propose_profile(trace, scope.policy.recall))
-        there = opening.elsewhere().scope("s")
+        there = open_memory.in_other_process().scope("s")
         call(there.entries.get, "k")
-        assert there.policy.weighing.name == "balanced, tuned"
-        assert there.policy.weighing.recency > before.recency
-        assert there.policy.weighing.similarity < before.similarity
+        assert there.policy.recall_profile.name == "balanced, tuned"
+        assert there.policy.recall_profile.recency > before.recency
+        assert there.policy.recall_profile.similarity < before.similarity

@@ -6,7 +6,7 @@ import pytest
 
 import wmem
 from wmem import AlreadyPromotedError, ExpiredError, InvalidInputError, NotFoundError, Policy, Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["PromotionSuite"]
 
@@ -58,9 +58,9 @@ class PromotionSuite(FacetSuite):
         idle = call(session.items.add, "y", priority="high", importance=0.1)
         for _ in range(4):
             call(session.items.fetch, used.id)
-        clock.pass_(6 * HOUR)
+        clock.advance(6 * HOUR)
         assert call(session.items.pending) == []
-        clock.pass_(0.001)
+        clock.advance(0.001)
         assert [each.id for each in call(session.items.pending)] == [used.id]
         assert call(session.items.fetch, idle.id).promoted_to is None
         for _ in range(2):
@@ -68,9 +68,9 @@ class PromotionSuite(FacetSuite):
         assert call(session.items.fetch, idle.id).promoted_to is not None
 
     def test_a_policy_may_switch_promotion_by_fetching_off_or_name_other_numbers(
-        self, opening: Opening, call: Call
+        self, open_memory: MemoryOpener, call: Call
     ) -> None:
-        memory = opening()
+        memory = open_memory()
         quiet = memory.scope("quiet", policy=Policy.session(auto_promote=False))
         item = call(quiet.items.add, "x", priority="critical")
         assert call(quiet.items.fetch, item.id).promoted_to is None
@@ -95,7 +95,7 @@ class PromotionSuite(FacetSuite):
             participants=["ada"],
         )
         call(session.items.relate, item.id, "references", "skill_1", {"context": "code"})
-        clock.pass_(60)
+        clock.advance(60)
         call(session.items.fetch, item.id)
         kept = call(session.items.promote, item.id)
         assert kept.id == f"memory_promoted_{item.id}_20251128-000100"
@@ -147,21 +147,21 @@ class PromotionSuite(FacetSuite):
         self, memory: wmem.AgentMemory, session: Scope, call: Call, clock: Clock
     ) -> None:
         kept = call(session.items.promote, call(session.items.add, "x", ttl_s=10).id)
-        clock.pass_(10)
+        clock.advance(10)
         assert call(memory.maintain).expired == 1
         assert call(memory.episodic.items.get, kept.id) is not None
         other = call(session.items.promote, call(session.items.add, "y").id)
         assert call(session.clear) == 1
         third = call(session.items.promote, call(session.items.add, "z").id)
         call(session.dispose)
-        clock.pass_(1e9)
+        clock.advance(1e9)
         call(memory.maintain)
         assert [item.id for item in call(memory.episodic.items.all)] == [kept.id, other.id, third.id]
 
-    def test_another_agents_long_term_memory_has_nothing_of_it(self, opening: Opening, call: Call) -> None:
-        scope = opening("one").scope("s")
+    def test_another_agents_long_term_memory_has_nothing_of_it(self, open_memory: MemoryOpener, call: Call) -> None:
+        scope = open_memory("one").scope("s")
         call(scope.items.promote, call(scope.items.add, "x").id)
-        other = opening("two")
+        other = open_memory("two")
         assert call(other.episodic.items.all) == call(other.semantic.items.all) == []
 
     # -- the item left in the session
@@ -192,9 +192,9 @@ class PromotionSuite(FacetSuite):
     def test_a_promoted_item_is_listed_until_it_expires(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", ttl_s=10)
         call(session.items.promote, item.id)
-        clock.pass_(9.999)
+        clock.advance(9.999)
         assert len(call(session.items.promoted)) == 1
-        clock.pass_(0.001)
+        clock.advance(0.001)
         assert call(session.items.promoted) == []
         with pytest.raises(ExpiredError):
             call(session.items.promote, item.id)
@@ -215,7 +215,7 @@ class PromotionSuite(FacetSuite):
         promoted = call(session.items.add, "promoted", priority="high")
         call(session.items.fetch, promoted.id)
         call(session.items.promote, promoted.id)
-        clock.pass_(5)
+        clock.advance(5)
         stats = call(session.stats)
         assert (stats.total_count, stats.active_count, stats.expired_count) == (3, 2, 1)
         assert (stats.promoted_count, stats.pending_promotion) == (1, 1)
@@ -231,32 +231,32 @@ class PromotionSuite(FacetSuite):
     ) -> None:
         item = call(session.items.add, "x")
         first = call(session.items.promote, item.id)
-        clock.pass_(3)
+        clock.advance(3)
         assert call(session.items.promote, item.id) == first
         assert len(call(memory.episodic.items.all)) == 1
         with pytest.raises(AlreadyPromotedError, match=first.id):
             call(session.items.promote, item.id, if_promoted="error")
 
-    def test_promoting_at_once_from_several_sides_makes_one(self, opening: Opening, call: Call) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_promoting_at_once_from_several_sides_makes_one(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         item = call(here.scope("s").items.add, "x")
         scopes = [here.scope("s"), there.scope("s")] * 3
 
         def promoting(scope: Scope) -> Any:
             return lambda: scope.items.promote(item.id)
 
-        kept = call.together([promoting(scope) for scope in scopes])
+        kept = call.run_concurrently([promoting(scope) for scope in scopes])
         assert len({each.id for each in kept}) == 1
         assert len(call(here.episodic.items.all)) == len(call(there.episodic.items.all)) == 1
 
-    def test_fetches_at_once_from_several_sides_promote_once(self, opening: Opening, call: Call) -> None:
-        here, there = opening(), opening.elsewhere()
+    def test_fetches_at_once_from_several_sides_promote_once(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory(), open_memory.in_other_process()
         item = call(here.scope("s").items.add, "x", priority="critical")
 
         def fetching(scope: Scope) -> Any:
             return lambda: scope.items.fetch(item.id)
 
-        fetched = call.together([fetching(each.scope("s")) for each in (here, there) * 3])
+        fetched = call.run_concurrently([fetching(each.scope("s")) for each in (here, there) * 3])
         assert len({each.promoted_to for each in fetched}) == 1
         assert len(call(here.episodic.items.all)) == 1
 
@@ -285,7 +285,7 @@ class PromotionSuite(FacetSuite):
         self, memory: wmem.AgentMemory, session: Scope, call: Call, clock: Clock
     ) -> None:
         late = call(session.items.add, "late", ttl_s=1)
-        clock.pass_(1)
+        clock.advance(1)
         one, two = (call(session.items.add, name) for name in ("one", "two"))
         strange: list[Any] = [one.id, "nothing", 5, None, late.id, "", {}, two.id, one.id]
         bulk = call(session.items.promote_many, strange)

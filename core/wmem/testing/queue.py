@@ -7,8 +7,8 @@ import pytest
 
 import wmem
 from wmem import InvalidInputError, NotFoundError, Policy, Scope
-from wmem.testing.eviction import contents, text_of
-from wmem.testing.suite import Call, Clock, FacetSuite, Opening
+from wmem.testing.eviction import contents, make_text
+from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["QueueSuite"]
 
@@ -25,7 +25,7 @@ class QueueSuite(FacetSuite):
         return memory.scope("queue", policy=Policy.queue())
 
     @pytest.fixture
-    def small(self, memory: wmem.AgentMemory) -> Scope:
+    def small_queue(self, memory: wmem.AgentMemory) -> Scope:
         """A scope whose queue holds three items."""
         return memory.scope("small", policy=Policy.queue(max_items=3))
 
@@ -45,18 +45,18 @@ class QueueSuite(FacetSuite):
 
     def test_an_item_of_the_queue_does_not_expire_by_default(self, queue: Scope, call: Call, clock: Clock) -> None:
         item = call(queue.queue.memorize, "x").item
-        clock.pass_(10_000 * HOUR)
+        clock.advance(10_000 * HOUR)
         assert call(queue.items.exists, item.id) is True
 
     # -- steps
 
-    def test_steps_are_counted_once_each_whoever_advances_them(self, opening: Opening, call: Call) -> None:
-        scopes = [opening().scope("s"), opening.elsewhere().scope("s")]
+    def test_steps_are_counted_once_each_whoever_advances_them(self, open_memory: MemoryOpener, call: Call) -> None:
+        scopes = [open_memory().scope("s"), open_memory.in_other_process().scope("s")]
 
         def advancing(number: int) -> Callable[[], int]:
             return scopes[number % 2].queue.advance_step
 
-        assert sorted(call.together([advancing(number) for number in range(8)])) == list(range(1, 9))
+        assert sorted(call.run_concurrently([advancing(number) for number in range(8)])) == list(range(1, 9))
         assert call(scopes[0].queue.advance_step, 3) == 11
 
     @pytest.mark.parametrize("steps", [0, -1, 1.5, True, "1", None])
@@ -114,22 +114,22 @@ class QueueSuite(FacetSuite):
     # -- forget
 
     def test_the_oldest_is_forgotten_and_the_reply_says_what_is_left(self, queue: Scope, call: Call) -> None:
-        items = [call(queue.queue.memorize, text_of(10, number), importance=0.5).item for number in range(3)]
+        items = [call(queue.queue.memorize, make_text(10, number), importance=0.5).item for number in range(3)]
         told = call(queue.queue.forget, "oldest")
         assert told == ((items[0].id,), 2, 20)
-        assert contents(call(queue.items.all)) == [text_of(10, 1), text_of(10, 2)]
+        assert contents(call(queue.items.all)) == [make_text(10, 1), make_text(10, 2)]
 
-    @pytest.mark.parametrize("mode", ["soft", "hard"])
-    def test_each_instruction_forgets_what_it_says(self, queue: Scope, call: Call, mode: Any) -> None:
+    @pytest.mark.parametrize("forget_mode", ["soft", "hard"])
+    def test_each_instruction_forgets_what_it_says(self, queue: Scope, call: Call, forget_mode: Any) -> None:
         ids = []
         for number, importance in enumerate((0.5, 0.9, 0.2, 0.5, 0.4, 0.3)):
             ids.append(call(queue.queue.memorize, f"item {number}", importance=importance).item.id)
             call(queue.queue.advance_step)
-        assert call(queue.queue.forget, "least important", mode).ids == (ids[2],)
-        assert call(queue.queue.forget, "position:1", mode).ids == (ids[1],)
-        assert call(queue.queue.forget, "Before: step 1", mode).ids == (ids[0],)
-        assert call(queue.queue.forget, "oldest", mode).ids == (ids[3],)
-        told = call(queue.queue.forget, "before:step_6", mode)
+        assert call(queue.queue.forget, "least important", forget_mode).ids == (ids[2],)
+        assert call(queue.queue.forget, "position:1", forget_mode).ids == (ids[1],)
+        assert call(queue.queue.forget, "Before: step 1", forget_mode).ids == (ids[0],)
+        assert call(queue.queue.forget, "oldest", forget_mode).ids == (ids[3],)
+        told = call(queue.queue.forget, "before:step_6", forget_mode)
         assert (told.ids, told.items, told.tokens) == ((ids[4], ids[5]), 0, 0)
         assert call(queue.items.all) == []
         assert call(queue.queue.memorize, "again").position == 0
@@ -154,25 +154,25 @@ class QueueSuite(FacetSuite):
             call(queue.queue.forget, "oldest", bad_mode)
         assert call(queue.items.count) == 1
 
-    def test_what_is_softly_forgotten_comes_back_until_its_room_is_needed(self, small: Scope, call: Call) -> None:
-        items = [call(small.queue.memorize, f"item {number}", importance=0.9).item for number in range(3)]
-        call(small.queue.forget, "oldest")
-        assert call(small.items.get, items[0].id) is None
-        assert call(small.queue.capacity).free_items == 1
-        assert call(small.items.undelete, items[0].id).content == "item 0"
-        call(small.queue.forget, "position:1")
-        told = call(small.queue.memorize, "new", importance=0.1)
+    def test_what_is_softly_forgotten_comes_back_until_its_room_is_needed(self, small_queue: Scope, call: Call) -> None:
+        items = [call(small_queue.queue.memorize, f"item {number}", importance=0.9).item for number in range(3)]
+        call(small_queue.queue.forget, "oldest")
+        assert call(small_queue.items.get, items[0].id) is None
+        assert call(small_queue.queue.capacity).free_items == 1
+        assert call(small_queue.items.undelete, items[0].id).content == "item 0"
+        call(small_queue.queue.forget, "position:1")
+        told = call(small_queue.queue.memorize, "new", importance=0.1)
         assert contents(told.evicted) == ["item 1"]
         assert (told.items, told.position) == (3, 2)
-        assert call(small.queue.decisions)[0].rule == "deleted"
+        assert call(small_queue.queue.decisions)[0].rule == "deleted"
         with pytest.raises(NotFoundError):
-            call(small.items.undelete, items[1].id)
+            call(small_queue.items.undelete, items[1].id)
 
-    def test_what_is_forgotten_for_good_does_not_come_back(self, small: Scope, call: Call) -> None:
-        item = call(small.queue.memorize, "x").item
-        assert call(small.queue.forget, "oldest", "hard").ids == (item.id,)
+    def test_what_is_forgotten_for_good_does_not_come_back(self, small_queue: Scope, call: Call) -> None:
+        item = call(small_queue.queue.memorize, "x").item
+        assert call(small_queue.queue.forget, "oldest", "hard").ids == (item.id,)
         with pytest.raises(NotFoundError):
-            call(small.items.undelete, item.id)
+            call(small_queue.items.undelete, item.id)
 
     # -- summarize
 
@@ -205,8 +205,8 @@ class QueueSuite(FacetSuite):
 
     def test_capacity_says_what_is_there_and_what_is_free(self, queue: Scope, session: Scope, call: Call) -> None:
         assert call(queue.queue.capacity) == (0, 0, 64, 4_000, 64, 4_000, Policy.queue())
-        call(queue.queue.memorize, text_of(10, "a"))
+        call(queue.queue.memorize, make_text(10, "a"))
         assert call(queue.queue.capacity)[:6] == (1, 10, 64, 4_000, 63, 3_990)
-        call(session.queue.memorize, text_of(10, "a"))
+        call(session.queue.memorize, make_text(10, "a"))
         assert call(session.queue.capacity) == (1, 10, None, None, None, None, Policy.session())
         assert call(queue.view).queue.capacity().items == 1

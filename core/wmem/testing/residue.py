@@ -9,22 +9,22 @@ from wmem.backends import MemoryBackend
 from wmem.model.history import ORIGIN
 from wmem.testing.calls import Call
 
-__all__ = ["residue", "told"]
+__all__ = ["read_journal_bytes", "read_store_bytes"]
 
 
-def residue(url: str) -> bytes:
+def read_store_bytes(url: str) -> bytes:
     """All bytes that the store at a URL of a built-in backend holds now, concatenated."""
     scheme, _, rest = url.partition("://")
     if scheme == "memory":
-        return repr(list(_journals(url))).encode("ascii", "backslashreplace")
+        return repr(list(_memory_journals(url))).encode("ascii", "backslashreplace")
     if scheme in ("disk", "sqlite"):
         place = Path(unquote(rest))
         files = place.rglob("*") if place.is_dir() else place.parent.glob(f"{place.name}*")
         return b"\n".join(each.read_bytes() for each in sorted(files) if each.is_file())
-    return b"\n".join(_values(url))
+    return b"\n".join(_redis_values(url))
 
 
-def told(journal: Any, call: Call) -> bytes:
+def read_journal_bytes(journal: Any, call: Call) -> bytes:
     """All bytes that a sync or async journal returns through the port, concatenated."""
     kept = [call(journal.read, {path: ORIGIN}) for path in call(journal.paths, ())]
     return b"\n".join(
@@ -35,13 +35,13 @@ def told(journal: Any, call: Call) -> bytes:
     )
 
 
-def _journals(url: str) -> Iterator[Any]:
-    journal = MemoryBackend.named[url]
+def _memory_journals(url: str) -> Iterator[Any]:
+    journal = MemoryBackend.shared_journals[url]
     for path in journal.paths(()):
         yield path, journal.read({path: ORIGIN})
 
 
-def _values(url: str) -> Iterator[bytes]:
+def _redis_values(url: str) -> Iterator[bytes]:
     """Every key of a Redis database, with its dump, which may be compressed, and its value."""
     import redis
 

@@ -7,7 +7,7 @@ import pytest
 
 import wmem
 from wmem import DisposedError, NotFoundError, Scope
-from wmem.testing.suite import Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["ScopesSuite"]
 
@@ -33,8 +33,8 @@ class ScopesSuite(FacetSuite):
         assert call(session.child("b").entries.contains, "k") is False
         assert call(session.child("b").messages.count) == 0
 
-    def test_agents_of_one_store_know_nothing_of_each_other(self, opening: Opening, call: Call) -> None:
-        ada, bob = opening("ada"), opening("bob")
+    def test_agents_of_one_store_know_nothing_of_each_other(self, open_memory: MemoryOpener, call: Call) -> None:
+        ada, bob = open_memory("ada"), open_memory("bob")
         call(ada.working.entries.set, "k", 1)
         call(ada.scope("s").items.add, "x")
         assert call(bob.working.entries.contains, "k") is False
@@ -126,8 +126,8 @@ class ScopesSuite(FacetSuite):
             call(old.entries.set, "k", "old again")
         assert call(new.entries.get, "k") == "new"
 
-    def test_a_handle_notices_that_another_disposed_its_scope(self, opening: Opening, call: Call) -> None:
-        here, same, there = opening(), opening(), opening.elsewhere()
+    def test_a_handle_notices_that_another_disposed_its_scope(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, same, there = open_memory(), open_memory(), open_memory.in_other_process()
         handles = [here.scope("s"), same.scope("s"), there.scope("s")]
         for number, handle in enumerate(handles):
             call(handle.entries.set, str(number), 1)
@@ -174,7 +174,7 @@ class ScopesSuite(FacetSuite):
         call(session.items.remove, item.id)
         call(session.messages.append, {"role": "user", "content": "b"})
         call(session.messages.clear)
-        clock.pass_(100)
+        clock.advance(100)
         assert view.entries.get("k") == 1
         assert view.entries.keys() == ["k"]
         assert view.items.get(item.id) == item
@@ -193,8 +193,8 @@ class ScopesSuite(FacetSuite):
         call(session.entries.set, "k", 2)
         assert view.entries.get("k") == 1
 
-    def test_both_colours_of_one_scope_are_one_scope(self, session: Scope, call: Call, colour: str) -> None:
-        twin = session.aio().sync() if colour == "sync" else session.sync().aio()  # type: ignore[attr-defined]  # the async face has it
+    def test_both_modes_of_one_scope_are_one_scope(self, session: Scope, call: Call, mode: str) -> None:
+        twin = session.aio().sync() if mode == "sync" else session.sync().aio()  # type: ignore[attr-defined]  # the async face has it
         call(twin.entries.set, "k", 1)
         assert call(session.entries.get, "k") == 1
         call(twin.dispose)

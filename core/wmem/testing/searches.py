@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from wmem import InvalidInputError, Policy, Scope
-from wmem.testing.suite import NOON, Call, Clock, FacetSuite, Opening
+from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["SearchSuite"]
 
 
-def said(hits: Any) -> list[str]:
+def contents(hits: Any) -> list[str]:
     return [item.content for item in hits]
 
 
@@ -35,21 +35,21 @@ class SearchSuite(FacetSuite):
     ) -> None:
         call(session.items.add, text)
         call(session.items.add, "something else")
-        assert said(call(session.items.search, query)) == [text]
+        assert contents(call(session.items.search, query)) == [text]
 
     def test_any_tag_is_enough_and_case_counts(self, session: Scope, call: Call) -> None:
         call(session.items.add, "one", tags=["standup", "team"])
         call(session.items.add, "two", tags=["Standup"])
         call(session.items.add, "three")
-        assert said(call(session.items.search, tags=["standup"])) == ["one"]
-        assert set(said(call(session.items.search, tags=["Standup", "team"]))) == {"one", "two"}
-        assert said(call(session.items.search, tags=["stand"])) == []
+        assert contents(call(session.items.search, tags=["standup"])) == ["one"]
+        assert set(contents(call(session.items.search, tags=["Standup", "team"]))) == {"one", "two"}
+        assert contents(call(session.items.search, tags=["stand"])) == []
 
     def test_a_priority_is_exact(self, session: Scope, call: Call) -> None:
         call(session.items.add, "one", priority="high")
         call(session.items.add, "two", priority="critical")
-        assert said(call(session.items.search, priority="high")) == ["one"]
-        assert said(call(session.items.search, priority="low")) == []
+        assert contents(call(session.items.search, priority="high")) == ["one"]
+        assert contents(call(session.items.search, priority="low")) == []
 
     def test_metadata_pairs_must_all_be_there_and_a_truth_value_is_no_number(self, session: Scope, call: Call) -> None:
         call(session.items.add, "one", metadata={"page": 1, "on": True, "deep": {"a": [1, None]}})
@@ -69,7 +69,7 @@ class SearchSuite(FacetSuite):
             ({"page": "1"}, []),
         ]
         for pairs, found in asked:
-            assert said(call(session.items.search, metadata=pairs)) == found, pairs
+            assert contents(call(session.items.search, metadata=pairs)) == found, pairs
 
     def test_an_unknown_confidence_fails_any_minimum(self, session: Scope, call: Call) -> None:
         call(session.items.add, "none")
@@ -84,7 +84,7 @@ class SearchSuite(FacetSuite):
             (0.51, set()),
         ]
         for least, found in asked:
-            assert set(said(call(session.items.search, min_confidence=least))) == found
+            assert set(contents(call(session.items.search, min_confidence=least))) == found
 
     def test_filters_and_query_must_all_hold(self, session: Scope, call: Call) -> None:
         call(session.items.add, "notes", tags=["a"], priority="high", metadata={"p": 1}, confidence=1)
@@ -93,14 +93,14 @@ class SearchSuite(FacetSuite):
         found = call(
             session.items.search, "note", tags=["a"], priority="high", metadata={"p": 1}, min_confidence="high"
         )
-        assert (said(found), found.total) == (["notes"], 1)
+        assert (contents(found), found.total) == (["notes"], 1)
 
     @pytest.mark.parametrize("query", [None, "", "  ", "\n"])
     def test_a_blank_query_asks_for_the_filters_alone(self, session: Scope, call: Call, query: str | None) -> None:
         call(session.items.add, "one", tags=["a"])
         call(session.items.add, "two")
-        assert set(said(call(session.items.search, query))) == {"one", "two"}
-        assert said(call(session.items.search, query, tags=["a"])) == ["one"]
+        assert set(contents(call(session.items.search, query))) == {"one", "two"}
+        assert contents(call(session.items.search, query, tags=["a"])) == ["one"]
 
     def test_entries_messages_and_other_scopes_are_not_searched(self, session: Scope, call: Call) -> None:
         call(session.entries.set, "k", "needle")
@@ -127,20 +127,20 @@ class SearchSuite(FacetSuite):
         call(session.items.add, "needle vital", importance=0.9)
         call(session.items.fetch, used.id)
         found = call(session.items.search, "needle")
-        assert said(found) == ["needle vital", "needle used", "needle idle"]
+        assert contents(found) == ["needle vital", "needle used", "needle idle"]
         assert call(session.items.get, idle.id).access_count == 1
 
     def test_of_equal_scores_the_newest_comes_first(self, session: Scope, call: Call) -> None:
         for number in range(5):
             call(session.items.add, f"note {number}", importance=0.5)
         for order in ("relevance", "importance", "recency"):
-            assert said(call(session.items.search, "note", order=order)) == [f"note {n}" for n in range(4, -1, -1)]
+            assert contents(call(session.items.search, "note", order=order)) == [f"note {n}" for n in range(4, -1, -1)]
 
     def test_each_order_ranks_by_what_it_says(self, session: Scope, call: Call, clock: Clock) -> None:
         call(session.items.add, "dog, and then dog and dog again", importance=0.3)
-        clock.pass_(1)
+        clock.advance(1)
         call(session.items.add, "a cat that knows a dog in a long sentence about cats", importance=0.9)
-        clock.pass_(1)
+        clock.advance(1)
         call(session.items.add, "the dog", importance=0.1)
         heads = {
             order: call(session.items.search, "dog", order=order)[0].content[:5]
@@ -153,8 +153,10 @@ class SearchSuite(FacetSuite):
         ("preset", "first"),
         [("session", "dog first, then more"), ("buffer", "then a dog"), ("queue", "the vital dog")],
     )
-    def test_a_preset_brings_its_own_order(self, opening: Opening, call: Call, preset: str, first: str) -> None:
-        scope = opening().scope(preset, policy=getattr(Policy, preset)())
+    def test_a_preset_brings_its_own_order(
+        self, open_memory: MemoryOpener, call: Call, preset: str, first: str
+    ) -> None:
+        scope = open_memory().scope(preset, policy=getattr(Policy, preset)())
         call(scope.items.add, "dog first, then more", importance=0.1)
         call(scope.items.add, "the vital dog", importance=0.3)
         call(scope.items.add, "then a dog", importance=0.1)
@@ -165,25 +167,25 @@ class SearchSuite(FacetSuite):
     ) -> None:
         call(session.items.add, "the deploy is on Friday")
         call(session.items.add, "Friday is pizza day")
-        assert said(call(session.items.search, "friday deploy", order="recall")) == [
+        assert contents(call(session.items.search, "friday deploy", order="recall")) == [
             "the deploy is on Friday",
             "Friday is pizza day",
         ]
-        assert said(call(session.items.search, "friday deploy", order="relevance")) == []
+        assert contents(call(session.items.search, "friday deploy", order="relevance")) == []
 
     def test_a_query_of_common_words_alone_finds_them(self, session: Scope, call: Call) -> None:
         call(session.items.add, "to be or not to be")
         call(session.items.add, "the other")
         for order in ("relevance", "recency", "importance", "recall"):
-            assert said(call(session.items.search, "TO BE", order=order)) == ["to be or not to be"]
+            assert contents(call(session.items.search, "TO BE", order=order)) == ["to be or not to be"]
 
     def test_a_common_word_is_found_as_a_word_and_any_of_several_will_do(self, session: Scope, call: Call) -> None:
         call(session.items.add, "Alice is here")
         call(session.items.add, "this thing :-)")
         for order in ("recency", "importance", "recall"):
-            assert said(call(session.items.search, "is", order=order)) == ["Alice is here"]
-            assert said(call(session.items.search, "What is?", order=order)) == ["Alice is here"]
-            assert said(call(session.items.search, ":-)", order=order)) == ["this thing :-)"]
+            assert contents(call(session.items.search, "is", order=order)) == ["Alice is here"]
+            assert contents(call(session.items.search, "What is?", order=order)) == ["Alice is here"]
+            assert contents(call(session.items.search, ":-)", order=order)) == ["this thing :-)"]
 
     def test_a_limit_cuts_the_hits_and_not_the_total(self, session: Scope, call: Call) -> None:
         for number in range(12):
@@ -200,26 +202,26 @@ class SearchSuite(FacetSuite):
         assert len(call(session.items.search, "dog")) == 1
         call(session.items.update, item.id, content="a red cat")
         assert call(session.items.search, "dog") == ()
-        assert said(call(session.items.search, "CAT")) == ["a red cat"]
+        assert contents(call(session.items.search, "CAT")) == ["a red cat"]
         other = call(session.items.add, "another cat", ttl_s=5)
         assert call(session.items.search, "cat").total == 2
-        clock.pass_(5)
-        assert said(call(session.items.search, "cat")) == ["a red cat"]
+        clock.advance(5)
+        assert contents(call(session.items.search, "cat")) == ["a red cat"]
         assert call(session.items.search, "cat", include_expired=True).total == 2
         call(session.items.extend_ttl, other.id)
         assert call(session.items.search, "cat").total == 2
         call(session.queue.forget, "position:0")
-        assert said(call(session.items.search, "cat", include_expired=True)) == ["another cat"]
+        assert contents(call(session.items.search, "cat", include_expired=True)) == ["another cat"]
         call(session.items.undelete, item.id)
         assert call(session.items.search, "cat").total == 2
         call(session.items.remove, item.id)
-        assert said(call(session.items.search, "cat")) == ["another cat"]
+        assert contents(call(session.items.search, "cat")) == ["another cat"]
         call(session.items.clear)
         assert call(session.items.search, "cat") == ()
 
     @pytest.mark.parametrize("order", ["relevance", "recall"])
-    def test_what_another_process_did_is_found(self, opening: Opening, call: Call, order: Any) -> None:
-        here, there = opening().scope("s"), opening.elsewhere().scope("s")
+    def test_what_another_process_did_is_found(self, open_memory: MemoryOpener, call: Call, order: Any) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         item = call(here.items.add, "a dog")
         call(here.items.add, "a dogged cat")
         assert item.id in {each.id for each in call(there.items.search, "dog", order=order)}
@@ -227,20 +229,20 @@ class SearchSuite(FacetSuite):
         call(here.items.add, "one more dog")
         # The state is read anew from a snapshot: nothing from before may be found.
         call(here.erase)
-        assert "one more dog" in said(call(there.items.search, "dog", order=order))
+        assert "one more dog" in contents(call(there.items.search, "dog", order=order))
         assert item.id not in {each.id for each in call(there.items.search, "dog", order=order)}
-        assert said(call(there.items.search, "bird", order=order)) == ["a bird"]
+        assert contents(call(there.items.search, "bird", order=order)) == ["a bird"]
 
     def test_a_view_finds_what_was_there_and_goes_on_finding_it(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "a dog", ttl_s=5)
         view = call(session.view)
         call(session.items.update, item.id, content="a cat")
         call(session.items.add, "a second dog")
-        clock.pass_(5)
+        clock.advance(5)
         for order in ("relevance", "recall"):
-            assert said(view.items.search("dog", order=order)) == ["a dog"]
-        assert said(view.items.search("cat")) == []
-        assert said(call(session.items.search, "dog")) == ["a second dog"]
+            assert contents(view.items.search("dog", order=order)) == ["a dog"]
+        assert contents(view.items.search("cat")) == []
+        assert contents(call(session.items.search, "dog")) == ["a second dog"]
 
     # -- invalid calls
 

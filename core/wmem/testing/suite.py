@@ -9,12 +9,12 @@ import pytest
 import wmem
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect
-from wmem.testing.opening import NOON, Clock, Opening
-from wmem.testing.residue import residue, told
+from wmem.testing.opening import NOON, Clock, MemoryOpener
+from wmem.testing.residue import read_journal_bytes, read_store_bytes
 
-__all__ = ["NOON", "Call", "Clock", "FacetSuite", "Opening", "Plain"]
+__all__ = ["NOON", "Call", "Clock", "FacetSuite", "MemoryOpener", "ToSync"]
 
-Plain: TypeAlias = Callable[[wmem.Scope], wmem.Scope]
+ToSync: TypeAlias = Callable[[wmem.Scope], wmem.Scope]
 
 
 class FacetSuite:
@@ -25,7 +25,7 @@ class FacetSuite:
     """
 
     @pytest.fixture(params=("sync", "async"))
-    def colour(self, request: pytest.FixtureRequest) -> str:
+    def mode(self, request: pytest.FixtureRequest) -> str:
         """``"sync"`` or ``"async"``."""
         return str(request.param)
 
@@ -52,42 +52,48 @@ class FacetSuite:
         return Clock()
 
     @pytest.fixture
-    def call(self, colour: str) -> Iterator[Call]:
+    def call(self, mode: str) -> Iterator[Call]:
         """Runs methods, sync or async as the test is."""
-        if colour == "sync":
+        if mode == "sync":
             yield Call(None)
             return
         with asyncio.Runner() as loop:
             yield Call(loop)
 
     @pytest.fixture
-    def opening(
+    def open_memory(
         self, url: str, connect: Connect | None, options: Mapping[str, Any], call: Call, clock: Clock
-    ) -> Iterator[Opening]:
+    ) -> Iterator[MemoryOpener]:
         """Opens memories of the store."""
-        made = Opening(url, options, call, call.colour, clock, connect=connect)
+        made = MemoryOpener(url, options, call, call.mode, clock, connect=connect)
         yield made
         made.close()
 
     @pytest.fixture
-    def held(self, url: str, connect: Connect | None, opening: Opening, call: Call) -> Callable[[], bytes]:
+    def stored_bytes(
+        self, url: str, connect: Connect | None, open_memory: MemoryOpener, call: Call
+    ) -> Callable[[], bytes]:
         """Reads every byte of the store; for a custom journal, unless overridden, what the port returns."""
-        return (lambda: residue(url)) if connect is None else lambda: told(opening.journals[0], call)
+        return (
+            (lambda: read_store_bytes(url))
+            if connect is None
+            else lambda: read_journal_bytes(open_memory.journals[0], call)
+        )
 
     @pytest.fixture
-    def legible(self, options: Mapping[str, Any]) -> bool:
+    def is_plaintext(self, options: Mapping[str, Any]) -> bool:
         """Whether content is readable in those bytes before it is erased: not if encrypted."""
         return not options.get("key")
 
     @pytest.fixture
-    def plain(self, opening: Opening) -> Plain:
+    def to_sync(self, open_memory: MemoryOpener) -> ToSync:
         """Gives the sync face of a scope."""
-        return opening.plain
+        return open_memory.to_sync
 
     @pytest.fixture
-    def memory(self, opening: Opening) -> wmem.AgentMemory:
+    def memory(self, open_memory: MemoryOpener) -> wmem.AgentMemory:
         """One agent's memory; an async one in async tests."""
-        return opening()
+        return open_memory()
 
     @pytest.fixture
     def session(self, memory: wmem.AgentMemory) -> wmem.Scope:

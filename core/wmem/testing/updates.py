@@ -8,14 +8,14 @@ from typing import Any, TypeVar
 import pytest
 
 from wmem import ConflictError, InvalidInputError, NotFoundError, Scope, SerializationError
-from wmem.testing.suite import NOON, Call, FacetSuite, Opening, Plain
+from wmem.testing.suite import NOON, Call, FacetSuite, MemoryOpener, ToSync
 
 __all__ = ["UpdatesSuite"]
 
 R = TypeVar("R")
 
 
-def in_time(act: Callable[[], R]) -> R:
+def run_in_thread(act: Callable[[], R]) -> R:
     """Run a function in another thread and wait for it; times out if this thread holds a lock it needs."""
     threads = ThreadPoolExecutor(1)
     try:
@@ -31,12 +31,12 @@ class UpdatesSuite(FacetSuite):
         def add_one() -> Any:
             return session.entries.update("n", lambda value: value + 1, 0)
 
-        replies = call.together([add_one] * 24)
+        replies = call.run_concurrently([add_one] * 24)
         assert sorted(replies) == list(range(1, 25))
         assert call(session.entries.get, "n") == 24
 
-    def test_updates_from_two_processes_all_count(self, opening: Opening, call: Call) -> None:
-        here, there = opening().scope("s").entries, opening.elsewhere().scope("s").entries
+    def test_updates_from_two_processes_all_count(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory().scope("s").entries, open_memory.in_other_process().scope("s").entries
         for _ in range(10):
             call(here.update, "n", lambda value: value + 1, 0)
             call(there.update, "n", lambda value: value + 1, 0)
@@ -85,7 +85,7 @@ class UpdatesSuite(FacetSuite):
         def asked(number: int) -> Any:
             return lambda: session.entries.get_or_set("k", lambda: number)
 
-        replies = call.together([asked(number) for number in range(12)])
+        replies = call.run_concurrently([asked(number) for number in range(12)])
         assert set(replies) == {call(session.entries.get, "k")}
 
     def test_get_or_set_takes_the_parents_value(self, session: Scope, call: Call) -> None:
@@ -95,41 +95,43 @@ class UpdatesSuite(FacetSuite):
         assert call(child.entries.local.contains, "k") is False
 
     def test_get_or_set_awaits_a_coroutine_function_and_the_sync_face_refuses_it(
-        self, session: Scope, call: Call, colour: str
+        self, session: Scope, call: Call, mode: str
     ) -> None:
         async def seven() -> int:
             return 7
 
         factory: Any = seven
-        if colour == "async":
+        if mode == "async":
             assert call(session.entries.get_or_set, "k", factory) == 7
         else:
             with pytest.raises(InvalidInputError, match="aopen"):
                 call(session.entries.get_or_set, "k", factory)
             assert call(session.entries.contains, "k") is False
 
-    def test_an_updates_function_may_read_the_scope_it_updates(self, session: Scope, call: Call, plain: Plain) -> None:
+    def test_an_updates_function_may_read_the_scope_it_updates(
+        self, session: Scope, call: Call, to_sync: ToSync
+    ) -> None:
         call(session.messages.append, {"role": "user", "content": "a"})
         call(session.entries.set, "k", 1)
-        reads = plain(session)
+        reads = to_sync(session)
 
         def counted(value: int) -> int:
-            assert in_time(reads.messages.count) == reads.messages.count() == 1
-            assert in_time(lambda: reads.entries.get("k")) == reads.view().entries.get("k") == value
+            assert run_in_thread(reads.messages.count) == reads.messages.count() == 1
+            assert run_in_thread(lambda: reads.entries.get("k")) == reads.view().entries.get("k") == value
             return value + reads.messages.count()
 
         assert call(session.entries.update, "k", counted) == 2
         assert call(session.entries.get, "k") == 2
 
     def test_an_updates_function_may_write_another_key_of_the_scope_and_runs_once(
-        self, session: Scope, call: Call, plain: Plain
+        self, session: Scope, call: Call, to_sync: ToSync
     ) -> None:
         call(session.entries.set, "k", 1)
-        writes, seen = plain(session), []
+        writes, seen = to_sync(session), []
 
         def noted(value: int) -> int:
             seen.append(value)
-            in_time(lambda: writes.entries.set("before", value))
+            run_in_thread(lambda: writes.entries.set("before", value))
             writes.messages.append({"role": "user", "content": "on the way"})
             return value + 1
 
@@ -137,25 +139,25 @@ class UpdatesSuite(FacetSuite):
         assert seen == [1]
         assert (call(session.entries.get, "before"), call(session.messages.count)) == (1, 1)
 
-    def test_a_slow_function_keeps_no_other_thread_waiting(self, session: Scope, call: Call, plain: Plain) -> None:
+    def test_a_slow_function_keeps_no_other_thread_waiting(self, session: Scope, call: Call, to_sync: ToSync) -> None:
         call(session.entries.set, "k", 1)
-        other = plain(session)
+        other = to_sync(session)
 
         def others_work(value: int) -> int:
-            in_time(lambda: other.entries.set("j", 1))
-            in_time(lambda: other.entries.update("j", lambda held: held + 1))
-            assert in_time(lambda: other.entries.get("j")) == 2
-            assert in_time(other.entries.keys) == ["k", "j"]
+            run_in_thread(lambda: other.entries.set("j", 1))
+            run_in_thread(lambda: other.entries.update("j", lambda held: held + 1))
+            assert run_in_thread(lambda: other.entries.get("j")) == 2
+            assert run_in_thread(other.entries.keys) == ["k", "j"]
             return value + 1
 
         assert call(session.entries.update, "k", others_work) == 2
 
     def test_a_function_that_writes_its_own_key_ends_in_a_conflict_and_loses_nothing(
-        self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, plain: Plain
+        self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, to_sync: ToSync
     ) -> None:
         monkeypatch.setattr("wmem.scope.entry_flows.RETRY_S", 0.05)
         call(session.entries.set, "k", 0)
-        own, tries = plain(session), []
+        own, tries = to_sync(session), []
 
         def restless(value: int) -> str:
             tries.append(value)
@@ -168,11 +170,11 @@ class UpdatesSuite(FacetSuite):
         assert call(session.entries.get, "k") == len(tries) > 1
 
     def test_an_update_that_was_refused_late_is_tried_again(
-        self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, plain: Plain
+        self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, to_sync: ToSync
     ) -> None:
         monkeypatch.setattr("wmem.scope.entry_flows.RETRY_S", 0.0)
         call(session.entries.set, "k", 0)
-        own, seen = plain(session), []
+        own, seen = to_sync(session), []
 
         def met_once(value: int) -> int:
             seen.append(value)
@@ -184,9 +186,9 @@ class UpdatesSuite(FacetSuite):
         assert seen == [0, 5]
 
     def test_an_update_that_another_came_before_begins_again_with_what_is_there(
-        self, opening: Opening, call: Call, plain: Plain
+        self, open_memory: MemoryOpener, call: Call, to_sync: ToSync
     ) -> None:
-        here, there = opening().scope("s"), plain(opening.elsewhere().scope("s"))
+        here, there = open_memory().scope("s"), to_sync(open_memory.in_other_process().scope("s"))
         call(here.entries.set, "k", 1)
         seen: list[int] = []
 
@@ -198,13 +200,13 @@ class UpdatesSuite(FacetSuite):
 
         assert call(here.entries.update, "k", overtaken) == 12
         assert seen == [1, 11]
-        assert call(opening.elsewhere().scope("s").entries.get, "k") == 12
+        assert call(open_memory.in_other_process().scope("s").entries.get, "k") == 12
 
     def test_an_update_does_not_bring_back_what_was_removed_on_the_way(
-        self, session: Scope, call: Call, plain: Plain
+        self, session: Scope, call: Call, to_sync: ToSync
     ) -> None:
         call(session.entries.set, "k", 1)
-        other = plain(session)
+        other = to_sync(session)
 
         def removed(value: int) -> int:
             other.entries.remove("k")
@@ -219,7 +221,7 @@ class UpdatesSuite(FacetSuite):
             return session.entries.update("k", lambda value: value + 1, 0)
 
         for _ in range(4):
-            call.together([one_more] * 8)
+            call.run_concurrently([one_more] * 8)
         assert call(session.entries.get, "k") == 32
 
     def test_a_coroutine_function_is_refused_and_nothing_is_stored(self, session: Scope, call: Call) -> None:

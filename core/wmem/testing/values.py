@@ -13,7 +13,7 @@ import pytest
 from pydantic import BaseModel
 
 from wmem import CapacityError, InvalidInputError, Scope, SerializationError, WmemError
-from wmem.testing.suite import Call, FacetSuite, Opening
+from wmem.testing.suite import Call, FacetSuite, MemoryOpener
 
 __all__ = ["ValuesSuite"]
 
@@ -65,11 +65,11 @@ class Point:
 class ValuesSuite(FacetSuite):
     """Value types, keys and options of entries."""
 
-    def test_standard_types_revive_as_themselves_in_every_process(self, opening: Opening, call: Call) -> None:
-        entries = opening().scope("s").entries
+    def test_standard_types_revive_as_themselves_in_every_process(self, open_memory: MemoryOpener, call: Call) -> None:
+        entries = open_memory().scope("s").entries
         for place, value in enumerate(VALUES):
             call(entries.set, str(place), value)
-        elsewhere = opening.elsewhere().scope("s").entries
+        elsewhere = open_memory.in_other_process().scope("s").entries
         for place, value in enumerate(VALUES):
             revived = call(elsewhere.get, str(place))
             assert revived == value

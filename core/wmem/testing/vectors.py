@@ -9,13 +9,13 @@ import pytest
 import wmem
 from wmem import Scope
 from wmem.model.change import Event, ItemPut
-from wmem.model.history import VECTORS
+from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
-from wmem.scope.recall import _Recall
-from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, recalled, vector
-from wmem.testing.suite import Call, Clock, Opening
+from wmem.scope.recall import RecallIndex
+from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, recalled_texts, vector
+from wmem.testing.suite import Call, Clock, MemoryOpener
 from wmem.text.embedding import fingerprint
-from wmem.text.vectors import as_rows, written_vector
+from wmem.text.vectors import encode_vector, to_unit_rows
 
 __all__ = ["VectorsSuite"]
 
@@ -26,7 +26,7 @@ class VectorsSuite(EmbedderSuite):
     def test_vectors_are_no_part_of_what_is_remembered(
         self, session: Scope, memory: wmem.AgentMemory, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         before = call(memory.stats)
         call(session.pack, "dog", budget=1_000)
         after = call(memory.stats)
@@ -37,81 +37,83 @@ class VectorsSuite(EmbedderSuite):
         assert call(session.items.count) == 3
 
     def test_listeners_and_changes_tell_nothing_of_vectors(
-        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, embedder: Embedder, call: Call
+        self, session: Scope, memory: wmem.AgentMemory, open_memory: MemoryOpener, embedder: Embedder, call: Call
     ) -> None:
         heard: list[Event] = []
         memory.subscribe(heard.append)
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(memory.semantic.items.add, "a dog is a pet", type="fact")
         call(session.pack, "dog", budget=1_000)
-        call(opening.elsewhere(embedder=embedder).scope("session").items.add, "a car", type="fact")
+        call(open_memory.in_other_process(embedder=embedder).scope("session").items.add, "a car", type="fact")
         call(session.pack, "dog", budget=1_000)
         call(session.clear)
         told = call(memory.changes)
         own = {("agent", "session"), ("agent", "~semantic")}
         assert {event.path for event in heard} == {event.path for event in told.events} == {*told.cursors} == own
-        call(memory.changes, {**told.cursors, ("agent", VECTORS): told.cursors["agent", "session"]})
+        call(memory.changes, {**told.cursors, ("agent", VECTOR_SCOPE): told.cursors["agent", "session"]})
 
-    def _scope(self, opening: Opening) -> Scope:
+    def _vector_scope(self, open_memory: MemoryOpener) -> Scope:
         """The scope of vectors, as in another process."""
-        memory = opening.elsewhere()
-        opened = memory._opened  # noqa: SLF001  # vectors have no public door
-        return type(memory.working)(opened.long_term(VECTORS), opened.colours)
+        memory = open_memory.in_other_process()
+        opened = memory._core  # noqa: SLF001  # vectors have no public door
+        return type(memory.working)(opened.long_term_handle(VECTOR_SCOPE), opened.ports)
 
-    def _stored(self, opening: Opening, call: Call) -> int:
+    def _count_vectors(self, open_memory: MemoryOpener, call: Call) -> int:
         """Number of vectors that another process finds."""
-        return len(call(self._scope(opening).items.all))
+        return len(call(self._vector_scope(open_memory).items.all))
 
     def test_what_is_erased_leaves_no_vector_unless_another_has_the_text(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.messages.append, {"role": "user", "content": "my dog is Biscuit", "id": "m"})
         (rain,) = [item.id for item in call(session.items.all) if item.content == RAIN]
         twin = call(session.items.add, RAIN, type="fact")
         call(session.pack, "dog", budget=1_000)
-        assert self._stored(opening, call) == 4
+        assert self._count_vectors(open_memory, call) == 4
         call(session.erase, rain)
-        assert self._stored(opening, call) == 4
+        assert self._count_vectors(open_memory, call) == 4
         assert call(session.erase, twin.id, "m").complete
-        assert self._stored(opening, call) == 2
-        embedder.taken()
+        assert self._count_vectors(open_memory, call) == 2
+        embedder.pop_texts()
         call(session.pack, "dog", budget=1_000)
-        assert embedder.taken() == ["dog"]
+        assert embedder.pop_texts() == ["dog"]
 
     def test_what_is_cleared_or_disposed_leaves_no_vector(
-        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call
+        self, session: Scope, memory: wmem.AgentMemory, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         other = memory.scope("other")
         call(other.items.add, "a car", type="fact")
         for each in (session, other):
             call(each.pack, "dog", budget=1_000)
-        assert self._stored(opening, call) == 4
+        assert self._count_vectors(open_memory, call) == 4
         call(session.items.clear)
-        assert self._stored(opening, call) == 1
+        assert self._count_vectors(open_memory, call) == 1
         call(other.dispose)
-        assert self._stored(opening, call) == 0
+        assert self._count_vectors(open_memory, call) == 0
 
     def test_the_vectors_of_what_expired_go_with_maintenance(
-        self, session: Scope, memory: wmem.AgentMemory, opening: Opening, call: Call, clock: Clock
+        self, session: Scope, memory: wmem.AgentMemory, open_memory: MemoryOpener, call: Call, clock: Clock
     ) -> None:
         call(session.items.add, "the puppy sleeps", type="fact", ttl_s=60)
         call(session.items.add, RAIN, type="fact", ttl_s=None)
         call(session.pack, "dog", budget=1_000)
-        clock.pass_(61)
+        clock.advance(61)
         call(memory.maintain)
-        assert self._stored(opening, call) == 1
+        assert self._count_vectors(open_memory, call) == 1
 
     @pytest.fixture
-    def vectors_gone(self, held: Callable[[], bytes], legible: bool) -> Callable[[Callable[[], Any]], Any]:
+    def expect_vector_erased(
+        self, stored_bytes: Callable[[], bytes], is_plaintext: bool
+    ) -> Callable[[Callable[[], Any]], Any]:
         """Runs an erasure, and asserts that the puppy's vector was stored before and is not after."""
-        told = written_vector(as_rows([vector(PUPPY)], 1)[0])[1:-1]
+        told = encode_vector(to_unit_rows([vector(PUPPY)], 1)[0])[1:-1]
 
         def run(act: Callable[[], Any]) -> Any:
-            assert not legible or told in held()
+            assert not is_plaintext or told in stored_bytes()
             done = act()
-            assert told not in held()
+            assert told not in stored_bytes()
             return done
 
         return run
@@ -123,10 +125,10 @@ class VectorsSuite(EmbedderSuite):
         session: Scope,
         memory: wmem.AgentMemory,
         call: Call,
-        vectors_gone: Callable[[Callable[[], Any]], Any],
+        expect_vector_erased: Callable[[Callable[[], Any]], Any],
     ) -> None:
         child = session.child("task")
-        self.filled(child, call)
+        self.add_facts(child, call)
         call(session.items.add, "a car", type="fact")
         call(child.pack, "dog", budget=1_000)
         puppy = next(item.id for item in call(child.items.all) if item.content == PUPPY)
@@ -140,49 +142,49 @@ class VectorsSuite(EmbedderSuite):
             "dispose the parent": lambda: call(session.dispose),
             "maintain": lambda: call(memory.maintain),
         }
-        vectors_gone(ways[way])
+        expect_vector_erased(ways[way])
 
     def test_what_another_process_let_go_of_leaves_no_vector_after_maintenance(
-        self, session: Scope, opening: Opening, embedder: Embedder, call: Call
+        self, session: Scope, open_memory: MemoryOpener, embedder: Embedder, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.pack, "dog", budget=1_000)
-        there = opening.elsewhere(embedder=embedder)
+        there = open_memory.in_other_process(embedder=embedder)
         for _ in range(2):  # the first pass of a process prunes vectors; a later one only after a scope was removed
             call(there.maintain)
-            assert self._stored(opening, call) == 3
+            assert self._count_vectors(open_memory, call) == 3
         call(session.dispose, purge=False)
         call(there.maintain)
-        assert self._stored(opening, call) == 0
+        assert self._count_vectors(open_memory, call) == 0
 
     def test_what_is_erased_leaves_no_vector_in_the_memory_of_the_process(
         self, session: Scope, memory: wmem.AgentMemory, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         call(session.pack, "dog", budget=1_000)
         (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
         call(session.erase, puppy)
-        held = memory._opened.store.engine.replica(session.path).recall  # noqa: SLF001  # nothing public shows it
-        assert isinstance(held, _Recall)
-        assert [len(shelf.vectors) for shelf in held.shelves.values()] == [2]
+        held = memory._core.store.engine.replica(session.path).recall_index  # noqa: SLF001  # nothing public shows it
+        assert isinstance(held, RecallIndex)
+        assert [len(shelf.vectors) for shelf in held.vector_caches.values()] == [2]
         assert held.index.count == 2
 
     @pytest.mark.parametrize("way", ["erase", "clear", "dispose"])
     def test_what_goes_while_its_vector_is_made_leaves_none(
-        self, way: str, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, way: str, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
+        self.add_facts(session, call)
         (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
-        there = opening.plain(opening.elsewhere().scope("session"))
+        there = open_memory.to_sync(open_memory.in_other_process().scope("session"))
 
         def meanwhile(made: list[list[float]]) -> list[list[float]]:
             if len(made) > 1:
                 _: object = there.erase(puppy) if way == "erase" else getattr(there, way)()
             return made
 
-        embedder.failing = meanwhile
+        embedder.fault = meanwhile
         call(session.pack, "dog", budget=1_000)
-        assert self._stored(opening, call) == (2 if way == "erase" else 0)
+        assert self._count_vectors(open_memory, call) == (2 if way == "erase" else 0)
 
     # -- foreign or corrupt rows
 
@@ -193,43 +195,43 @@ class VectorsSuite(EmbedderSuite):
             b'"AAA"',
             b"{}",
             b"[1, 2]",
-            b'"%s"' % b64encode(as_rows([[1.0] * 8], 1).tobytes()),
-            b'"%s"' % b64encode(as_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\xc0\x7f"),
-            b'"%s"' % b64encode(as_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\x80\x7f"),
+            b'"%s"' % b64encode(to_unit_rows([[1.0] * 8], 1).tobytes()),
+            b'"%s"' % b64encode(to_unit_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\xc0\x7f"),
+            b'"%s"' % b64encode(to_unit_rows([[1.0] * WIDTH], 1).tobytes()[:-4] + b"\0\0\x80\x7f"),
         ],
         ids=["text", "no whole", "an object", "a list", "another width", "NaN", "infinity"],
     )
     def test_a_foreign_vector_is_made_again(
-        self, content: bytes, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, content: bytes, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
-        self._forge(opening, call, {PUPPY: content})
+        self.add_facts(session, call)
+        self._store_rows(open_memory, call, {PUPPY: content})
         for _ in range(2):
             found = call(session.pack, "dog", budget=1_000)
-            assert (found.warnings, recalled(found)[:1]) == ((), [PUPPY])
-        assert len(embedder.taken()) == 5
-        assert self._stored(opening, call) == 3
+            assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+        assert len(embedder.pop_texts()) == 5
+        assert self._count_vectors(open_memory, call) == 3
 
     def test_a_foreign_vector_of_another_length_weighs_no_more_than_others(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
-        long = as_rows([vector("a dog in the rain which is expected now")], 1)[0] * 1e20
-        self._forge(opening, call, {RAIN: written_vector(long)})
-        assert recalled(call(session.pack, "dog", budget=1_000)) == [PUPPY, RAIN]
-        assert RAIN not in embedder.taken()
+        self.add_facts(session, call)
+        long = to_unit_rows([vector("a dog in the rain which is expected now")], 1)[0] * 1e20
+        self._store_rows(open_memory, call, {RAIN: encode_vector(long)})
+        assert recalled_texts(call(session.pack, "dog", budget=1_000)) == [PUPPY, RAIN]
+        assert RAIN not in embedder.pop_texts()
 
     def test_a_vector_of_zeros_is_near_nothing(
-        self, session: Scope, embedder: Embedder, opening: Opening, call: Call
+        self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call
     ) -> None:
-        self.filled(session, call)
-        self._forge(opening, call, {PUPPY: written_vector(as_rows([[0.0] * WIDTH], 1)[0])})
+        self.add_facts(session, call)
+        self._store_rows(open_memory, call, {PUPPY: encode_vector(to_unit_rows([[0.0] * WIDTH], 1)[0])})
         found = call(session.pack, "dog petrol", budget=1_000)
-        assert (found.warnings, PUPPY in recalled(found), PUPPY in embedder.taken()) == ((), False, False)
+        assert (found.warnings, PUPPY in recalled_texts(found), PUPPY in embedder.pop_texts()) == ((), False, False)
 
-    def _forge(self, opening: Opening, call: Call, contents: dict[str, bytes]) -> None:
+    def _store_rows(self, open_memory: MemoryOpener, call: Call, contents: dict[str, bytes]) -> None:
         """Store given bytes under the fingerprints of texts."""
-        store = self._scope(opening)
+        store = self._vector_scope(open_memory)
         call(store.items.remove, call(store.items.add, "opens the scope").id)
         changes = [
             ItemPut(Row(fingerprint(text, "words"), content, created_at=0.0, updated_at=0.0, type="vector"))

@@ -8,19 +8,19 @@ import pytest
 
 from wmem.flow import Flow, arun, run
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_id
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.ports import async_ports, sync_ports
 from wmem.testing.calls import Call
-from wmem.testing.connect import Connect, is_async, let_go
+from wmem.testing.connect import Connect, close_connection, is_async
 
-__all__ = ["PATH", "Book", "JournalFixtures"]
+__all__ = ["PATH", "JournalClient", "JournalFixtures"]
 
 T = TypeVar("T")
 
 PATH: Path = ("agent", "session")
 
 
-class Book:
+class JournalClient:
     """Calls the methods of a sync or async journal, and returns their results.
 
     Args:
@@ -30,14 +30,14 @@ class Book:
 
     def __init__(self, journal: Journal[bytes] | AsyncJournal[bytes], loop: asyncio.Runner) -> None:
         self.journal: Any = journal
-        self._waits = is_async(journal)
-        self._call = Call(loop if self._waits else None)
+        self._is_async = is_async(journal)
+        self._call = Call(loop if self._is_async else None)
 
     def read(self, path: Path, after: Cursor = ORIGIN) -> Tail[bytes]:
         """The tail after a cursor."""
-        return self.reads({path: after})[path]
+        return self.read_many({path: after})[path]
 
-    def reads(self, after: Mapping[Path, Cursor]) -> Mapping[Path, Tail[bytes]]:
+    def read_many(self, after: Mapping[Path, Cursor]) -> Mapping[Path, Tail[bytes]]:
         """The tail after each cursor, by path."""
         tails: Mapping[Path, Tail[bytes]] = self._call(self.journal.read, after)
         return tails
@@ -48,7 +48,7 @@ class Book:
         payload: bytes,
         *,
         record_id: int | None = None,
-        expected: Cursor | Birth | None = None,
+        expected: Cursor | Incarnation | None = None,
         keep_s: float | None = None,
     ) -> Appended[bytes]:
         """Append a record, with a new id if none is given."""
@@ -56,7 +56,7 @@ class Book:
         reply: Appended[bytes] = self._call(self.journal.append, path, chosen, payload, expected, keep_s)
         return reply
 
-    def grow(self, path: Path, *payloads: bytes) -> list[Cursor]:
+    def append_many(self, path: Path, *payloads: bytes) -> list[Cursor]:
         """Append records unconditionally; return the head after each."""
         cursors = []
         for payload in payloads:
@@ -70,34 +70,34 @@ class Book:
         done: bool = self._call(self.journal.compact, path, upto, snapshot, None)
         return done
 
-    def delete(self, path: Path, life: Birth | None = None) -> None:
+    def delete(self, path: Path, incarnation: Incarnation | None = None) -> None:
         """Delete a journal with its descendants."""
-        self._call(self.journal.delete, path, life)
+        self._call(self.journal.delete, path, incarnation)
 
     def paths(self, prefix: Path = ()) -> list[Path]:
         """The paths at or below a prefix, sorted."""
         return sorted(self._call(self.journal.paths, prefix))
 
-    def ask(self, name: str, *args: Any) -> Any:
+    def call_optional(self, name: str, *args: Any) -> Any:
         """Call an optional method, which is not in the port; skips the test if the journal has none."""
         method = getattr(self.journal, name, None)
         if method is None:
             pytest.skip(f"the journal offers no `{name}`")
         return self._call(method, *args)
 
-    def together(self, flows: Sequence[Flow[T]]) -> list[T]:
+    def run_concurrently(self, flows: Sequence[Flow[T]]) -> list[T]:
         """Run flows on the journal concurrently, in threads or as tasks."""
-        ports = async_ports(self.journal) if self._waits else sync_ports(self.journal)
-        drive: Any = arun if self._waits else run
+        ports = async_ports(self.journal) if self._is_async else sync_ports(self.journal)
+        drive: Any = arun if self._is_async else run
 
         def driving(flow: Flow[T]) -> Callable[[], T]:
             return lambda: drive(flow, ports)
 
-        return self._call.together([driving(flow) for flow in flows])
+        return self._call.run_concurrently([driving(flow) for flow in flows])
 
     def close(self) -> None:
         """Close the connection if it can be closed."""
-        let_go(self.journal, self._call)
+        close_connection(self.journal, self._call)
 
 
 class JournalFixtures:
@@ -126,18 +126,20 @@ class JournalFixtures:
         return Call(loop)(connect)
 
     @pytest.fixture
-    def book(self, journal: Any, loop: asyncio.Runner) -> Iterator[Book]:
+    def client(self, journal: Any, loop: asyncio.Runner) -> Iterator[JournalClient]:
         """The journal, wrapped to be called from a test."""
-        book = Book(journal, loop)
+        book = JournalClient(journal, loop)
         yield book
         book.close()
 
     @pytest.fixture
-    def other(self, book: Book, connect: Connect | None, loop: asyncio.Runner) -> Iterator[Book]:
+    def other_client(
+        self, client: JournalClient, connect: Connect | None, loop: asyncio.Runner
+    ) -> Iterator[JournalClient]:
         """Another connection to the same store."""
         if connect is None:
             pytest.skip("there is no second connection: override the fixture `connect`")
-        other = Book(Call(loop)(connect), loop)
+        other = JournalClient(Call(loop)(connect), loop)
         yield other
-        if other.journal is not book.journal:
+        if other.journal is not client.journal:
             other.close()

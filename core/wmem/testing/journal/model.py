@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from wmem.journal.port import MISSED_MAX, Record, Tail
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
-from wmem.testing.journal.book import Book
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
+from wmem.testing.journal.book import JournalClient
 
 __all__ = ["JournalMachine"]
 
@@ -19,10 +19,10 @@ _payloads = st.binary(max_size=40)
 
 
 @dataclass
-class Log:
+class ModelJournal:
     """Model of one incarnation of a path."""
 
-    birth: Birth
+    incarnation: Incarnation
     base: Cursor = ORIGIN
     snapshot: bytes | None = None
     records: list[tuple[Cursor, Record[bytes]]] = field(default_factory=list)
@@ -44,26 +44,26 @@ class Log:
         place = self.cursors.index(after) if joined else 0
         records = tuple(record for _, record in self.records[place:])
         base, snapshot = (after, None) if joined else (self.base, self.snapshot)
-        return Tail(joined, base, snapshot, records, self.head, self.birth)
+        return Tail(joined, base, snapshot, records, self.head, self.incarnation)
 
 
 class JournalMachine(RuleBasedStateMachine):
     """Makes random calls on a few paths below its own root, and checks every reply."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, client: JournalClient) -> None:
         super().__init__()
-        self.book = book
+        self.client = client
         root = f"machine {next(_names)}"
-        self.places: list[Path] = [(root,), (root, "a"), (root, "a", "b"), (root, "ab")]
-        self.logs: dict[Path, Log] = {}
+        self.all_paths: list[Path] = [(root,), (root, "a"), (root, "a", "b"), (root, "ab")]
+        self.logs: dict[Path, ModelJournal] = {}
         self.cursors: list[Cursor] = [ORIGIN, Cursor(1, 1)]
         """Every cursor so far, of any path and incarnation, and one that never existed."""
-        self.births: list[Birth] = [Birth(1)]
+        self.incarnations: list[Incarnation] = [Incarnation(1)]
 
-    def look(self) -> None:
+    def check_all(self) -> None:
         """Check a read of everything from the beginning."""
-        assert dict(self.book.reads(dict.fromkeys(self.places, ORIGIN))) == {
-            path: self.expected_tail(path, ORIGIN) for path in self.places
+        assert dict(self.client.read_many(dict.fromkeys(self.all_paths, ORIGIN))) == {
+            path: self.expected_tail(path, ORIGIN) for path in self.all_paths
         }
 
     def expected_tail(self, path: Path, after: Cursor) -> Tail[bytes]:
@@ -75,21 +75,21 @@ class JournalMachine(RuleBasedStateMachine):
         self.append(place, payload, pick, kind)
 
     def append(self, place: int, payload: bytes, pick: int, kind: str) -> None:
-        path = self.places[place]
+        path = self.all_paths[place]
         log = self.logs.get(path)
         head = log.head if log else ORIGIN
-        expected: Cursor | Birth | None = {
+        expected: Cursor | Incarnation | None = {
             "free": None,
             "head": head,
             "cursor": self.cursors[pick % len(self.cursors)],
-            "birth": self.births[pick % len(self.births)],
+            "birth": self.incarnations[pick % len(self.incarnations)],
         }[kind]
-        taken = expected is None or expected == head or (log is not None and expected == log.birth)
-        reply = self.book.append(path, payload, record_id=pick, expected=expected)
+        taken = expected is None or expected == head or (log is not None and expected == log.incarnation)
+        reply = self.client.append(path, payload, record_id=pick, expected=expected)
         assert (reply.cursor is not None) == taken
         assert reply.previous == head
         if reply.cursor is None:
-            assert (reply.tail_bytes, reply.birth) == ((log.tail_bytes, log.birth) if log else (0, None))
+            assert (reply.tail_bytes, reply.incarnation) == ((log.tail_bytes, log.incarnation) if log else (0, None))
             if isinstance(expected, Cursor):
                 missed = self.expected_tail(path, expected)
                 some = {missed, None} if missed.snapshot is not None or not missed.joined else {missed}
@@ -98,57 +98,57 @@ class JournalMachine(RuleBasedStateMachine):
         assert reply.cursor.version == head.version + 1
         assert reply.cursor not in self.cursors
         if log is None:
-            log = self.logs[path] = Log(Birth(reply.cursor.chain))
-            assert log.birth not in self.births
-            self.births.append(log.birth)
+            log = self.logs[path] = ModelJournal(Incarnation(reply.cursor.chain))
+            assert log.incarnation not in self.incarnations
+            self.incarnations.append(log.incarnation)
         log.records.append((reply.cursor, Record(pick, payload)))
         self.cursors.append(reply.cursor)
-        assert (reply.missed, reply.tail_bytes, reply.birth) == (None, log.tail_bytes, log.birth)
+        assert (reply.missed, reply.tail_bytes, reply.incarnation) == (None, log.tail_bytes, log.incarnation)
 
     @rule(place=_places, payloads=st.lists(_payloads, min_size=1, max_size=6))
-    def grow(self, place: int, payloads: list[bytes]) -> None:
+    def append_many(self, place: int, payloads: list[bytes]) -> None:
         for number, payload in enumerate(payloads):
             self.append(place, payload, number, "free")
-        self.look()
+        self.check_all()
 
     @rule(place=_places, snapshot=_payloads, pick=_picks, own=st.booleans())
     def compact(self, place: int, snapshot: bytes, pick: int, own: bool) -> None:  # the rule passes it by name
-        path = self.places[place]
+        path = self.all_paths[place]
         log = self.logs.get(path)
         known = log.cursors if log and own else self.cursors
         upto = known[pick % len(known)]
         due = log is not None and upto in log.cursors[1:]
-        assert self.book.compact(path, upto, snapshot) is due
+        assert self.client.compact(path, upto, snapshot) is due
         if log is not None and due:
             gone = log.cursors.index(upto)
             log.base, log.snapshot, log.records = upto, snapshot, log.records[gone:]
-        self.look()
+        self.check_all()
 
     @rule(place=_places, pick=_picks, kind=st.sampled_from(["any", "own", "life", "life", "life"]))
     def delete(self, place: int, pick: int, kind: str) -> None:
-        path = self.places[place]
+        path = self.all_paths[place]
         log = self.logs.get(path)
         life = {
             "any": None,
-            "own": log.birth if log else Birth(2),
-            "life": self.births[pick % len(self.births)],
+            "own": log.incarnation if log else Incarnation(2),
+            "life": self.incarnations[pick % len(self.incarnations)],
         }[kind]
-        self.book.delete(path, life)
-        if life is None or (log is not None and log.birth == life):
+        self.client.delete(path, life)
+        if life is None or (log is not None and log.incarnation == life):
             self.logs = {each: kept for each, kept in self.logs.items() if each[: len(path)] != path}
-        self.look()
+        self.check_all()
 
     @rule(picks=st.lists(_picks, min_size=4, max_size=4), count=st.integers(1, 4))
     def read(self, picks: list[int], count: int) -> None:
         asked = {}
-        for path, pick in zip(self.places[:count], picks, strict=False):
+        for path, pick in zip(self.all_paths[:count], picks, strict=False):
             log = self.logs.get(path)
             known = log.cursors if log and pick % 3 else self.cursors
             asked[path] = known[pick % len(known)]
         told = {path: self.expected_tail(path, after) for path, after in asked.items()}
-        assert dict(self.book.reads(asked)) == told
+        assert dict(self.client.read_many(asked)) == told
 
     @rule(place=_places)
     def paths(self, place: int) -> None:
-        prefix = self.places[place]
-        assert self.book.paths(prefix) == sorted(path for path in self.logs if path[: len(prefix)] == prefix)
+        prefix = self.all_paths[place]
+        assert self.client.paths(prefix) == sorted(path for path in self.logs if path[: len(prefix)] == prefix)

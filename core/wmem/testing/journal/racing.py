@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from wmem.flow import Flow, ask
 from wmem.journal.port import Appended, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Cursor, Path
-from wmem.testing.journal.book import PATH, Book, JournalFixtures
+from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
 from wmem.waiting import Pause
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ WRITERS = 8
 ROUNDS = 12
 
 
-def appending(path: Path, payload: bytes, expected: Cursor | None) -> Flow[tuple[int, Appended[bytes]]]:
+def append_record(path: Path, payload: bytes, expected: Cursor | None) -> Flow[tuple[int, Appended[bytes]]]:
     """Append one record; return its id and the reply."""
     record_id = new_record_id()
     reply: Appended[bytes] = yield from ask(Journal.append, path, record_id, payload, expected, None)
@@ -28,26 +28,26 @@ def appending(path: Path, payload: bytes, expected: Cursor | None) -> Flow[tuple
 class Racing(JournalFixtures):
     """Concurrent calls: threads for a sync journal, tasks for an async one."""
 
-    def test_appends_at_once_all_land_once_and_where_they_were_told(self, book: Book) -> None:
+    def test_appends_at_once_all_land_once_and_where_they_were_told(self, client: JournalClient) -> None:
         def writing() -> Flow[list[tuple[int, Appended[bytes]]]]:
-            told = [(yield from appending(PATH, b"x", None))]
+            told = [(yield from append_record(PATH, b"x", None))]
             while len(told) < ROUNDS:
                 yield from ask(Pause.sleep, 0)
-                told += [(yield from appending(PATH, b"x", None))]
+                told += [(yield from append_record(PATH, b"x", None))]
             return told
 
-        told = [each for replies in book.together([writing() for _ in range(WRITERS)]) for each in replies]
+        told = [each for replies in client.run_concurrently([writing() for _ in range(WRITERS)]) for each in replies]
         cursors = {reply.cursor: record_id for record_id, reply in told if reply.cursor}
         assert sorted(cursor.version for cursor in cursors) == list(range(1, WRITERS * ROUNDS + 1))
-        tail = book.read(PATH)
+        tail = client.read(PATH)
         assert [record.id for record in tail.records] == [cursors[cursor] for cursor in sorted(cursors)]
         assert tail.head == max(cursors)
-        assert {reply.birth for _, reply in told} == {tail.birth}
+        assert {reply.incarnation for _, reply in told} == {tail.incarnation}
 
-    def test_of_many_that_begin_at_one_head_one_is_taken(self, book: Book) -> None:
-        for head in (ORIGIN, *book.grow(("agent", "other"), b"1")):
+    def test_of_many_that_begin_at_one_head_one_is_taken(self, client: JournalClient) -> None:
+        for head in (ORIGIN, *client.append_many(("agent", "other"), b"1")):
             path = PATH if head == ORIGIN else ("agent", "other")
-            told = book.together([appending(path, b"x", head) for _ in range(WRITERS)])
+            told = client.run_concurrently([append_record(path, b"x", head) for _ in range(WRITERS)])
             ((winner, taken),) = [(record_id, reply) for record_id, reply in told if reply.cursor is not None]
             assert taken.previous == head
             for _, reply in told:
@@ -56,14 +56,14 @@ class Racing(JournalFixtures):
                     assert reply.missed is not None
                     assert [record.id for record in reply.missed.records] == [winner]
 
-    def test_several_paths_are_read_as_of_one_instant(self, book: Book) -> None:
+    def test_several_paths_are_read_as_of_one_instant(self, client: JournalClient) -> None:
         first, second = ("agent", "first"), ("agent", "second")
 
         def writing() -> Flow[list[int]]:
             for _ in range(3 * ROUNDS):
                 yield from ask(Pause.sleep, 0)
-                yield from appending(first, b"x", None)
-                yield from appending(second, b"x", None)
+                yield from append_record(first, b"x", None)
+                yield from append_record(second, b"x", None)
             return []
 
         def reading(*paths: Path) -> Flow[list[int]]:
@@ -75,14 +75,14 @@ class Racing(JournalFixtures):
                 ahead.append(tails[first].head.version - tails[second].head.version)
             return ahead
 
-        told = book.together([writing(), reading(first, second), reading(second, first)])
+        told = client.run_concurrently([writing(), reading(first, second), reading(second, first)])
         assert {ahead for each in told for ahead in each} <= {0, 1}
 
-    def test_a_reader_finds_no_gap_while_others_write_and_compact(self, book: Book) -> None:
+    def test_a_reader_finds_no_gap_while_others_write_and_compact(self, client: JournalClient) -> None:
         def writing() -> Flow[list[Tail[bytes]]]:
             for number in range(1, 3 * ROUNDS):
                 yield from ask(Pause.sleep, 0)
-                _, reply = yield from appending(PATH, b"%d" % number, None)
+                _, reply = yield from append_record(PATH, b"%d" % number, None)
                 assert reply.cursor is not None
                 if number % 5 == 0:
                     assert (yield from ask(Journal.compact, PATH, reply.cursor, b"%d" % number, None))
@@ -98,16 +98,16 @@ class Racing(JournalFixtures):
                 after = tail.head
             return seen
 
-        for tail in [tail for told in book.together([writing(), reading(), reading()]) for tail in told]:
+        for tail in [tail for told in client.run_concurrently([writing(), reading(), reading()]) for tail in told]:
             found = [int(record.payload) for record in tail.records]
             assert found == list(range(tail.base.version + 1, tail.head.version + 1))
             assert tail.snapshot in (None, b"%d" % tail.base.version)
             assert tail.snapshot is not None or tail.joined or tail.base == ORIGIN
 
-    def test_a_deletion_takes_all_or_nothing_of_a_family(self, book: Book) -> None:
+    def test_a_deletion_takes_all_or_nothing_of_a_family(self, client: JournalClient) -> None:
         family = [PATH, (*PATH, "a"), (*PATH, "a", "b")]
         for path in family:
-            book.grow(path, b"x")
+            client.append_many(path, b"x")
 
         def deleting() -> Flow[list[int]]:
             yield from ask(Journal.delete, PATH, None)
@@ -122,6 +122,8 @@ class Racing(JournalFixtures):
                 seen.append(sum(tail.head != ORIGIN for tail in tails.values()))
             return seen
 
-        counts = Counter(count for told in book.together([reading(), deleting(), reading()]) for count in told)
+        counts = Counter(
+            count for told in client.run_concurrently([reading(), deleting(), reading()]) for count in told
+        )
         assert set(counts) <= {0, len(family)}
-        assert book.paths() == []
+        assert client.paths() == []

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from wmem.testing.journal.appending import Appending
-from wmem.testing.journal.book import Book
+from wmem.testing.journal.book import JournalClient
 from wmem.testing.journal.compacting import Compacting
 from wmem.testing.journal.deleting import Deleting
 from wmem.testing.journal.model import JournalMachine
@@ -27,9 +27,9 @@ EXAMPLES = settings(
 class JournalSuite(Appending, Reading, Compacting, Deleting, Naming, Racing, Sharing):
     """What `wmem.journal.port` promises of a journal of bytes, sync or async."""
 
-    def test_no_schedule_of_calls_tells_it_from_a_model(self, book: Book) -> None:
+    def test_no_schedule_of_calls_tells_it_from_a_model(self, client: JournalClient) -> None:
         class Machine(JournalMachine):
             def __init__(self) -> None:
-                super().__init__(book)
+                super().__init__(client)
 
         run_state_machine_as_test(Machine, settings=EXAMPLES)
