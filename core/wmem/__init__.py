@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wmem import observe
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
     from wmem.agent.memory import Changes
-    from wmem.agent.upkeep import AsyncMaintenance, Maintained, Maintenance
+    from wmem.agent.upkeep import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.errors import (
         AlreadyPromotedError,
         BudgetError,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
-    from wmem.model.outcomes import Bulk, Erased, Hits, Promoted
+    from wmem.model.outcomes import BulkPromotion, Erased, Promoted, SearchResults
     from wmem.model.replies import Forgotten, Memorized, Summary
-    from wmem.model.reports import Use
-    from wmem.model.scoring import Recall
+    from wmem.model.reports import RecallUse
+    from wmem.model.scoring import RecallProfile
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
     from wmem.rules.tuning import propose_profile
@@ -55,7 +55,7 @@ __all__ = [
     "AsyncMaintenance",
     "AsyncScope",
     "BudgetError",
-    "Bulk",
+    "BulkPromotion",
     "Calibration",
     "Calibrations",
     "Capacity",
@@ -73,11 +73,10 @@ __all__ = [
     "ExpiredError",
     "FeatureNotEnabledError",
     "Forgotten",
-    "Hits",
     "InvalidInputError",
     "KeyRing",
-    "Maintained",
     "Maintenance",
+    "MaintenanceReport",
     "Memorized",
     "MemoryItem",
     "MemoryStats",
@@ -88,17 +87,18 @@ __all__ = [
     "Part",
     "Policy",
     "Promoted",
-    "Recall",
+    "RecallProfile",
+    "RecallUse",
     "Scope",
     "ScopeStats",
     "ScopeView",
+    "SearchResults",
     "SerializationError",
     "StoreError",
     "Summary",
     "TiktokenCounter",
     "ToolCall",
     "UnknownOutcomeError",
-    "Use",
     "WmemError",
     "WrongKeyError",
     "agent_fingerprint",

@@ -16,10 +16,10 @@ from wmem.journal.memory import MemoryJournal
 from wmem.model.history import Cursor, Path
 from wmem.ports import InPlaceJournal, Pool, PooledJournal
 
-__all__ = ["BACKENDS", "PRIVATE", "Backend"]
+__all__ = ["BACKENDS", "PRIVATE_URL", "Backend"]
 
-PRIVATE = "memory://"
-_THREADS = 4  # of one engine, for async calls of a file journal
+PRIVATE_URL = "memory://"
+_POOL_THREADS = 4  # of one engine, for async calls of a file journal
 
 
 class Backend(Protocol):
@@ -31,8 +31,8 @@ class Backend(Protocol):
         head: Returns a journal's head cursor, for a store that answers without waiting.
     """
 
-    waits: ClassVar[bool]
-    plain: ClassVar[bool]
+    is_blocking: ClassVar[bool]
+    stores_objects: ClassVar[bool]
 
     @property
     def head(self) -> Callable[[Path], Cursor] | None: ...
@@ -52,7 +52,7 @@ class Backend(Protocol):
         """Close connections and files, from the loop that used them."""
         ...
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process."""
         ...
 
@@ -60,14 +60,14 @@ class Backend(Protocol):
 class MemoryBackend:
     """`memory://` is private; `memory://name` is shared in the process until it ends."""
 
-    waits: ClassVar[bool] = False
-    plain: ClassVar[bool] = True
-    named: ClassVar[dict[str, MemoryJournal[object]]] = {}
+    is_blocking: ClassVar[bool] = False
+    stores_objects: ClassVar[bool] = True
+    shared_journals: ClassVar[dict[str, MemoryJournal[object]]] = {}
 
     def __init__(self, name: str, client: object | None) -> None:
-        _no_client(name, client)
+        _check_no_client(name, client)
         fresh: MemoryJournal[object] = MemoryJournal(IdentityCodec().size)
-        self._journal = fresh if name == PRIVATE else self.named.setdefault(name, fresh)
+        self._journal = fresh if name == PRIVATE_URL else self.shared_journals.setdefault(name, fresh)
 
     @property
     def head(self) -> Callable[[Path], Cursor]:
@@ -85,20 +85,20 @@ class MemoryBackend:
     async def aclose(self) -> None:
         """Nothing to close."""
 
-    def forked(self) -> None:
-        self._journal.forked()
+    def reset_after_fork(self) -> None:
+        self._journal.reset_after_fork()
 
 
 class _FileBackend:
     """A journal of files; async calls go through a small thread pool."""
 
-    waits: ClassVar[bool] = True
-    plain: ClassVar[bool] = False
+    is_blocking: ClassVar[bool] = True
+    stores_objects: ClassVar[bool] = False
     head = None
 
     def __init__(self, journal: Any) -> None:
         self._journal = journal
-        self._pool = Pool(_THREADS)
+        self._pool = Pool(_POOL_THREADS)
 
     def sync_journal(self) -> Any:
         return self._journal
@@ -116,13 +116,13 @@ class _FileBackend:
         # The last reference waits for its threads and for the file, cancelled or not.
         await asyncio.shield(asyncio.to_thread(self.close))
 
-    def forked(self) -> None:
-        self._pool.forked()
+    def reset_after_fork(self) -> None:
+        self._pool.reset_after_fork()
 
 
-def _disk(name: str, client: object | None) -> Backend:
+def _connect_disk(name: str, client: object | None) -> Backend:
     """`disk:///dir`, with diskcache."""
-    _no_client(name, client)
+    _check_no_client(name, client)
     try:
         from wmem.journal.disk import DiskJournal
     except ImportError as exc:
@@ -131,9 +131,9 @@ def _disk(name: str, client: object | None) -> Backend:
     return _FileBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
 
 
-def _sqlite(name: str, client: object | None) -> Backend:
+def _connect_sqlite(name: str, client: object | None) -> Backend:
     """`sqlite:///file`, with the standard library."""
-    _no_client(name, client)
+    _check_no_client(name, client)
     from wmem.journal.sqlite import SqliteJournal
 
     return _FileBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
@@ -142,8 +142,8 @@ def _sqlite(name: str, client: object | None) -> Backend:
 class _RedisBackend:
     """A Redis server, with its own sync and async clients, or the one client of the caller."""
 
-    waits: ClassVar[bool] = True
-    plain: ClassVar[bool] = False
+    is_blocking: ClassVar[bool] = True
+    stores_objects: ClassVar[bool] = False
     head = None
 
     def __init__(self, name: str, client: object | None) -> None:
@@ -183,14 +183,14 @@ class _RedisBackend:
             await self._async.aclose()
         self.close()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         if self._sync is not None:
-            self._sync.forked()
+            self._sync.reset_after_fork()
         if self._async is not None:
-            self._async.forked()
+            self._async.reset_after_fork()
 
 
-def _redis(name: str, client: object | None) -> Backend:
+def _connect_redis(name: str, client: object | None) -> Backend:
     """`redis://`, `rediss://` and `unix://`, with redis-py."""
     try:
         return _RedisBackend(name, client)
@@ -199,21 +199,21 @@ def _redis(name: str, client: object | None) -> Backend:
         raise MissingExtraError(msg) from exc
 
 
-class _OwnBackend:
+class _JournalBackend:
     """`journal://`: a journal of the caller, sync or async; it is never closed here."""
 
-    waits: ClassVar[bool] = True
-    plain: ClassVar[bool] = False
+    is_blocking: ClassVar[bool] = True
+    stores_objects: ClassVar[bool] = False
     head = None
 
     def __init__(self, name: str, client: object | None) -> None:
-        lacks = [verb for verb in _VERBS if not callable(getattr(client, verb, None))]
+        lacks = [verb for verb in _JOURNAL_METHODS if not callable(getattr(client, verb, None))]
         if lacks:
             msg = f"{name!r} needs a journal as client; {type(client).__name__!r} lacks {', '.join(lacks)}"
             raise InvalidInputError(msg)
         self._journal: Any = client
         self._coroutines = inspect.iscoroutinefunction(getattr(client, "append", None))
-        self._pool = Pool(_THREADS)
+        self._pool = Pool(_POOL_THREADS)
 
     def sync_journal(self) -> Any:
         if self._coroutines:
@@ -232,65 +232,65 @@ class _OwnBackend:
 
         await asyncio.shield(asyncio.to_thread(self.close))
 
-    def forked(self) -> None:
-        self._pool.forked()
+    def reset_after_fork(self) -> None:
+        self._pool.reset_after_fork()
 
 
-_VERBS = ("read", "append", "compact", "delete", "paths")
+_JOURNAL_METHODS = ("read", "append", "compact", "delete", "paths")
 
 
-def _own_name(url: str) -> str:
+def _journal_name(url: str) -> str:
     return url
 
 
-def _redis_url(url: str) -> str:
-    from wmem.journal.redis_url import redis_name
+def _redis_name(url: str) -> str:
+    from wmem.journal.redis_url import parse_redis_url
 
-    return redis_name(url)
+    return parse_redis_url(url)
 
 
-def _no_client(name: str, client: object | None) -> None:
+def _check_no_client(name: str, client: object | None) -> None:
     if client is not None:
         msg = f"{name!r} takes no client"
         raise InvalidInputError(msg)
 
 
 def _memory_name(url: str) -> str:
-    name = url.removeprefix(PRIVATE)
+    name = url.removeprefix(PRIVATE_URL)
     if name and not name.strip("/ "):
         msg = f"{url!r} names no store; write 'memory://name', or 'memory://' for a private one"
         raise InvalidInputError(msg)
-    return PRIVATE + name.rstrip("/")
+    return PRIVATE_URL + name.rstrip("/")
 
 
-def _place(url: str, scheme: str, what: str) -> str:
+def _real_path_url(url: str, scheme: str, kind: str) -> str:
     """The URL of a file or directory with its real path, quoted again so that it opens the same one."""
     told = url.removeprefix(f"{scheme}://")
     place = unquote(told)
     if "?" in told or "#" in told:
-        msg = f"{url!r} holds '?' or '#'; in the name of a {what} write them as %3F and %23"
+        msg = f"{url!r} holds '?' or '#'; in the name of a {kind} write them as %3F and %23"
         raise InvalidInputError(msg)
     if not place.strip("/ ") or "\0" in place:
-        msg = f"{url!r} names no {what}; write '{scheme}:///path/to/{what}'"
+        msg = f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'"
         raise InvalidInputError(msg)
     return f"{scheme}://{quote(os.path.realpath(place))}"
 
 
 def _disk_name(url: str) -> str:
-    return _place(url, "disk", "directory")
+    return _real_path_url(url, "disk", "directory")
 
 
 def _sqlite_name(url: str) -> str:
-    return _place(url, "sqlite", "file")
+    return _real_path_url(url, "sqlite", "file")
 
 
 BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {
     "memory": (_memory_name, MemoryBackend),
-    "disk": (_disk_name, _disk),
-    "sqlite": (_sqlite_name, _sqlite),
-    "redis": (_redis_url, _redis),
-    "rediss": (_redis_url, _redis),
-    "unix": (_redis_url, _redis),
-    "journal": (_own_name, _OwnBackend),
+    "disk": (_disk_name, _connect_disk),
+    "sqlite": (_sqlite_name, _connect_sqlite),
+    "redis": (_redis_name, _connect_redis),
+    "rediss": (_redis_name, _connect_redis),
+    "unix": (_redis_name, _connect_redis),
+    "journal": (_journal_name, _JournalBackend),
 }
 """By scheme: the function that normalises a URL, so that equal stores have equal names, and the one that connects."""

@@ -8,7 +8,7 @@ import time
 
 __all__ = ["SteadyClock"]
 
-_ASTRAY_S = 86_400.0
+_AHEAD_MAX_S = 86_400.0
 
 
 def _boottime() -> float:
@@ -18,19 +18,19 @@ def _boottime() -> float:
 class SteadyClock:
     """UTC epoch seconds: one reading of the system clock plus the monotonic time since."""
 
-    __slots__ = ("_offset", "_passed")
+    __slots__ = ("_elapsed", "_offset")
 
     def __init__(self) -> None:
         # Prefer the clock that also counts while the machine sleeps, where there is one.
-        self._passed = _boottime if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
-        self._offset = time.time() - self._passed()
+        self._elapsed = _boottime if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+        self._offset = time.time() - self._elapsed()
 
     def __call__(self) -> float:
-        return self._offset + self._passed()
+        return self._offset + self._elapsed()
 
-    def ahead(self) -> bool:
+    def is_ahead(self) -> bool:
         """Whether it is more than a day ahead of the system clock: one of the two readings was wrong.
 
         Deleting by such a time might delete items that do not expire for years.
         """
-        return self() - time.time() > _ASTRAY_S
+        return self() - time.time() > _AHEAD_MAX_S

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from wmem.errors import InvalidInputError
-from wmem.model.scoring import Recall, Scoring
+from wmem.model.scoring import RecallProfile, Scoring
 
 __all__ = ["PRIORITIES", "Capacity", "Policy"]
 
@@ -92,20 +92,20 @@ class Policy(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_for_a_number(cls, given: object, about: ValidationInfo) -> object:
-        table = given.values() if isinstance(given, Mapping) else (given,)
-        if about.field_name != "auto_promote" and any(isinstance(each, bool) for each in table):
+    def _reject_bools(cls, value: object, info: ValidationInfo) -> object:
+        table = value.values() if isinstance(value, Mapping) else (value,)
+        if info.field_name != "auto_promote" and any(isinstance(each, bool) for each in table):
             msg = "expected a number"
             raise ValueError(msg)
-        return given
+        return value
 
     @field_validator("ttl_s", mode="before")
     @classmethod
-    def _one_for_all(cls, given: object) -> object:
-        return given if isinstance(given, Mapping) else dict.fromkeys(PRIORITIES, given)
+    def _expand_ttl(cls, value: object) -> object:
+        return value if isinstance(value, Mapping) else dict.fromkeys(PRIORITIES, value)
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _check_consistency(self) -> Self:
         for table in (self.ttl_s, self.promote_accesses):
             if set(table) != set(PRIORITIES):
                 msg = f"numbers by priority must name exactly {', '.join(PRIORITIES)}"
@@ -125,45 +125,45 @@ class Policy(BaseModel):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return self.numbers() == other.numbers() if isinstance(other, Policy) else NotImplemented
+        return self.stored_fields() == other.stored_fields() if isinstance(other, Policy) else NotImplemented
 
     __hash__ = BaseModel.__hash__
 
     @property
-    def weighing(self) -> Recall:
+    def recall_profile(self) -> RecallProfile:
         """The scoring profile that `recall` names, with its coefficients."""
-        return Recall.named(self.recall)
+        return RecallProfile.resolve(self.recall)
 
     @property
-    def capped(self) -> bool:
+    def has_item_limit(self) -> bool:
         """Whether items are limited, in number or tokens."""
         return self.max_items is not None or self.max_tokens is not None
 
-    def numbers(self) -> dict[str, Any]:
+    def stored_fields(self) -> dict[str, Any]:
         """All fields that are stored and compared, by name; a profile by its coefficients."""
-        return {**self.model_dump(exclude={"recall"}), "recall": self.weighing.model_dump()}
+        return {**self.model_dump(exclude={"recall"}), "recall": self.recall_profile.model_dump()}
 
-    def unlike(self, asked: "Policy") -> list[str]:
+    def differences(self, other: "Policy") -> list[str]:
         """Names of the fields that differ in a policy asked for; `recall` counts only if it names one."""
-        kept, wanted = self.numbers(), asked.numbers()
-        named = asked.model_fields_set
+        kept, wanted = self.stored_fields(), other.stored_fields()
+        named = other.model_fields_set
         return [name for name in kept if kept[name] != wanted[name] and (name != "recall" or name in named)]
 
-    def calling(self, other: "Policy") -> "Policy":
+    def with_on_flush_of(self, other: "Policy") -> "Policy":
         """This policy with the `on_flush`, which is not stored, of one that differs in `recall` at most."""
-        if other.on_flush is None or other.weighed(self.recall) != self:
+        if other.on_flush is None or other.with_profile(self.recall) != self:
             return self
         return self.model_copy(update={"on_flush": other.on_flush})
 
-    def weighed(self, scoring: Scoring) -> "Policy":
+    def with_profile(self, scoring: Scoring) -> "Policy":
         """A copy of this policy with another scoring profile.
 
         Raises:
             InvalidInputError: There is no such profile, or one of its coefficients is out of range.
         """
-        named = Recall.named(scoring)
+        named = RecallProfile.resolve(scoring)
         # Validate again: `model_copy` does not, and every process reads what is stored.
-        checked = Recall(**dict(scoring)) if isinstance(scoring, Recall) else named.name
+        checked = RecallProfile(**dict(scoring)) if isinstance(scoring, RecallProfile) else named.name
         return self.model_copy(update={"recall": checked})
 
     @classmethod

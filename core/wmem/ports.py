@@ -17,8 +17,8 @@ from typing import Any, Generic, TypeVar
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
-from wmem.model.history import Birth, Cursor, Path
-from wmem.waiting import Bell
+from wmem.model.history import Cursor, Incarnation, Path
+from wmem.waiting import Waker
 
 __all__ = ["InPlaceJournal", "Pool", "PooledJournal", "async_ports", "sync_ports"]
 
@@ -30,9 +30,9 @@ class _Pause:
     def sleep(self, seconds: float, /) -> None:
         time.sleep(seconds)
 
-    def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
+    def until(self, register: Callable[[Waker], None], seconds: float, /) -> None:
         rung = threading.Event()
-        hang(rung.set)
+        register(rung.set)
         rung.wait(seconds)
 
 
@@ -42,7 +42,7 @@ class _AsyncPause:
 
         await asyncio.sleep(seconds)
 
-    async def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
+    async def until(self, register: Callable[[Waker], None], seconds: float, /) -> None:
         import asyncio
 
         loop, rung = asyncio.get_running_loop(), asyncio.Event()
@@ -51,7 +51,7 @@ class _AsyncPause:
             with suppress(RuntimeError):  # the waiter's loop was closed meanwhile
                 loop.call_soon_threadsafe(rung.set)
 
-        hang(bell)
+        register(bell)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await rung.wait()
@@ -73,23 +73,27 @@ class _AsyncCallback:
         return await made if inspect.isawaitable(made) else made
 
 
-class _Timed:
+class _TimedCallback:
     def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
         call = partial(_Callback().call, function)
-        return call() if seconds == math.inf else _apart(call).result(seconds)
+        return call() if seconds == math.inf else _run_in_thread(call).result(seconds)
 
 
-class _AsyncTimed:
+class _AsyncTimedCallback:
     async def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
         import asyncio
 
         async with asyncio.timeout(None if seconds == math.inf else seconds):
             # A plain function may compute for long: not in the loop's own thread.
-            made = function() if inspect.iscoroutinefunction(function) else await asyncio.wrap_future(_apart(function))
+            made = (
+                function()
+                if inspect.iscoroutinefunction(function)
+                else await asyncio.wrap_future(_run_in_thread(function))
+            )
             return await made if inspect.isawaitable(made) else made
 
 
-def _apart(function: Callable[[], R]) -> "Future[R]":
+def _run_in_thread(function: Callable[[], R]) -> "Future[R]":
     """Start a function in a daemon thread: it may never end, and must not hold up the end of the process."""
     future: Future[R] = Future()
     future.set_running_or_notify_cancel()  # a waiter that gives up cannot cancel it
@@ -105,28 +109,30 @@ def _apart(function: Callable[[], R]) -> "Future[R]":
     return future
 
 
-class _NothingToPurge:
+class _NoPurge:
     """The purge of a store in which deleted bytes are gone at once."""
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         return ()
 
 
-class _AsyncNothingToPurge:
+class _AsyncNoPurge:
     async def purge(self, _path: Path, /) -> Sequence[str]:
         return ()
 
 
 def sync_ports(journal: Journal[Any]) -> Ports:
     """The sync ports by name."""
-    purge = journal if hasattr(journal, "purge") else _NothingToPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), Timed=_Timed())
+    purge = journal if hasattr(journal, "purge") else _NoPurge()
+    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), Timed=_TimedCallback())
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
     """The async ports by name."""
-    purge = journal if hasattr(journal, "purge") else _AsyncNothingToPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback(), Timed=_AsyncTimed())
+    purge = journal if hasattr(journal, "purge") else _AsyncNoPurge()
+    return bind(
+        Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback(), Timed=_AsyncTimedCallback()
+    )
 
 
 class InPlaceJournal(Generic[P]):
@@ -139,15 +145,15 @@ class InPlaceJournal(Generic[P]):
         return self._journal.read(after)
 
     async def append(
-        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]:
         return self._journal.append(path, record_id, record, expected, keep_s)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
         return self._journal.compact(path, upto, snapshot, keep_s)
 
-    async def delete(self, path: Path, life: Birth | None, /) -> None:
-        self._journal.delete(path, life)
+    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        self._journal.delete(path, incarnation)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return self._journal.paths(prefix)
@@ -159,7 +165,7 @@ class Pool:
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._executor: ThreadPoolExecutor | None = None
-        self.left: set[Future[Any]] = set()
+        self.abandoned: set[Future[Any]] = set()
         """Cancelled calls that are still running in a thread."""
         self.closed = False
 
@@ -175,10 +181,10 @@ class Pool:
         if self._executor is not None:
             self._executor.shutdown(wait=True)
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Forget the threads and their calls: after a fork only the parent process has them."""
         self._executor = None
-        self.left = set()
+        self.abandoned = set()
 
 
 class PooledJournal(Generic[P]):
@@ -192,11 +198,11 @@ class PooledJournal(Generic[P]):
         self._journal = journal
         self._pool = pool
 
-    async def _hop(self, function: Callable[..., R], *args: Any) -> R:
+    async def _run_in_pool(self, function: Callable[..., R], *args: Any) -> R:
         import asyncio
 
-        if self._pool.left:
-            ends = [asyncio.wrap_future(work) for work in tuple(self._pool.left)]
+        if self._pool.abandoned:
+            ends = [asyncio.wrap_future(work) for work in tuple(self._pool.abandoned)]
             await asyncio.gather(*ends, return_exceptions=True)
         try:
             work = self._pool.executor().submit(function, *args)
@@ -208,28 +214,28 @@ class PooledJournal(Generic[P]):
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            left = self._pool.left
+            left = self._pool.abandoned
             left.add(work)
             work.add_done_callback(left.discard)
             raise
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
-        return await self._hop(self._journal.read, after)
+        return await self._run_in_pool(self._journal.read, after)
 
     async def append(
-        self, path: Path, record_id: int, record: P, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]:
-        return await self._hop(self._journal.append, path, record_id, record, expected, keep_s)
+        return await self._run_in_pool(self._journal.append, path, record_id, record, expected, keep_s)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
-        return await self._hop(self._journal.compact, path, upto, snapshot, keep_s)
+        return await self._run_in_pool(self._journal.compact, path, upto, snapshot, keep_s)
 
-    async def delete(self, path: Path, life: Birth | None, /) -> None:
-        await self._hop(self._journal.delete, path, life)
+    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        await self._run_in_pool(self._journal.delete, path, incarnation)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return list(await self._hop(self._journal.paths, prefix))
+        return list(await self._run_in_pool(self._journal.paths, prefix))
 
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)
-        return () if purge is None else await self._hop(purge, path)
+        return () if purge is None else await self._run_in_pool(purge, path)

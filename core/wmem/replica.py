@@ -16,20 +16,20 @@ from wmem.errors import CorruptionError
 from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Record, Tail
 from wmem.model.change import Change, Event, ItemTouched, Resynced
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.state import State
 
 if TYPE_CHECKING:
     from wmem.model.message import Message
     from wmem.model.row import Row
 
-__all__ = ["Damage", "Replica", "decoded"]
+__all__ = ["Damage", "Replica", "decode_records"]
 
 P = TypeVar("P")
 
 _log = logging.getLogger("wmem.replica")
 
-_PASSED_MAX = 256  # records that may be applied here while a read is under way
+_RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way
 
 
 class Damage(NamedTuple):
@@ -41,7 +41,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-def decoded(
+def decode_records(
     codec: Codec[P], path: Path, records: Sequence[Record[P]]
 ) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
     """Decode records to (record id, changes); those that cannot be read are returned as damage."""
@@ -49,7 +49,7 @@ def decoded(
     damage: list[Damage] = []
     for record in records:
         try:
-            read.append((record.id, codec.read_record(record.payload, path, record.id)))
+            read.append((record.id, codec.decode_record(record.payload, path, record.id)))
         except CorruptionError as exc:
             damage.append(Damage(path, record.id, str(exc)))
     return read, damage
@@ -66,25 +66,25 @@ class Replica(Generic[P]):
     __slots__ = (
         "_listeners",
         "_outbox",
-        "_passed",
-        "behind",
-        "beside",
-        "birth",
+        "_recent_records",
         "codec",
         "compacting",
         "cursor",
         "damage",
-        "known",
+        "decoded_messages",
+        "has_synced",
+        "incarnation",
+        "index_bytes",
+        "last_use",
         "lock",
         "path",
-        "read",
         "readers",
-        "recall",
+        "recall_index",
         "snapshot_bytes",
+        "stale",
         "state",
         "tail_bytes",
-        "touched_at",
-        "used",
+        "unwritten_since",
     )
 
     def __init__(
@@ -96,36 +96,36 @@ class Replica(Generic[P]):
         self._outbox = deque() if outbox is None else outbox
         self.lock = threading.Lock()
         self.cursor = ORIGIN
-        self._passed: deque[tuple[Cursor | None, int]] = deque(maxlen=_PASSED_MAX)
+        self._recent_records: deque[tuple[Cursor | None, int]] = deque(maxlen=_RECENT_RECORDS_MAX)
         """Records applied during a read, without a gap: the cursor before each, where known, and its id."""
         self.readers: set[object] = set()
         """Reads under way. Added and discarded without the lock, for a garbage-collected flow discards its own."""
-        self.birth: Birth | None = None
+        self.incarnation: Incarnation | None = None
         self.state = State()
         self.damage: list[Damage] = []
-        self.known = False
+        self.has_synced = False
         """Whether it has synced once; what was stored before that is no event."""
         self.compacting = False
         self.snapshot_bytes = 0
         self.tail_bytes = 0
         """Bytes of records that its journal holds after its base, as far as this process knows."""
-        self.behind = False
+        self.stale = False
         """Whether the journal is known to hold records that are not applied here."""
-        self.used = 0
+        self.last_use = 0
         """The engine's use counter at the last use."""
-        self.touched_at: float | None = None
-        self.read: Mapping[str, tuple[Row, Message]] = {}
+        self.unwritten_since: float | None = None
+        self.decoded_messages: Mapping[str, tuple[Row, Message]] = {}
         """Messages that the last pack decoded, with their rows."""
-        self.recall: object | None = None
+        self.recall_index: object | None = None
         """The recall index of the state; its own module fills it."""
-        self.beside = 0
+        self.index_bytes = 0
         """Bytes of vectors in the recall index."""
 
     def retire(self) -> None:
         """Stop making events: another replica replaces this one, and a change must reach a listener once."""
         self._listeners = ()  # one step, without the lock: called under the engine's
 
-    def adopt(self, asked: Cursor, tail: Tail[P]) -> bool:
+    def apply_tail(self, since: Cursor, tail: Tail[P]) -> bool:
         """Apply the journal's reply to a read from the cursor `asked`; False when it must be read again.
 
         Other replies may have advanced the replica meanwhile: no record is applied twice.
@@ -133,16 +133,16 @@ class Replica(Generic[P]):
         if tail.joined and not tail.records:
             # Nothing new: the reply to most reads.
             with self.lock:
-                if self.cursor == asked:
-                    self.known = True
-                    self.birth = tail.birth
-                    self.behind = False
+                if self.cursor == since:
+                    self.has_synced = True
+                    self.incarnation = tail.incarnation
+                    self.stale = False
                     return True
-                return self._landed(asked, tail) is not None
-        read, damage = decoded(self.codec, self.path, tail.records)
-        restored = None if tail.joined else self._restored(tail, damage)
+                return self._already_applied(since, tail) is not None
+        read, damage = decode_records(self.codec, self.path, tail.records)
+        restored = None if tail.joined else self._restore_state(tail, damage)
         with self.lock:
-            landed = self._landed(asked, tail)
+            landed = self._already_applied(since, tail)
             if landed is None:
                 return False
             records = tail.records[landed:]
@@ -153,80 +153,80 @@ class Replica(Generic[P]):
                 read = [each for each in read if each[0] in new]
                 damage = [each for each in damage if each.record_id in new]
             if restored is not None:
-                restored.unwritten = self.state.unwritten
+                restored.unwritten_touches = self.state.unwritten_touches
                 self.state = restored
-                self.recall, self.beside = None, 0  # it indexed another history
+                self.recall_index, self.index_bytes = None, 0  # it indexed another history
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
                 self.tail_bytes = 0
-                self._passed.clear()
-                if tail.head != ORIGIN or self.known:
-                    self._resynced(tail.head)
-            self._report(damage)
-            silent = restored is not None or not self.known
-            if not self.known and restored is None and records:
-                self._resynced(tail.head)
+                self._recent_records.clear()
+                if tail.head != ORIGIN or self.has_synced:
+                    self._emit_resync(tail.head)
+            self._log_damage(damage)
+            silent = restored is not None or not self.has_synced
+            if not self.has_synced and restored is None and records:
+                self._emit_resync(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
             before: Cursor | None = tail.base if restored is not None else self.cursor
             for record in records:
-                self._pass(before, record.id)
+                self._remember_record(before, record.id)
                 before = None  # cursors within a tail are unknown
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self.cursor = tail.head
-            self.birth = tail.birth
-            self.known = True
-            self.behind = False
+            self.incarnation = tail.incarnation
+            self.has_synced = True
+            self.stale = False
             return True
 
-    def _restored(self, tail: Tail[P], damage: list[Damage]) -> State:
+    def _restore_state(self, tail: Tail[P], damage: list[Damage]) -> State:
         """The state of a tail's snapshot; empty, with an entry added to `damage`, if it cannot be read."""
         kept = None
         if tail.snapshot is not None:
             try:
-                kept = self.codec.read_checkpoint(tail.snapshot, self.path, tail.base)
+                kept = self.codec.decode_checkpoint(tail.snapshot, self.path, tail.base)
             except CorruptionError as exc:
                 damage.insert(0, Damage(self.path, None, str(exc)))
-        return State.restored(kept)
+        return State.from_checkpoint(kept)
 
-    def _landed(self, asked: Cursor, tail: Tail[P]) -> int | None:
+    def _already_applied(self, since: Cursor, tail: Tail[P]) -> int | None:
         """How many records of a tail are already applied; None when that is unknown. Under the lock."""
-        if self.cursor == asked:
+        if self.cursor == since:
             return 0
-        if not tail.joined or asked == ORIGIN:  # every incarnation begins there
+        if not tail.joined or since == ORIGIN:  # every incarnation begins there
             return None
         ids: list[int] = []
-        for before, record_id in reversed(self._passed):
+        for before, record_id in reversed(self._recent_records):
             ids.append(record_id)
-            if before == asked:
+            if before == since:
                 break
         else:
             return None
         theirs = [record.id for record in tail.records]
         return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
 
-    def _pass(self, before: Cursor | None, record_id: int) -> None:
+    def _remember_record(self, before: Cursor | None, record_id: int) -> None:
         """Remember an applied record while a read that may return it again is under way. Under the lock."""
         if self.readers:
-            self._passed.append((before, record_id))
-        elif self._passed:
-            self._passed.clear()
+            self._recent_records.append((before, record_id))
+        elif self._recent_records:
+            self._recent_records.clear()
 
-    def adopt_own(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
+    def apply_appended(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
         """Apply the record this process just appended; False, applying nothing, if others precede it."""
         assert reply.cursor is not None  # only what was appended is applied
         with self.lock:
             if self.cursor != reply.previous:
-                self.behind = True
+                self.stale = True
                 return False
             if self._listeners:
                 self._fold(record_id, changes, reply.cursor, silent=False)
             else:
                 self.state.fold(record_id, changes)
-            self._pass(self.cursor, record_id)
+            self._remember_record(self.cursor, record_id)
             self.cursor = reply.cursor
-            self.birth = reply.birth
-            self.known = True
+            self.incarnation = reply.incarnation
+            self.has_synced = True
             self.tail_bytes = reply.tail_bytes
             return True
 
@@ -237,11 +237,11 @@ class Replica(Generic[P]):
         for change, before in zip(changes, befores, strict=True):
             self._outbox.append(Event(self.path, head, change, before))
 
-    def _resynced(self, head: Cursor) -> None:
+    def _emit_resync(self, head: Cursor) -> None:
         if self._listeners:
             self._outbox.append(Event(self.path, head, Resynced()))
 
-    def _report(self, damage: Sequence[Damage]) -> None:
+    def _log_damage(self, damage: Sequence[Damage]) -> None:
         for each in damage:
             _log.warning(
                 "scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id
@@ -250,28 +250,28 @@ class Replica(Generic[P]):
 
     # -- touches
 
-    def touch(self, touched: str, now: float) -> int:
+    def touch(self, item_id: str, now: float) -> int:
         """Count a fetch locally; returns how many of this item are not yet written. Under the lock."""
-        unwritten = self.state.unwritten
-        count = unwritten.get(touched, (0, now))[0] + 1
-        unwritten[touched] = (count, now)
-        if self.touched_at is None:
-            self.touched_at = now
+        unwritten = self.state.unwritten_touches
+        count = unwritten.get(item_id, (0, now))[0] + 1
+        unwritten[item_id] = (count, now)
+        if self.unwritten_since is None:
+            self.unwritten_since = now
         return count
 
     def take_touches(self) -> tuple[ItemTouched, ...]:
         """Remove and return the unwritten fetches, as changes. Under the lock."""
-        if not self.state.unwritten:
+        if not self.state.unwritten_touches:
             return ()
-        taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.state.unwritten.items())
-        self.state.unwritten = {}
-        self.touched_at = None
+        taken = tuple(ItemTouched(each, count, at) for each, (count, at) in self.state.unwritten_touches.items())
+        self.state.unwritten_touches = {}
+        self.unwritten_since = None
         return taken
 
-    def return_touches(self, taken: Sequence[ItemTouched]) -> None:
+    def return_touches(self, touches: Sequence[ItemTouched]) -> None:
         """Put back what `take_touches` took: the append changed nothing. Under the lock."""
-        unwritten = self.state.unwritten
-        for touch in taken:
+        unwritten = self.state.unwritten_touches
+        for touch in touches:
             count, at = unwritten.get(touch.id, (0, touch.at))
             unwritten[touch.id] = (count + touch.times, max(at, touch.at))
-            self.touched_at = at if self.touched_at is None else self.touched_at
+            self.unwritten_since = at if self.unwritten_since is None else self.unwritten_since

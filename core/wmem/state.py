@@ -25,7 +25,7 @@ from wmem.model.change import (
     StepAdvanced,
 )
 from wmem.model.history import Cursor, Path
-from wmem.model.ids import origin_of
+from wmem.model.ids import parse_promoted_id
 from wmem.model.row import Row
 
 __all__ = ["APPLIED_MAX", "DECISIONS_MAX", "MERGED_MAX", "Checkpoint", "Decision", "State"]
@@ -33,7 +33,7 @@ __all__ = ["APPLIED_MAX", "DECISIONS_MAX", "MERGED_MAX", "Checkpoint", "Decision
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers
-_STANDING = ("system", "developer")
+_SYSTEM_ROLES = ("system", "developer")
 
 
 class Decision(NamedTuple):
@@ -64,25 +64,25 @@ class State:
 
     __slots__ = (
         "applied",
+        "applied_order",
         "bytes",
-        "changed",
         "decisions",
         "disposed",
         "entries",
         "erased",
-        "haystack",
         "items",
         "merged",
         "messages",
         "origins",
         "pinned_items",
+        "pinned_messages",
         "policy",
-        "recent",
+        "recall_changes",
         "rows",
-        "sought",
-        "standing",
+        "search_changes",
+        "search_index",
         "step",
-        "unwritten",
+        "unwritten_touches",
     )
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class State:
         self.entries: dict[str, str] = {}
         self.items: dict[str, None] = {}
         self.messages: dict[str, None] = {}
-        self.standing: dict[str, None] = {}
+        self.pinned_messages: dict[str, None] = {}
         """Pinned and system messages, which every pack holds."""
         self.pinned_items: dict[str, None] = {}
         """Pinned items that are no messages, which every pack holds."""
@@ -99,7 +99,7 @@ class State:
         self.policy: str | None = None
         self.disposed = False
         self.applied: set[int] = set()
-        self.recent: deque[int] = deque()
+        self.applied_order: deque[int] = deque()
         """The ids in `applied`, oldest first."""
         self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
         """Cursor of the last merge by (source, overwrite, with items)."""
@@ -108,13 +108,13 @@ class State:
         self.step = 0
         """How many turns its agent has taken."""
         self.bytes = 0
-        self.unwritten: dict[str, tuple[int, float]] = {}
+        self.unwritten_touches: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
-        self.changed: dict[str, None] | None = None
+        self.recall_changes: dict[str, None] | None = None
         """Ids put or removed since the recall index was updated; None while there is none."""
-        self.sought: dict[str, None] | None = None
+        self.search_changes: dict[str, None] | None = None
         """The same for the search index."""
-        self.haystack: object | None = None
+        self.search_index: object | None = None
         """The search index; its own module fills it."""
 
     def copy(self) -> "State":
@@ -125,14 +125,14 @@ class State:
             "entries",
             "items",
             "messages",
-            "standing",
+            "pinned_messages",
             "pinned_items",
             "origins",
             "applied",
-            "recent",
+            "applied_order",
             "merged",
             "erased",
-            "unwritten",
+            "unwritten_touches",
         ):
             setattr(twin, name, getattr(self, name).copy())
         twin.policy, twin.disposed, twin.bytes, twin.step = self.policy, self.disposed, self.bytes, self.step
@@ -168,9 +168,9 @@ class State:
         if record_id in self.applied:
             return None
         self.applied.add(record_id)
-        self.recent.append(record_id)
-        if len(self.recent) > APPLIED_MAX:
-            self.applied.discard(self.recent.popleft())
+        self.applied_order.append(record_id)
+        if len(self.applied_order) > APPLIED_MAX:
+            self.applied.discard(self.applied_order.popleft())
         befores: list[Row | None] = []
         for change in changes:
             befores.append(self._FOLDS[type(change)](self, change))  # noqa: PERF401  # up to Python 3.11 a comprehension is one more call
@@ -192,21 +192,21 @@ class State:
         if before is None:
             self._index(row)
         else:
-            self.bytes -= before.size
+            self.bytes -= before.size_bytes
             if row.created_at != before.created_at:
                 row = row._replace(created_at=before.created_at)
             if before.key != row.key:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None:
-                self._stand(row)
-                self._put_in_order(row)
+                self._update_pinned(row)
+                self._sort_pinned(row)
         self.rows[row.id] = row
-        self.bytes += row.size
-        if self.changed is not None:
-            self.changed[row.id] = None
-        if self.sought is not None:
-            self.sought[row.id] = None
+        self.bytes += row.size_bytes
+        if self.recall_changes is not None:
+            self.recall_changes[row.id] = None
+        if self.search_changes is not None:
+            self.search_changes[row.id] = None
         return before
 
     def _index(self, row: Row) -> None:
@@ -214,23 +214,23 @@ class State:
             self.entries[row.key] = row.id
         elif row.role is not None:
             self.messages[row.id] = None
-            self._stand(row)
+            self._update_pinned(row)
         else:
             self.items[row.id] = None
-            self._stand(row)
-            if (origin := origin_of(row.id)) is not None:
+            self._update_pinned(row)
+            if (origin := parse_promoted_id(row.id)) is not None:
                 self.origins[origin] = row.id
 
-    def _stand(self, row: Row) -> None:
-        held = self.pinned_items if row.role is None else self.standing
-        if row.pinned or row.role in _STANDING:
+    def _update_pinned(self, row: Row) -> None:
+        held = self.pinned_items if row.role is None else self.pinned_messages
+        if row.pinned or row.role in _SYSTEM_ROLES:
             held[row.id] = None
         else:
             held.pop(row.id, None)
 
-    def _put_in_order(self, row: Row) -> None:
+    def _sort_pinned(self, row: Row) -> None:
         """Keep pinned rows in the order they were added, not the order they were pinned."""
-        held, places = (self.pinned_items, self.items) if row.role is None else (self.standing, self.messages)
+        held, places = (self.pinned_items, self.items) if row.role is None else (self.pinned_messages, self.messages)
         if row.id in held and next(reversed(held)) == row.id:
             ordered = [each for each in places if each in held]
             held.clear()
@@ -241,28 +241,28 @@ class State:
             self.entries.pop(row.key, None)
         elif row.role is not None:
             self.messages.pop(row.id, None)
-            self.standing.pop(row.id, None)
+            self.pinned_messages.pop(row.id, None)
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
-            if (origin := origin_of(row.id)) is not None and self.origins.get(origin) == row.id:
+            if (origin := parse_promoted_id(row.id)) is not None and self.origins.get(origin) == row.id:
                 del self.origins[origin]
 
     def _remove(self, change: ItemRemoved | ItemExpired) -> Row | None:
         return self._drop(change.id)
 
-    def _drop(self, gone: str) -> Row | None:
-        row = self.rows.pop(gone, None)
+    def _drop(self, item_id: str) -> Row | None:
+        row = self.rows.pop(item_id, None)
         if row is None:
             return None
         self._unindex(row)
-        self.bytes -= row.size
-        if self.unwritten:
-            self.unwritten.pop(gone, None)  # a later item under this id must not inherit its fetches
-        if self.changed is not None:
-            self.changed[gone] = None
-        if self.sought is not None:
-            self.sought[gone] = None
+        self.bytes -= row.size_bytes
+        if self.unwritten_touches:
+            self.unwritten_touches.pop(item_id, None)  # a later item under this id must not inherit its fetches
+        if self.recall_changes is not None:
+            self.recall_changes[item_id] = None
+        if self.search_changes is not None:
+            self.search_changes[item_id] = None
         return row
 
     def _touch(self, change: ItemTouched) -> Row | None:
@@ -290,7 +290,7 @@ class State:
             self._drop(each)
             self.erased[each] = None
 
-    def _open(self, change: ScopeOpened | PolicyChanged) -> None:
+    def _set_policy(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy
 
     def _dispose(self, _: ScopeDisposed) -> None:
@@ -323,10 +323,10 @@ class State:
         ItemPromoted: _promote,
         ItemEvicted: _evict,
         Erased: _erase,
-        ScopeOpened: _open,
+        ScopeOpened: _set_policy,
         ScopeDisposed: _dispose,
         Cleared: _clear,
-        PolicyChanged: _open,
+        PolicyChanged: _set_policy,
         ScopeMerged: _merge,
         StepAdvanced: _advance,
     }
@@ -339,7 +339,7 @@ class State:
             rows=tuple(self.rows.values()),
             policy=self.policy,
             disposed=self.disposed,
-            applied=tuple(self.recent),
+            applied=tuple(self.applied_order),
             merged=tuple(self.merged.items()),
             decisions=tuple(self.decisions),
             erased=tuple(self.erased),
@@ -347,19 +347,19 @@ class State:
         )
 
     @classmethod
-    def restored(cls, kept: Checkpoint | None) -> "State":
+    def from_checkpoint(cls, checkpoint: Checkpoint | None) -> "State":
         """The state of a checkpoint; None: the empty state of a scope that does not exist."""
         state = cls()
-        if kept is not None:
-            for row in kept.rows:
+        if checkpoint is not None:
+            for row in checkpoint.rows:
                 state.rows[row.id] = row
                 state._index(row)  # of its own class
-                state.bytes += row.size
-            state.policy, state.disposed = kept.policy, kept.disposed
-            state.recent.extend(kept.applied)
-            state.applied.update(kept.applied)
-            state.merged = dict(kept.merged)
-            state.decisions = list(kept.decisions)
-            state.erased = dict.fromkeys(kept.erased)
-            state.step = kept.step
+                state.bytes += row.size_bytes
+            state.policy, state.disposed = checkpoint.policy, checkpoint.disposed
+            state.applied_order.extend(checkpoint.applied)
+            state.applied.update(checkpoint.applied)
+            state.merged = dict(checkpoint.merged)
+            state.decisions = list(checkpoint.decisions)
+            state.erased = dict.fromkeys(checkpoint.erased)
+            state.step = checkpoint.step
         return state

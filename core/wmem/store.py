@@ -5,7 +5,7 @@ import threading
 import weakref
 from typing import Any
 
-from wmem.backends import BACKENDS, PRIVATE, Backend
+from wmem.backends import BACKENDS, PRIVATE_URL, Backend
 from wmem.clock import SteadyClock
 from wmem.engine import Engine
 from wmem.errors import InvalidInputError
@@ -13,7 +13,7 @@ from wmem.flow import Ports
 from wmem.journal.codec import Codec, IdentityCodec, JsonCodec
 from wmem.ports import async_ports, sync_ports
 
-__all__ = ["Store", "opened", "waits"]
+__all__ = ["Store", "is_blocking", "open_store"]
 
 
 class Store:
@@ -25,13 +25,13 @@ class Store:
         clock: UTC epoch seconds, for agents that were opened without a clock of their own.
     """
 
-    def __init__(self, url: str, place: object, engine: Engine[Any], backend: Backend) -> None:
+    def __init__(self, url: str, registry_key: object, engine: Engine[Any], backend: Backend) -> None:
         self.url = url
         self.engine = engine
         self.users = 1
-        self.waits = backend.waits
+        self.is_blocking = backend.is_blocking
         self.clock = SteadyClock()
-        self._place = place
+        self._registry_key = registry_key
         self._backend = backend
         self._sync: Ports | None = None
 
@@ -48,27 +48,27 @@ class Store:
 
     def close(self) -> None:
         """Release one reference; the last one closes the store."""
-        if self._released():
+        if self._release():
             self._backend.close()
 
     async def aclose(self) -> None:
         """See `close`."""
-        if self._released():
+        if self._release():
             await self._backend.aclose()
 
-    def _released(self) -> bool:
+    def _release(self) -> bool:
         with _registry.lock:
             self.users -= 1
             if self.users > 0:
                 return False
-            if _registry.stores.get(self._place) is self:
-                del _registry.stores[self._place]
+            if _registry.stores.get(self._registry_key) is self:
+                del _registry.stores[self._registry_key]
             return True
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process."""
-        self.engine.forked()
-        self._backend.forked()
+        self.engine.reset_after_fork()
+        self._backend.reset_after_fork()
 
 
 class _Registry:
@@ -79,17 +79,17 @@ class _Registry:
         self.stores: dict[object, Store] = {}
         self.all: weakref.WeakSet[Store] = weakref.WeakSet()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         self.lock = threading.Lock()
         for store in list(self.all):
-            store.forked()
+            store.reset_after_fork()
 
 
 _registry = _Registry()
-os.register_at_fork(after_in_child=_registry.forked)
+os.register_at_fork(after_in_child=_registry.reset_after_fork)
 
 
-def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:
+def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:
     """Open the store of a URL, or take another reference to the one that is open in this process.
 
     Args:
@@ -115,18 +115,18 @@ def opened(url: str, *, codec: Codec[bytes] | None = None, client: object | None
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     place = (name, codec, None if client is None else id(client))
     with _registry.lock:
-        if name != PRIVATE and (store := _registry.stores.get(place)) is not None:
+        if name != PRIVATE_URL and (store := _registry.stores.get(place)) is not None:
             store.users += 1
             return store
         backend = connect(name, client)
-        chosen: Codec[Any] = IdentityCodec() if backend.plain else codec or JsonCodec()
+        chosen: Codec[Any] = IdentityCodec() if backend.stores_objects else codec or JsonCodec()
         store = Store(name, place, Engine(chosen, head=backend.head), backend)
         _registry.all.add(store)
-        if name != PRIVATE:
+        if name != PRIVATE_URL:
             _registry.stores[place] = store
         return store
 
 
-def waits(url: object) -> bool:
+def is_blocking(url: object) -> bool:
     """Whether opening a store of this URL waits for files or a server; async callers then use a thread."""
-    return isinstance(url, str) and not url.startswith(PRIVATE)
+    return isinstance(url, str) and not url.startswith(PRIVATE_URL)

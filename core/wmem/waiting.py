@@ -10,15 +10,15 @@ from typing import Protocol, Self, TypeAlias
 from wmem.flow import Flow, ask
 from wmem.model.history import Path
 
-__all__ = ["Bell", "Lines", "Pause", "Place", "backoff"]
+__all__ = ["Pause", "Ticket", "Waker", "WriteQueue", "backoff"]
 
 _BACKOFF_MIN_S, _BACKOFF_MAX_S = 0.001, 0.020
 _STUCK_S = 1.0  # a writer that is first for longer loses its place: its flow may never be resumed
-_STARVED = 3  # refusals of the first writer after which unconditional writers yield to it
-_WAY_S = 0.025  # seconds they yield: a little more than the longest pause between two tries
+_STARVED_TRIES = 3  # refusals of the first writer after which unconditional writers yield to it
+_YIELD_S = 0.025  # seconds they yield: a little more than the longest pause between two tries
 
 
-Bell: TypeAlias = Callable[[], None]
+Waker: TypeAlias = Callable[[], None]
 """Wakes a waiter, from any thread; it neither waits nor fails."""
 
 
@@ -29,7 +29,7 @@ class Pause(Protocol):
         """Wait without holding anything."""
         ...
 
-    def until(self, hang: Callable[[Bell], None], seconds: float, /) -> None:
+    def until(self, register: Callable[[Waker], None], seconds: float, /) -> None:
         """Pass a waker to `hang`, then wait until it is called, but at most so many seconds."""
         ...
 
@@ -39,15 +39,15 @@ def backoff(tries: int) -> float:
     return random.uniform(0, min(_BACKOFF_MAX_S, _BACKOFF_MIN_S * 2 ** min(tries, 10)))  # noqa: S311  # spreads load, hides nothing
 
 
-class Place:
+class Ticket:
     """One writer's place in the queue of a scope or an entry; a context manager that leaves it at the end."""
 
-    __slots__ = ("_leave", "at", "bell", "path")
+    __slots__ = ("_leave", "path", "queue_key", "waker")
 
-    def __init__(self, path: Path, key: str | None, leave: Callable[["Place"], None]) -> None:
+    def __init__(self, path: Path, key: str | None, leave: Callable[["Ticket"], None]) -> None:
         self.path = path
-        self.at = (path, key)
-        self.bell: Bell | None = None
+        self.queue_key = (path, key)
+        self.waker: Waker | None = None
         self._leave = leave
 
     def __enter__(self) -> Self:
@@ -57,33 +57,33 @@ class Place:
         self._leave(self)
 
 
-class Lines:
+class WriteQueue:
     """Queues by scope, and by entry, of writers whose append was refused, in order of arrival.
 
     Only the first one tries: of many tries at once all but one are refused.
     """
 
     def __init__(self) -> None:
-        self._lines: dict[tuple[Path, str | None], dict[Place, None]] = {}
-        self._starving: dict[Path, Place] = {}
+        self._queues: dict[tuple[Path, str | None], dict[Ticket, None]] = {}
+        self._starving: dict[Path, Ticket] = {}
         # Reentrant: a flow that is garbage-collected leaves its queue, perhaps while this thread holds the lock.
         self._lock = threading.RLock()
 
-    def forked(self) -> None:
+    def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process: the thread that holds the lock may not exist there."""
-        self._lines = {}
+        self._queues = {}
         self._starving = {}
         self._lock = threading.RLock()
 
-    def place(self, path: Path, key: str | None = None) -> Place:
+    def ticket(self, path: Path, key: str | None = None) -> Ticket:
         """A writer's place, taken in the queue at its first refusal.
 
         Args:
             key: The entry that it reads and then writes; in between it may write to the entry's scope.
         """
-        return Place(path, key, self.leave)
+        return Ticket(path, key, self.leave)
 
-    def turn(self, place: Place, tries: int) -> Flow[float]:
+    def wait_turn(self, ticket: Ticket, tries: int) -> Flow[float]:
         """Wait until this writer is first.
 
         Args:
@@ -92,57 +92,57 @@ class Lines:
         Returns:
             The seconds it waited.
         """
-        if not tries and place.at not in self._lines:
+        if not tries and ticket.queue_key not in self._queues:
             return 0.0
         came = since = time.monotonic()
-        ahead: Place | None = None
-        while (first := self._first(place)) is not place:
+        ahead: Ticket | None = None
+        while (first := self._join(ticket)) is not ticket:
             now = time.monotonic()
             if first is not ahead:
                 ahead, since = first, now
             elif now - since >= _STUCK_S:
                 self.leave(first)
-            yield from ask(Pause.until, partial(self._hang, place), _STUCK_S)
-        if tries >= _STARVED:
-            self._starving[place.path] = place
+            yield from ask(Pause.until, partial(self._set_waker, ticket), _STUCK_S)
+        if tries >= _STARVED_TRIES:
+            self._starving[ticket.path] = ticket
         return time.monotonic() - came
 
-    def give_way(self, path: Path) -> Flow[None]:
+    def yield_to_starving(self, path: Path) -> Flow[None]:
         """Before an unconditional append: let a starving writer, if there is one, go first for at most 25 ms."""
         if path not in self._starving:
             return
-        until = time.monotonic() + _WAY_S
+        until = time.monotonic() + _YIELD_S
         while path in self._starving and time.monotonic() < until:
             yield from ask(Pause.sleep, _BACKOFF_MIN_S)
         self._starving.pop(path, None)  # done or gone; if refused again, it is marked again
 
-    def _first(self, place: Place) -> Place:
+    def _join(self, ticket: Ticket) -> Ticket:
         """The first place in the queue of this one, which joins if it is not there yet."""
         with self._lock:
-            line = self._lines.setdefault(place.at, {})
-            line.setdefault(place)
+            line = self._queues.setdefault(ticket.queue_key, {})
+            line.setdefault(ticket)
             return next(iter(line))
 
-    def _hang(self, place: Place, bell: Bell) -> None:
+    def _set_waker(self, ticket: Ticket, waker: Waker) -> None:
         """Have a waker called when a place is first; at once if it is, or is no longer queued."""
         with self._lock:
-            line = self._lines.get(place.at, {})
-            if place in line and next(iter(line)) is not place:
-                place.bell = bell
+            line = self._queues.get(ticket.queue_key, {})
+            if ticket in line and next(iter(line)) is not ticket:
+                ticket.waker = waker
                 return
-        bell()
+        waker()
 
-    def leave(self, place: Place) -> None:
+    def leave(self, ticket: Ticket) -> None:
         """Leave the queue, if in one, and wake the next writer."""
-        if place.at not in self._lines and place.path not in self._starving:
+        if ticket.queue_key not in self._queues and ticket.path not in self._starving:
             return
         with self._lock:
-            line = self._lines.get(place.at, {})
-            line.pop(place, None)
+            line = self._queues.get(ticket.queue_key, {})
+            line.pop(ticket, None)
             first = next(iter(line), None)
             if first is None:
-                self._lines.pop(place.at, None)
-            if self._starving.get(place.path) is place:
-                del self._starving[place.path]
-        if first is not None and first.bell is not None:
-            first.bell()
+                self._queues.pop(ticket.queue_key, None)
+            if self._starving.get(ticket.path) is ticket:
+                del self._starving[ticket.path]
+        if first is not None and first.waker is not None:
+            first.waker()
