@@ -18,10 +18,10 @@ __all__ = ["DIALECTS", "Dialect", "read_blocks", "write_parts"]
 Dialect: TypeAlias = Literal["v1", "openai", "anthropic"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
-_CALLS = frozenset(
+_CALL_TYPES = frozenset(
     ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta"),
 )
-_MEDIA = {
+_MEDIA_KINDS = {
     "image": "image",
     "audio": "audio",
     "video": "video",
@@ -40,21 +40,21 @@ def read_blocks(content: str | Sequence[Any], call_ids: Collection[str | None] =
     """
     if isinstance(content, str):
         return [Part(text=content)] if content else []
-    return [_read(block) for block in content if not _repeats_a_call(block, call_ids)]
+    return [_read_block(block) for block in content if not _is_known_call(block, call_ids)]
 
 
-def _repeats_a_call(block: object, call_ids: Collection[str | None]) -> bool:
-    if not isinstance(block, Mapping) or not _is(block.get("type"), _CALLS):
+def _is_known_call(block: object, call_ids: Collection[str | None]) -> bool:
+    if not isinstance(block, Mapping) or not _is_one_of(block.get("type"), _CALL_TYPES):
         return False
     called = block.get("call_id") or block.get("id")
     return isinstance(called, str) and called in call_ids
 
 
-def _is(kind: object, known: Collection[str]) -> bool:
+def _is_one_of(kind: object, known: Collection[str]) -> bool:
     return isinstance(kind, str) and kind in known
 
 
-def _read(block: object) -> Part:
+def _read_block(block: object) -> Part:
     if isinstance(block, str):
         return Part(text=block)
     if not isinstance(block, Mapping):
@@ -65,9 +65,9 @@ def _read(block: object) -> Part:
         read = Part(text=block["text"])
     elif kind == "refusal" and isinstance(block.get("refusal"), str):
         read = Part(kind="refusal", text=block["refusal"])
-    elif _is(kind, ("thinking", "redacted_thinking", "reasoning", "reasoning_content")):
+    elif _is_one_of(kind, ("thinking", "redacted_thinking", "reasoning", "reasoning_content")):
         read = _read_reasoning(block)
-    elif _is(kind, ("image_url", "input_audio", "media")) or _is(kind, _MEDIA):
+    elif _is_one_of(kind, ("image_url", "input_audio", "media")) or _is_one_of(kind, _MEDIA_KINDS):
         read = _read_media(block)
     return read or Part(kind="other", data=dict(block))
 
@@ -82,15 +82,17 @@ def _read_reasoning(block: Mapping[str, Any]) -> Part | None:
         return None
     text = inner.get("thinking", inner.get("reasoning", inner.get("text")))
     if text is None and isinstance(summary := inner.get("summary"), Sequence):
-        text = "\n".join(each["text"] for each in summary if isinstance(each, Mapping) and _text(each.get("text")))
+        text = "\n".join(
+            each["text"] for each in summary if isinstance(each, Mapping) and _text_or_none(each.get("text"))
+        )
     extras = inner.get("extras")
     signature = (
         inner.get("signature")
         or (extras.get("signature") if isinstance(extras, Mapping) else None)
         or inner.get("encrypted_content")
     )
-    named = {"id": block["id"]} if _text(block.get("id")) else None
-    return Part(kind="reasoning", text=_text(text), signature=_text(signature), data=named)
+    named = {"id": block["id"]} if _text_or_none(block.get("id")) else None
+    return Part(kind="reasoning", text=_text_or_none(text), signature=_text_or_none(signature), data=named)
 
 
 def _read_media(block: Mapping[str, Any]) -> Part | None:
@@ -98,28 +100,28 @@ def _read_media(block: Mapping[str, Any]) -> Part | None:
     nested = block.get(kind)
     if kind == "image_url":
         url, detail = (nested.get("url"), nested.get("detail")) if isinstance(nested, Mapping) else (nested, None)
-        return _media("image", _located(url), {"detail": detail})
+        return _media_part("image", _parse_url(url), {"detail": detail})
     if kind == "input_audio":
         form = nested if isinstance(nested, Mapping) else {}
-        return _media("audio", {"base64": form.get("data"), "mime_type": f"audio/{form.get('format', 'wav')}"}, {})
+        return _media_part("audio", {"base64": form.get("data"), "mime_type": f"audio/{form.get('format', 'wav')}"}, {})
     if kind == "media":
         major = str(block.get("mime_type")).partition("/")[0]
         where = {"base64": block.get("data"), "url": block.get("file_uri"), "mime_type": block.get("mime_type")}
-        return _media(_MEDIA.get(major, "file"), where, {})
+        return _media_part(_MEDIA_KINDS.get(major, "file"), where, {})
     if kind == "file" and isinstance(nested, Mapping):
-        where = {"file_id": nested.get("file_id"), **_located(nested.get("file_data"))}
-        return _media("file", where, {"filename": nested.get("filename")})
+        where = {"file_id": nested.get("file_id"), **_parse_url(nested.get("file_data"))}
+        return _media_part("file", where, {"filename": nested.get("filename")})
     extras = block.get("extras")
     named = {**(extras if isinstance(extras, Mapping) else {}), **block}
     kept = (
         {"filename": named.get("filename") or block.get("title")}
-        if _MEDIA[kind] == "file"
+        if _MEDIA_KINDS[kind] == "file"
         else {"detail": named.get("detail")}
     )
-    return _media(_MEDIA[kind], _source(block), kept)
+    return _media_part(_MEDIA_KINDS[kind], _read_source(block), kept)
 
 
-def _source(block: Mapping[str, Any]) -> dict[str, Any]:
+def _read_source(block: Mapping[str, Any]) -> dict[str, Any]:
     """The media source of a v1, v0 or Anthropic block, as fields of a part."""
     source = block.get("source")
     if isinstance(source, Mapping):
@@ -132,7 +134,7 @@ def _source(block: Mapping[str, Any]) -> dict[str, Any]:
     return {key: block.get(key) for key in ("url", "base64", "file_id", "text", "mime_type")}
 
 
-def _located(url: object) -> dict[str, Any]:
+def _parse_url(url: object) -> dict[str, Any]:
     if not isinstance(url, str):
         return {}
     head, comma, body = url.partition(",")
@@ -141,32 +143,32 @@ def _located(url: object) -> dict[str, Any]:
     return {"url": url}
 
 
-def _media(kind: str, where: Mapping[str, Any], kept: Mapping[str, Any]) -> Part | None:
+def _media_part(kind: str, source: Mapping[str, Any], details: Mapping[str, Any]) -> Part | None:
     """A part of that kind, or None unless exactly one source is given."""
-    held = {key: value for key in ("url", "base64", "file_id", "text") if (value := _text(where.get(key)))}
+    held = {key: value for key in ("url", "base64", "file_id", "text") if (value := _text_or_none(source.get(key)))}
     if len(held) != 1:
         return None
-    data = {key: value for key, value in kept.items() if _text(value)}
+    data = {key: value for key, value in details.items() if _text_or_none(value)}
     return Part.model_validate(
-        {"kind": kind, **held, "mime_type": _text(where.get("mime_type")), "data": data or None},
+        {"kind": kind, **held, "mime_type": _text_or_none(source.get("mime_type")), "data": data or None},
     )
 
 
-def _text(value: object) -> str | None:
+def _text_or_none(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
 def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[str | dict[Any, Any]]:
     """The parts as LangChain content; in v1, a single text part becomes a plain string."""
     if dialect == "openai":
-        return [_write_for_openai(part) or _write(part) for part in parts]
+        return [_write_for_openai(part) or _write_part(part) for part in parts]
     if dialect == "anthropic":
-        return [_write_for_anthropic(part) or _write(part) for part in parts]
+        return [_write_for_anthropic(part) or _write_part(part) for part in parts]
     if not parts:
         return ""
     if len(parts) == 1 and parts[0].kind == "text":
         return parts[0].text or ""
-    return [_write(part) for part in parts]
+    return [_write_part(part) for part in parts]
 
 
 def _write_for_openai(part: Part) -> dict[Any, Any] | None:
@@ -190,7 +192,7 @@ def _write_for_anthropic(part: Part) -> dict[Any, Any] | None:
     return {"type": "image" if part.kind == "image" else "document", "source": source}
 
 
-def _write(part: Part) -> str | dict[Any, Any]:
+def _write_part(part: Part) -> str | dict[Any, Any]:
     match part.kind:
         case "text":
             return {"type": "text", "text": part.text or ""}

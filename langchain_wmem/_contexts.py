@@ -6,12 +6,12 @@ from collections import OrderedDict
 from langchain_wmem._whose import Path
 from wmem import Context
 
-__all__ = ["Contexts"]
+__all__ = ["RecentContexts"]
 
-_MOST = 128
+_MAX_CONTEXTS = 128
 
 
-class Contexts:
+class RecentContexts:
     """The newest context of each of the 128 scopes packed last; thread-safe."""
 
     def __init__(self) -> None:
@@ -28,6 +28,6 @@ class Contexts:
         with self._lock:
             self._by_path[path] = context
             self._by_path.move_to_end(path)
-            while len(self._by_path) > _MOST:
+            while len(self._by_path) > _MAX_CONTEXTS:
                 self._by_path.popitem(last=False)
         return context

@@ -33,15 +33,15 @@ from langchain_core.messages import (
 )
 
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
-from langchain_wmem._fields import KINDS, NOTE_SOURCE, ROLES, plain, read_fields, write_fields
+from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
 from wmem import Message, Native
 from wmem.errors import InvalidInputError, SerializationError
 
-__all__ = ["CLASSES", "from_langchain", "is_note", "to_langchain"]
+__all__ = ["MESSAGE_CLASSES", "from_langchain", "is_note", "to_langchain"]
 
 FRAMEWORK = "langchain"
 
-CLASSES: dict[type[BaseMessage], str] = {
+MESSAGE_CLASSES: dict[type[BaseMessage], str] = {
     HumanMessage: "human",
     AIMessage: "ai",
     SystemMessage: "system",
@@ -49,7 +49,7 @@ CLASSES: dict[type[BaseMessage], str] = {
     FunctionMessage: "function",
     ChatMessage: "chat",
 }
-_CHUNKS = (
+_CHUNK_CLASSES = (
     HumanMessageChunk,
     AIMessageChunk,
     SystemMessageChunk,
@@ -94,9 +94,9 @@ def _from_langchain(given: BaseMessage) -> Message:
     if type(given) is RemoveMessage:
         msg = f"RemoveMessage({given.id!r}) is a command, not a message; remove it from the session instead"
         raise InvalidInputError(msg)
-    if type(given) in _CHUNKS:
+    if type(given) in _CHUNK_CLASSES:
         given = message_chunk_to_message(given)
-    if type(given) not in CLASSES:
+    if type(given) not in MESSAGE_CLASSES:
         if not isinstance(given, BaseMessage):
             msg = f"expected a LangChain message, not {type(given).__name__!r}"
             raise InvalidInputError(msg)
@@ -106,20 +106,22 @@ def _from_langchain(given: BaseMessage) -> Message:
     if isinstance(given, ToolMessage):
         # Checked before it is dumped: an object that LangChain can dump would come back as a dictionary.
         held = [each.metadata for each in given.artifact] if documents else given.artifact
-        plain(held, (given.type, given.id, "artifact"))
+        to_json(held, (given.type, given.id, "artifact"))
     whole = message_to_dict(given)
-    kind, data = CLASSES[type(given)], plain(whole["data"], (given.type, given.id))
+    kind, data = MESSAGE_CLASSES[type(given)], to_json(whole["data"], (given.type, given.id))
     try:
         neutral = Message(id=given.id or None, **read_fields(kind, data))
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
         msg = f"{kind} message {given.id!r} does not have the fields of its class: {exc}"
         raise SerializationError(msg) from exc
     dialect: Dialect = next(
-        (each for each in DIALECTS if _same(data["content"], write_parts(neutral.parts, each))), "v1"
+        (each for each in DIALECTS if _is_identical(data["content"], write_parts(neutral.parts, each))), "v1"
     )
     written = write_fields(neutral, kind, dialect)
-    native = {key: value for key, value in data.items() if key != "id" and not _same(value, written.get(key, _Absent))}
-    if not native and kind == KINDS[neutral.role] and dialect == "v1":
+    native = {
+        key: value for key, value in data.items() if key != "id" and not _is_identical(value, written.get(key, _Absent))
+    }
+    if not native and kind == KIND_OF_ROLE[neutral.role] and dialect == "v1":
         return neutral
     marks = {"documents": True} if documents else {}
     beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect, **marks})
@@ -140,21 +142,21 @@ class _Absent:
     """A default that equals no JSON value."""
 
 
-def _same(one: object, other: object) -> bool:
+def _is_identical(left: object, right: object) -> bool:
     """Whether both have the same JSON text: 1 differs from True, and the order of keys counts."""
-    if type(one) is not type(other):
+    if type(left) is not type(right):
         return False
-    return one == other and (isinstance(one, str | None) or json.dumps(one) == json.dumps(other))
+    return left == right and (isinstance(left, str | None) or json.dumps(left) == json.dumps(right))
 
 
 def _to_langchain(message: Message) -> BaseMessage:
-    beside = _Beside(KINDS[message.role], {}, "v1", documents=False)
+    beside = _NativeData(KIND_OF_ROLE[message.role], {}, "v1", documents=False)
     if message.native is not None and message.native.framework == FRAMEWORK:
-        beside = _opened(message.native.data, message.id)
+        beside = _parse_native(message.native.data, message.id)
     kind, native, dialect, documents = beside
     data = write_fields(message, kind, dialect)
     if native:
-        data |= _still_true(native, data, kind, message)
+        data |= _drop_stale_fields(native, data, kind, message)
     try:
         [revived] = messages_from_dict([{"type": kind, "data": data}])
         if documents and isinstance(revived, ToolMessage):
@@ -169,7 +171,7 @@ def _to_langchain(message: Message) -> BaseMessage:
     return revived
 
 
-class _Beside(NamedTuple):
+class _NativeData(NamedTuple):
     """Content of `Native`: the class, the fields that a `Message` does not reproduce, the blocks' dialect.
 
     Attributes:
@@ -182,16 +184,16 @@ class _Beside(NamedTuple):
     documents: bool
 
 
-def _opened(native: object, message_id: str | None) -> _Beside:
+def _parse_native(native: object, message_id: str | None) -> _NativeData:
     if isinstance(native, Mapping) and isinstance(data := native.get("data"), Mapping):
         kind, dialect = native.get("type"), native.get("dialect", "v1")
-        if isinstance(kind, str) and (kind in ROLES or kind == "chat") and dialect in DIALECTS:
-            return _Beside(kind, copy.deepcopy(dict(data)), dialect, documents=native.get("documents") is True)
+        if isinstance(kind, str) and (kind in ROLE_OF_KIND or kind == "chat") and dialect in DIALECTS:
+            return _NativeData(kind, copy.deepcopy(dict(data)), dialect, documents=native.get("documents") is True)
     msg = f"what is stored beside message {message_id!r} is not in LangChain's form"
     raise SerializationError(msg)
 
 
-def _still_true(native: dict[str, Any], data: Mapping[str, Any], kind: str, message: Message) -> dict[str, Any]:
+def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: str, message: Message) -> dict[str, Any]:
     """LangChain's own fields, without those made stale by a later change of the `Message`.
 
     A truncated message must not come back whole.

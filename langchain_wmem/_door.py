@@ -6,7 +6,7 @@ from typing import Protocol, TypeAlias
 import wmem
 from wmem.errors import InvalidInputError
 
-__all__ = ["Counter", "Door", "Memory"]
+__all__ = ["Counter", "LazyMemory", "Memory"]
 
 Memory: TypeAlias = wmem.AgentMemory | wmem.AsyncAgentMemory
 
@@ -22,7 +22,7 @@ class Counter(Protocol):
     def __call__(self, text: str, /) -> int: ...
 
 
-class Door:
+class LazyMemory:
     """One memory with its sync and its async face.
 
     Args:
@@ -36,7 +36,7 @@ class Door:
 
     def __init__(self, memory: Memory | str, agent_id: str | None, counter: Counter | None = None) -> None:
         self._lock = threading.Lock()
-        self._own: Memory | None = None
+        self._opened_memory: Memory | None = None
         if isinstance(memory, str):
             if not isinstance(agent_id, str) or not agent_id.strip():
                 msg = f"whose memory is {memory!r}? pass agent_id; there is no default one"
@@ -51,49 +51,49 @@ class Door:
         elif counter is not None:
             msg = "an open memory counts with its own counter; pass counter to wmem.open instead"
             raise InvalidInputError(msg)
-        self._given = memory
+        self._source = memory
         self._counter = counter
 
     def memory(self) -> wmem.AgentMemory:
         """The memory's sync face."""
-        if isinstance(self._given, str):
+        if isinstance(self._source, str):
             with self._lock:
-                if self._own is None:
-                    self._own = wmem.open(self._given, agent_id=self._agent_id, counter=self._counter)
-                return _sync(self._own)
-        return _sync(self._given)
+                if self._opened_memory is None:
+                    self._opened_memory = wmem.open(self._source, agent_id=self._agent_id, counter=self._counter)
+                return _to_sync(self._opened_memory)
+        return _to_sync(self._source)
 
     async def amemory(self) -> wmem.AsyncAgentMemory:
         """The memory's async face."""
-        if not isinstance(self._given, str):
-            return _aio(self._given)
-        if self._own is None:
-            opened = await wmem.aopen(self._given, agent_id=self._agent_id, counter=self._counter)
+        if not isinstance(self._source, str):
+            return _to_async(self._source)
+        if self._opened_memory is None:
+            opened = await wmem.aopen(self._source, agent_id=self._agent_id, counter=self._counter)
             with self._lock:
-                late = self._own is not None
-                self._own = self._own or opened
+                late = self._opened_memory is not None
+                self._opened_memory = self._opened_memory or opened
             if late:
                 await opened.close()
-        return _aio(self._own)
+        return _to_async(self._opened_memory)
 
     def close(self) -> None:
         """Close the memory if it was opened here; one that was passed in stays open."""
         with self._lock:
-            own, self._own = self._own, None
+            own, self._opened_memory = self._opened_memory, None
         if own is not None:
-            _sync(own).close()
+            _to_sync(own).close()
 
     async def aclose(self) -> None:
         """See `close`."""
         with self._lock:
-            own, self._own = self._own, None
+            own, self._opened_memory = self._opened_memory, None
         if own is not None:
-            await _aio(own).close()
+            await _to_async(own).close()
 
 
-def _sync(memory: Memory) -> wmem.AgentMemory:
+def _to_sync(memory: Memory) -> wmem.AgentMemory:
     return memory if isinstance(memory, wmem.AgentMemory) else memory.sync()
 
 
-def _aio(memory: Memory) -> wmem.AsyncAgentMemory:
+def _to_async(memory: Memory) -> wmem.AsyncAgentMemory:
     return memory.aio() if isinstance(memory, wmem.AgentMemory) else memory

@@ -12,31 +12,31 @@ from langchain_wmem._blocks import Dialect, read_blocks, write_parts
 from wmem import Message, Part, ToolCall
 from wmem.errors import SerializationError
 
-__all__ = ["KINDS", "NOTE_SOURCE", "ROLES", "plain", "read_fields", "write_fields"]
+__all__ = ["KIND_OF_ROLE", "NOTE_SOURCE", "ROLE_OF_KIND", "read_fields", "to_json", "write_fields"]
 
 NOTE_SOURCE = "wmem"
 """The `lc_source` of a message that carries recalled text."""
 
-ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
-_SPEAKERS = {**ROLES, "user": "user", "assistant": "assistant", "developer": "developer"}
-KINDS = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
+ROLE_OF_KIND = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_CHAT_ROLES = {**ROLE_OF_KIND, "user": "user", "assistant": "assistant", "developer": "developer"}
+KIND_OF_ROLE = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
 _DEFAULTS: dict[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None}
-_OF_KIND: dict[str, dict[str, Any]] = {
+_KIND_DEFAULTS: dict[str, dict[str, Any]] = {
     "ai": {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
     "tool": {"artifact": None, "status": "success"},
 }
 
 
-def plain(value: Any, path: tuple[Any, ...]) -> Any:
+def to_json(value: Any, path: tuple[Any, ...]) -> Any:
     """A copy of `value` in plain JSON types; `path`, for errors, is (message type, message id, field, …)."""
     if value is None or type(value) in (str, bool, int):
         return value
     if isinstance(value, float) and math.isfinite(value):
         return float(value)
     if isinstance(value, dict) and all(isinstance(key, str) for key in value):
-        return {str.__str__(key): plain(each, (*path, key)) for key, each in value.items()}
+        return {str.__str__(key): to_json(each, (*path, key)) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(each, (*path, place)) for place, each in enumerate(value)]
+        return [to_json(each, (*path, place)) for place, each in enumerate(value)]
     if isinstance(value, str):
         return str.__str__(value)
     if isinstance(value, int):
@@ -53,9 +53,9 @@ def plain(value: Any, path: tuple[Any, ...]) -> Any:
 def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a `Message`, from those of a LangChain message."""
     extra = data.get("additional_kwargs", {})
-    role, name = ROLES.get(kind, ""), data.get("name")
+    role, name = ROLE_OF_KIND.get(kind, ""), data.get("name")
     if kind == "chat":
-        role = _SPEAKERS.get(str(data["role"]), "")
+        role = _CHAT_ROLES.get(str(data["role"]), "")
         # Only a ToolMessage names the call it answers, so any other role is a speaker.
         role, name = ("user", name or data["role"]) if role in ("", "tool") else (role, name)
     elif kind == "system" and extra.get("__openai_role__") == "developer":
@@ -118,7 +118,7 @@ def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[s
     data: dict[str, Any] = {
         "content": write_parts(message.parts, dialect),
         **_DEFAULTS,
-        **_OF_KIND.get(kind, {}),
+        **_KIND_DEFAULTS.get(kind, {}),
         "name": message.name,
         "id": message.id,
         "type": kind,

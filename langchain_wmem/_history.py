@@ -9,8 +9,8 @@ from langchain_core.runnables import ensure_config
 
 import wmem
 from langchain_wmem._convert import from_langchain, to_langchain
-from langchain_wmem._door import Door, Memory
-from langchain_wmem._ledger import Ledger, alooked_up, kept_whole, looked_up, reach
+from langchain_wmem._door import LazyMemory, Memory
+from langchain_wmem._ledger import SeenMessages, aget_message, get_message, keep_stored_metadata, lookback
 from wmem import Message
 from wmem.errors import InvalidInputError
 
@@ -55,16 +55,16 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             msg = "pass either url or memory: that is where the session is kept"
             raise InvalidInputError(msg)
         self.session_id = session_id
-        self._door = Door(where, agent_id)
+        self._lazy_memory = LazyMemory(where, agent_id)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
-        self._run = threading.local()
+        self._run_state = threading.local()
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # what is stored is not assigned to
         """All messages, oldest first, in a new list."""
-        frozen = self._frozen()
+        frozen = self._run_messages()
         if frozen is None:
-            frozen = self._froze(self._scope().messages.all())
+            frozen = self._keep_for_run(self._scope().messages.all())
         return to_langchain(frozen)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
@@ -75,78 +75,78 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             SerializationError: A message that could not be given back unchanged; none was stored.
         """
         scope = self._scope()
-        given = _listed(messages)
-        stored = scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
-        old = [found for each in _beyond(given, stored) if (found := looked_up(scope.messages, each))]
+        given = _check_messages(messages)
+        stored = scope.messages.all(limit=lookback(given)) if any(message.id for message in given) else []
+        old = [found for each in _missing_ids(given, stored) if (found := get_message(scope.messages, each))]
         stored = [*stored, *old]
-        if fresh := _fresh(given, stored):
+        if fresh := _find_new(given, stored):
             scope.messages.append(fresh)
-        self._thaw()
+        self._end_run()
 
     def clear(self) -> None:
         """Remove every message of the session."""
         self._scope().messages.clear()
-        self._thaw()
+        self._end_run()
 
     async def aget_messages(self) -> list[BaseMessage]:
         """See `messages`."""
-        frozen = self._frozen()
+        frozen = self._run_messages()
         if frozen is None:
-            frozen = self._froze(await (await self._ascope()).messages.all())
+            frozen = self._keep_for_run(await (await self._ascope()).messages.all())
         return to_langchain(frozen)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """See `add_messages`."""
         scope = await self._ascope()
-        given = _listed(messages)
-        stored = await scope.messages.all(limit=reach(given)) if any(message.id for message in given) else []
-        old = [found for each in _beyond(given, stored) if (found := await alooked_up(scope.messages, each))]
+        given = _check_messages(messages)
+        stored = await scope.messages.all(limit=lookback(given)) if any(message.id for message in given) else []
+        old = [found for each in _missing_ids(given, stored) if (found := await aget_message(scope.messages, each))]
         stored = [*stored, *old]
-        if fresh := _fresh(given, stored):
+        if fresh := _find_new(given, stored):
             await scope.messages.append(fresh)
-        self._thaw()
+        self._end_run()
 
     async def aclear(self) -> None:
         """See `clear`."""
         await (await self._ascope()).messages.clear()
-        self._thaw()
+        self._end_run()
 
     def close(self) -> None:
         """Close the memory if this history opened it."""
-        self._door.close()
+        self._lazy_memory.close()
 
     async def aclose(self) -> None:
         """See `close`."""
-        await self._door.aclose()
+        await self._lazy_memory.aclose()
 
     def _scope(self) -> wmem.Scope:
-        return self._door.memory().scope(self.session_id)
+        return self._lazy_memory.memory().scope(self.session_id)
 
     async def _ascope(self) -> wmem.AsyncScope:
-        return (await self._door.amemory()).scope(self.session_id)
+        return (await self._lazy_memory.amemory()).scope(self.session_id)
 
-    def _frozen(self) -> list[Message] | None:
-        return getattr(self._run, "messages", None) if self._in_a_run() else None
+    def _run_messages(self) -> list[Message] | None:
+        return getattr(self._run_state, "messages", None) if self._is_in_run() else None
 
-    def _froze(self, messages: list[Message]) -> list[Message]:
-        if self._in_a_run():
-            self._run.messages = messages
+    def _keep_for_run(self, messages: list[Message]) -> list[Message]:
+        if self._is_in_run():
+            self._run_state.messages = messages
         return messages
 
-    def _thaw(self) -> None:
-        self._run.messages = None
+    def _end_run(self) -> None:
+        self._run_state.messages = None
 
-    def _in_a_run(self) -> bool:
+    def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
 
 
-def _beyond(given: Iterable[BaseMessage], stored: Iterable[Message]) -> list[str]:
+def _missing_ids(given: Iterable[BaseMessage], stored: Iterable[Message]) -> list[str]:
     """Ids that are not among the newest stored messages; older ones may still have them."""
     newest = {message.id for message in stored}
     return [message.id for message in given if message.id and message.id not in newest]
 
 
-def _listed(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
+def _check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     """The messages as a list, each checked to be a LangChain message."""
     if isinstance(messages, BaseMessage | str) or not isinstance(messages, Iterable):
         msg = f"expected a list of LangChain messages, not {type(messages).__name__!r}"
@@ -158,12 +158,12 @@ def _listed(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
     return listed
 
 
-def _read(message: BaseMessage) -> Message:
+def _to_message(message: BaseMessage) -> Message:
     [read] = from_langchain([message])
     return read
 
 
-def _fresh(messages: Sequence[BaseMessage], stored: Sequence[Message]) -> list[Message]:
-    ledger = Ledger(stored)
-    fresh = ledger.fresh(messages, _read, summaries=True)
-    return kept_whole(fresh, stored) if ledger.edited(fresh) else fresh
+def _find_new(messages: Sequence[BaseMessage], stored: Sequence[Message]) -> list[Message]:
+    ledger = SeenMessages(stored)
+    fresh = ledger.find_new(messages, _to_message, summaries=True)
+    return keep_stored_metadata(fresh, stored) if ledger.has_edited(fresh) else fresh

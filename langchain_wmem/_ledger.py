@@ -20,24 +20,24 @@ from wmem import Message
 from wmem.errors import CorruptionError
 
 __all__ = [
-    "Ledger",
-    "Ledgers",
-    "alooked_up",
-    "is_said",
-    "kept_whole",
-    "looked_up",
-    "named",
-    "newest_human",
-    "reach",
-    "with_turns",
+    "SeenMessages",
+    "SeenMessagesCache",
+    "aget_message",
+    "assign_ids",
+    "assign_turn_ids",
+    "get_message",
+    "is_conversation",
+    "keep_stored_metadata",
+    "lookback",
+    "newest_human_index",
 ]
 
-_SESSIONS = 256
-_LOOK_BACK = 64
-_SAID = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
+_MAX_SESSIONS = 256
+_MIN_LOOKBACK = 64
+_CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 
 
-def is_said(message: BaseMessage) -> bool:
+def is_conversation(message: BaseMessage) -> bool:
     """Whether a message is part of the conversation, not a note of recalled text or a summary."""
     return not _is_summary(message) and not is_note(message)
 
@@ -46,46 +46,46 @@ def _is_summary(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == "summarization"
 
 
-def newest_human(messages: Sequence[BaseMessage]) -> int:
+def newest_human_index(messages: Sequence[BaseMessage]) -> int:
     """Index of the newest message of a person, which begins the turn; 0 if there is none."""
     places = range(len(messages) - 1, -1, -1)
-    return next((at for at in places if isinstance(messages[at], HumanMessage) and is_said(messages[at])), 0)
+    return next((at for at in places if isinstance(messages[at], HumanMessage) and is_conversation(messages[at])), 0)
 
 
-def reach(messages: Sequence[BaseMessage]) -> int:
+def lookback(messages: Sequence[BaseMessage]) -> int:
     """Number of newest stored messages to read in order to recognise these."""
-    return max(_LOOK_BACK, 2 * len(messages))
+    return max(_MIN_LOOKBACK, 2 * len(messages))
 
 
-class _Looked(NamedTuple):
+class _Fingerprint(NamedTuple):
     """Hashes of a message when it was last seen: of the LangChain object, and of its wmem form."""
 
-    quick: int
-    print: int
+    object_hash: int
+    content_hash: int
 
 
-class Ledger:
+class SeenMessages:
     """Ids and hashes of the messages of one session that are known to be stored."""
 
     def __init__(self, stored: Iterable[Message]) -> None:
-        self._known: dict[str, int] = {}
-        self._looked: dict[str, _Looked] = {}
-        self._objects: dict[str, weakref.ref[BaseMessage]] = {}
-        self.enter(stored)
+        self._content_hashes: dict[str, int] = {}
+        self._fingerprints: dict[str, _Fingerprint] = {}
+        self._object_refs: dict[str, weakref.ref[BaseMessage]] = {}
+        self.add(stored)
 
     def __contains__(self, message_id: str | None) -> bool:
-        return message_id in self._known
+        return message_id in self._content_hashes
 
-    def enter(self, stored: Iterable[Message]) -> None:
+    def add(self, stored: Iterable[Message]) -> None:
         """Add messages that are stored now."""
         for message in stored:
             if message.id is not None:
-                self._known[message.id] = _print_of(message)
+                self._content_hashes[message.id] = _content_hash(message)
 
-    def fresh(
+    def find_new(
         self,
         messages: Sequence[BaseMessage],
-        read: Callable[[BaseMessage], Message],
+        convert: Callable[[BaseMessage], Message],
         *,
         summaries: bool = False,
         trust_objects: bool = False,
@@ -98,40 +98,40 @@ class Ledger:
             trust_objects: Take an object from before this turn that was seen already as unchanged.
         """
         # If none of the messages was stored, their summary is all that is left of them.
-        summaries = summaries or not self._known
-        begun = newest_human(messages)
+        summaries = summaries or not self._content_hashes
+        begun = newest_human_index(messages)
         found: dict[str | int, Message] = {}
         for place, given in enumerate(messages):
             message_id = given.id or ""
-            looked = self._looked.get(message_id)
-            if looked is not None and self._known.get(message_id) == looked.print:
-                if trust_objects and place < begun and self._objects[message_id]() is given:
+            looked = self._fingerprints.get(message_id)
+            if looked is not None and self._content_hashes.get(message_id) == looked.content_hash:
+                if trust_objects and place < begun and self._object_refs[message_id]() is given:
                     continue
-                if looked.quick == _quick_print_of(given):
-                    self._objects[message_id] = weakref.ref(given)
+                if looked.object_hash == _object_hash(given):
+                    self._object_refs[message_id] = weakref.ref(given)
                     continue
             if is_note(given) or (_is_summary(given) and not summaries and given.id not in self):
                 continue
-            message = read(given)
-            made = _print_of(message)
+            message = convert(given)
+            made = _content_hash(message)
             if message.id is not None:
-                self._objects[message.id] = weakref.ref(given)
-                self._looked[message.id] = _Looked(_quick_print_of(given), made)
-            if message.id is None or self._known.get(message.id) != made:
+                self._object_refs[message.id] = weakref.ref(given)
+                self._fingerprints[message.id] = _Fingerprint(_object_hash(given), made)
+            if message.id is None or self._content_hashes.get(message.id) != made:
                 found[message.id or place] = message
         return list(found.values())
 
-    def unknown(self, fresh: Iterable[Message]) -> list[str]:
+    def unknown_ids(self, messages: Iterable[Message]) -> list[str]:
         """Ids of the messages that were not seen here; they may have been stored long ago."""
-        return [message.id for message in fresh if message.id is not None and message.id not in self]
+        return [message.id for message in messages if message.id is not None and message.id not in self]
 
-    def edited(self, fresh: Iterable[Message]) -> bool:
+    def has_edited(self, messages: Iterable[Message]) -> bool:
         """Whether one of them is an edit of a stored message."""
-        return any(message.id in self._known for message in fresh)
+        return any(message.id in self._content_hashes for message in messages)
 
 
-def _print_of(message: Message) -> int:
-    said = message.model_dump(mode="json", include=_SAID)
+def _content_hash(message: Message) -> int:
+    said = message.model_dump(mode="json", include=_CONTENT_FIELDS)
     if message.native is not None and isinstance(beside := said["native"]["data"], dict):
         # A checkpoint revives documents as dictionaries; that is no edit.
         beside.pop("documents", None)
@@ -139,7 +139,7 @@ def _print_of(message: Message) -> int:
     return hash(json.dumps(said, sort_keys=True))
 
 
-def _quick_print_of(given: BaseMessage) -> int:
+def _object_hash(given: BaseMessage) -> int:
     """Hash of a LangChain message's fields, a hundred times faster than that of its wmem form."""
     held = (given.__dict__, given.__pydantic_extra__)
     try:
@@ -149,37 +149,37 @@ def _quick_print_of(given: BaseMessage) -> int:
         return hash((type(given), repr(held)))
 
 
-class Ledgers:
+class SeenMessagesCache:
     """Seen messages of the 256 scopes used last; those of others are read again from the store."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._by_path: OrderedDict[tuple[str, ...], Ledger] = OrderedDict()
+        self._by_path: OrderedDict[tuple[str, ...], SeenMessages] = OrderedDict()
 
-    def get(self, path: tuple[str, ...]) -> Ledger | None:
+    def get(self, path: tuple[str, ...]) -> SeenMessages | None:
         """The scope's seen messages, or None if they have to be read."""
         with self._lock:
             if path in self._by_path:
                 self._by_path.move_to_end(path)
             return self._by_path.get(path)
 
-    def begin(self, path: tuple[str, ...], stored: Iterable[Message]) -> Ledger:
+    def get_or_create(self, path: tuple[str, ...], stored: Iterable[Message]) -> SeenMessages:
         """The scope's seen messages, created from `stored` unless another run was first."""
-        begun = Ledger(stored)
+        begun = SeenMessages(stored)
         with self._lock:
             ledger = self._by_path.setdefault(path, begun)
-            while len(self._by_path) > _SESSIONS:
+            while len(self._by_path) > _MAX_SESSIONS:
                 self._by_path.popitem(last=False)
             return ledger
 
-    def forget(self, path: tuple[str, ...]) -> None:
+    def discard(self, path: tuple[str, ...]) -> None:
         """Drop the seen messages of a disposed scope and of the scopes below it."""
         with self._lock:
             for each in [known for known in self._by_path if known[: len(path)] == path]:
                 del self._by_path[each]
 
 
-def named(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     """The messages, blank ids replaced by a hash of the turn and the content.
 
     LangGraph assigns an id to a message without one, but leaves a blank id as it is.
@@ -189,7 +189,7 @@ def named(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     turn: str | None = None
     made: list[BaseMessage] = []
     for message in messages:
-        if isinstance(message, HumanMessage) and is_said(message):
+        if isinstance(message, HumanMessage) and is_conversation(message):
             turn = message.id
         if message.id is None or message.id.strip():
             made.append(message)
@@ -200,18 +200,18 @@ def named(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     return made
 
 
-def with_turns(fresh: Iterable[Message], messages: Iterable[BaseMessage]) -> list[Message]:
+def assign_turn_ids(new: Iterable[Message], messages: Iterable[BaseMessage]) -> list[Message]:
     """The new messages with their turn id: the id of the human message in `messages` that began the turn."""
     turn: str | None = None
     turns: dict[str | None, str | None] = {}
     for message in messages:
-        if isinstance(message, HumanMessage) and is_said(message):
+        if isinstance(message, HumanMessage) and is_conversation(message):
             turn = message.id
         turns[message.id] = turn
-    return [message.model_copy(update={"turn_id": turns.get(message.id)}) for message in fresh]
+    return [message.model_copy(update={"turn_id": turns.get(message.id)}) for message in new]
 
 
-def kept_whole(fresh: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
+def keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
     """The messages, edited ones with the pin, metadata, turn, thread and time they have in the store."""
     old = {message.id: message for message in stored}
     return [
@@ -226,23 +226,23 @@ def kept_whole(fresh: Iterable[Message], stored: Iterable[Message]) -> list[Mess
         )
         if message.id in old
         else message
-        for message in fresh
+        for message in messages
     ]
 
 
-def looked_up(stored: Any, message_id: str) -> Message | None:
+def get_message(facet: Any, message_id: str) -> Message | None:
     """The stored message of that id; None if there is none, or if corruption prevents knowing."""
     try:
-        found: Message | None = stored.get(message_id)
+        found: Message | None = facet.get(message_id)
     except CorruptionError:
         return None
     return found
 
 
-async def alooked_up(stored: Any, message_id: str) -> Message | None:
+async def aget_message(facet: Any, message_id: str) -> Message | None:
     """See `looked_up`."""
     try:
-        found: Message | None = await stored.get(message_id)
+        found: Message | None = await facet.get(message_id)
     except CorruptionError:
         return None
     return found

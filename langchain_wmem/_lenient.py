@@ -9,25 +9,25 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, ToolMessage, message_to_dict
 
-from langchain_wmem._convert import CLASSES, from_langchain
-from langchain_wmem._fields import plain
+from langchain_wmem._convert import MESSAGE_CLASSES, from_langchain
+from langchain_wmem._fields import to_json
 from wmem import Message
 from wmem.errors import SerializationError
 
-__all__ = ["Reduced", "read_leniently"]
+__all__ = ["LenientMessage", "read_leniently"]
 
-_BY_KEY = ("additional_kwargs", "response_metadata")
-_SAID = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", "id", "role", "status")
+_FILTERED_BY_KEY = ("additional_kwargs", "response_metadata")
+_REQUIRED_FIELDS = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", "id", "role", "status")
 
 
-class Reduced(NamedTuple):
+class LenientMessage(NamedTuple):
     """A message and a description of each value left out of it; mostly none."""
 
     message: Message
-    left_out: tuple[str, ...]
+    omitted: tuple[str, ...]
 
 
-def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> Reduced:
+def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> LenientMessage:
     """The message without the values that JSON cannot hold; a subclass is stored as its base.
 
     Args:
@@ -41,20 +41,20 @@ def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> Reduced:
     try:
         [message] = from_langchain([given])
     except SerializationError:
-        base: Any = next((each for each in type(given).__mro__ if each in CLASSES), None)
+        base: Any = next((each for each in type(given).__mro__ if each in MESSAGE_CLASSES), None)
         if base is None:
             raise
-        fields, left_out = _plain_fields(given)
+        fields, left_out = _storable_fields(given)
         if type(given) is not base:
             left_out.insert(0, f"its class {type(given).__name__!r}")
         if not left_out:
             raise
         [message] = from_langchain([base(**fields)])
-        return Reduced(message, tuple(left_out))
-    return Reduced(message, ())
+        return LenientMessage(message, tuple(left_out))
+    return LenientMessage(message, ())
 
 
-def _plain_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
+def _storable_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     """The fields that can be stored, and the names of those that cannot.
 
     A field that a subclass adds stays, since LangChain's classes accept extra fields.
@@ -69,20 +69,22 @@ def _plain_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
         if name not in dumped:  # a subclass excludes it from the dump
             left_out.append(repr(name))
             continue
-        if name in _BY_KEY:
-            good = {key: each for key, each in value.items() if isinstance(key, str) and _is_plain(dumped[name][key])}
+        if name in _FILTERED_BY_KEY:
+            good = {
+                key: each for key, each in value.items() if isinstance(key, str) and _is_storable(dumped[name][key])
+            }
             left_out += [repr(f"{name}.{key}") for key in value if key not in good]
             fields[name] = good
-        elif name in _SAID or _is_plain(dumped[name]):
+        elif name in _REQUIRED_FIELDS or _is_storable(dumped[name]):
             fields[name] = value
         else:
             left_out.append(repr(name))
     return fields, left_out
 
 
-def _is_plain(value: object) -> bool:
+def _is_storable(value: object) -> bool:
     try:
-        plain(value, ("", "", ""))
+        to_json(value, ("", "", ""))
     except SerializationError:
         return False
     return True

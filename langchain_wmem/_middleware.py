@@ -9,25 +9,25 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from langchain_wmem._contexts import Contexts
+from langchain_wmem._contexts import RecentContexts
 from langchain_wmem._convert import from_langchain, to_langchain
-from langchain_wmem._door import Counter, Door, Memory
+from langchain_wmem._door import Counter, LazyMemory, Memory
 from langchain_wmem._ledger import (
-    Ledger,
-    Ledgers,
-    alooked_up,
-    is_said,
-    kept_whole,
-    looked_up,
-    named,
-    newest_human,
-    reach,
-    with_turns,
+    SeenMessages,
+    SeenMessagesCache,
+    aget_message,
+    assign_ids,
+    assign_turn_ids,
+    get_message,
+    is_conversation,
+    keep_stored_metadata,
+    lookback,
+    newest_human_index,
 )
 from langchain_wmem._lenient import read_leniently
-from langchain_wmem._request import counted_by, reserve_of, schemas_of
-from langchain_wmem._tries import Tries, atried, model_of, tried, tries
-from langchain_wmem._whose import Path, Session, is_of_one_run, path_of
+from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
+from langchain_wmem._tries import RetrySteps, arun_steps, model_name, retry_steps, run_steps
+from langchain_wmem._whose import Path, Session, is_single_run, scope_path
 from wmem import Calibrations, Context, Message
 from wmem.errors import InvalidInputError
 
@@ -136,7 +136,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             msg = f"name must be a text that is not blank, not {name!r:.40}"
             raise InvalidInputError(msg)
         self.tools = []
-        self._door = Door(memory, agent_id, counter)
+        self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session
         self._budget = budget
         self._reserve = reserve
@@ -145,8 +145,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._artifacts = artifacts
         self._ask_model = ask_model
         self._name = name
-        self._ledgers = Ledgers()
-        self._contexts = Contexts()
+        self._seen_cache = SeenMessagesCache()
+        self._contexts = RecentContexts()
         self._calibrations = Calibrations()
 
     @property
@@ -171,74 +171,74 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def close(self) -> None:
         """Close the memory if this middleware opened it."""
-        self._door.close()
+        self._lazy_memory.close()
 
     async def aclose(self) -> None:
         """See `close`."""
-        await self._door.aclose()
+        await self._lazy_memory.aclose()
 
     # -- storing messages
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         # Between two runs a message may be edited in place; within one, edits come as new objects.
-        self._capture(path_of(self._session, runtime), state["messages"], trust_objects=False)
+        self._capture(scope_path(self._session, runtime), state["messages"], trust_objects=False)
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        self._capture(path_of(self._session, runtime), state["messages"])
+        self._capture(scope_path(self._session, runtime), state["messages"])
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        path = path_of(self._session, runtime)
-        if is_of_one_run(path):
-            self._door.memory().scope(*path).dispose(purge=False)
-            self._ledgers.forget(path)
+        path = scope_path(self._session, runtime)
+        if is_single_run(path):
+            self._lazy_memory.memory().scope(*path).dispose(purge=False)
+            self._seen_cache.discard(path)
         else:
             self._capture(path, state["messages"])
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(path_of(self._session, runtime), state["messages"], trust_objects=False)
+        await self._acapture(scope_path(self._session, runtime), state["messages"], trust_objects=False)
 
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(path_of(self._session, runtime), state["messages"])
+        await self._acapture(scope_path(self._session, runtime), state["messages"])
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        path = path_of(self._session, runtime)
-        if is_of_one_run(path):
-            await (await self._door.amemory()).scope(*path).dispose(purge=False)
-            self._ledgers.forget(path)
+        path = scope_path(self._session, runtime)
+        if is_single_run(path):
+            await (await self._lazy_memory.amemory()).scope(*path).dispose(purge=False)
+            self._seen_cache.discard(path)
         else:
             await self._acapture(path, state["messages"])
 
     def _capture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
-        messages = named(messages)
-        stored = self._door.memory().scope(*path).messages
-        ledger = self._ledgers.get(path)
+        messages = assign_ids(messages)
+        stored = self._lazy_memory.memory().scope(*path).messages
+        ledger = self._seen_cache.get(path)
         if ledger is None:
-            ledger = self._ledgers.begin(path, stored.all(limit=reach(messages)))
-        if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
-            fresh = with_turns(fresh, messages)
-            old = [found for each in ledger.unknown(fresh) if (found := looked_up(stored, each))]
-            if old or ledger.edited(fresh):
-                fresh = kept_whole(fresh, [*stored.all(limit=reach(messages)), *old])
+            ledger = self._seen_cache.get_or_create(path, stored.all(limit=lookback(messages)))
+        if fresh := ledger.find_new(messages, partial(self._to_message, ledger), trust_objects=trust_objects):
+            fresh = assign_turn_ids(fresh, messages)
+            old = [found for each in ledger.unknown_ids(fresh) if (found := get_message(stored, each))]
+            if old or ledger.has_edited(fresh):
+                fresh = keep_stored_metadata(fresh, [*stored.all(limit=lookback(messages)), *old])
             stored.append(fresh)
-            ledger.enter(fresh)
+            ledger.add(fresh)
 
     async def _acapture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
-        messages = named(messages)
-        stored = (await self._door.amemory()).scope(*path).messages
-        ledger = self._ledgers.get(path)
+        messages = assign_ids(messages)
+        stored = (await self._lazy_memory.amemory()).scope(*path).messages
+        ledger = self._seen_cache.get(path)
         if ledger is None:
-            ledger = self._ledgers.begin(path, await stored.all(limit=reach(messages)))
-        if fresh := ledger.fresh(messages, partial(self._read, ledger), trust_objects=trust_objects):
-            fresh = with_turns(fresh, messages)
-            old = [found for each in ledger.unknown(fresh) if (found := await alooked_up(stored, each))]
-            if old or ledger.edited(fresh):
-                fresh = kept_whole(fresh, [*await stored.all(limit=reach(messages)), *old])
+            ledger = self._seen_cache.get_or_create(path, await stored.all(limit=lookback(messages)))
+        if fresh := ledger.find_new(messages, partial(self._to_message, ledger), trust_objects=trust_objects):
+            fresh = assign_turn_ids(fresh, messages)
+            old = [found for each in ledger.unknown_ids(fresh) if (found := await aget_message(stored, each))]
+            if old or ledger.has_edited(fresh):
+                fresh = keep_stored_metadata(fresh, [*await stored.all(limit=lookback(messages)), *old])
             await stored.append(fresh)
-            ledger.enter(fresh)
+            ledger.add(fresh)
 
-    def _read(self, ledger: Ledger, given: BaseMessage) -> Message:
+    def _to_message(self, seen: SeenMessages, given: BaseMessage) -> Message:
         message, left_out = read_leniently(given, artifacts=self._artifacts)
-        if left_out and message.id not in ledger:
+        if left_out and message.id not in seen:
             _log.warning(
                 "Left %s of %s message %s out of the session: only plain data can be stored",
                 ", ".join(left_out),
@@ -254,84 +254,84 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        path = path_of(self._session, request.runtime)
+        path = scope_path(self._session, request.runtime)
         # Store tool results, and changes by other middleware, before sending.
         self._capture(path, request.state["messages"])
-        scope = self._door.memory().scope(*path)
-        query, asked = self._query(request.messages), self._asked(path, request)
+        scope = self._lazy_memory.memory().scope(*path)
+        query, asked = self._query(request.messages), self._pack_arguments(path, request)
 
         def pack(budget: int) -> Context:
             return self._contexts.put(path, scope.pack(query, budget=budget, **asked))
 
         def send(context: Context) -> ModelResponse[Any]:
-            return handler(request.override(messages=_sent(context)))
+            return handler(request.override(messages=_to_prompt(context)))
 
-        return tried(self._tries(request, asked["reserve"]), pack, send)
+        return run_steps(self._retry_steps(request, asked["reserve"]), pack, send)
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        path = path_of(self._session, request.runtime)
+        path = scope_path(self._session, request.runtime)
         await self._acapture(path, request.state["messages"])
-        scope = (await self._door.amemory()).scope(*path)
-        query, asked = self._query(request.messages), self._asked(path, request)
+        scope = (await self._lazy_memory.amemory()).scope(*path)
+        query, asked = self._query(request.messages), self._pack_arguments(path, request)
 
         async def pack(budget: int) -> Context:
             return self._contexts.put(path, await scope.pack(query, budget=budget, **asked))
 
         async def send(context: Context) -> ModelResponse[Any]:
-            return await handler(request.override(messages=_sent(context)))
+            return await handler(request.override(messages=_to_prompt(context)))
 
-        return await atried(self._tries(request, asked["reserve"]), pack, send)
+        return await arun_steps(self._retry_steps(request, asked["reserve"]), pack, send)
 
-    def _tries(self, request: ModelRequest[Any], reserve: int) -> Tries:
-        return tries(self._calibrations, model_of(request), limit=self._budget, reserve=reserve)
+    def _retry_steps(self, request: ModelRequest[Any], reserve: int) -> RetrySteps:
+        return retry_steps(self._calibrations, model_name(request), limit=self._budget, reserve=reserve)
 
     def _query(self, messages: Sequence[BaseMessage]) -> str | None:
         """Text of the newest human message: the query for recall."""
-        asked = messages[newest_human(messages)] if messages else None
+        asked = messages[newest_human_index(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
-    def _asked(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
+    def _pack_arguments(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
         system = from_langchain([request.system_message])[0].text if request.system_message else ""
         return {
             **self._options,
             "system": system,
-            "tools": schemas_of(request),
-            "reserve": reserve_of(request, self._budget) if self._reserve is None else self._reserve,
-            "messages": self._live(path, request),
-            "prompt_counter": counted_by(request.model) if self._ask_model else None,
+            "tools": tool_schemas(request),
+            "reserve": reply_reserve(request, self._budget) if self._reserve is None else self._reserve,
+            "messages": self._unstored_messages(path, request),
+            "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }
 
-    def _live(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
+    def _unstored_messages(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
         """The messages of the request that may not be stored in their current form, or at all.
 
         Messages before this turn are left out if all of them are stored and unchanged
         since, that is, identical to the objects in the agent's state.
         """
-        ledger = self._ledgers.get(path)
-        messages = named(request.messages)
-        begun = newest_human(messages)
+        ledger = self._seen_cache.get(path)
+        messages = assign_ids(request.messages)
+        begun = newest_human_index(messages)
         untouched = {id(message) for message in request.state["messages"]}
         past = messages[:begun]
         if ledger is not None and all(
-            (each.id in ledger and id(each) in untouched) or not is_said(each) for each in past
+            (each.id in ledger and id(each) in untouched) or not is_conversation(each) for each in past
         ):
             past = []
-        live = [message for message in (*past, *messages[begun:]) if is_said(message)]
+        live = [message for message in (*past, *messages[begun:]) if is_conversation(message)]
         return [read_leniently(message, artifacts=self._artifacts).message for message in live]
 
 
-def _check_number(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"
+def _check_number(name: str, value: object, minimum: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        msg = f"{name} must be a whole number of at least {minimum}, not {value!r:.40}"
         raise InvalidInputError(msg)
 
 
-def _sent(context: Context) -> list[Any]:
+def _to_prompt(context: Context) -> list[Any]:
     """The packed messages and the note, without the system text, which the request already holds."""
     prompt = list(context.prompt())
     return to_langchain(prompt[1:] if context.system else prompt)

@@ -12,13 +12,13 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_wmem._convert import to_langchain
 from wmem import Message
 
-__all__ = ["counted_by", "reserve_of", "schemas_of"]
+__all__ = ["prompt_counter", "reply_reserve", "tool_schemas"]
 
 REPLY_TOKENS = 1_024
 """Default room for the reply, if neither model nor request states a limit."""
 
 
-def schemas_of(request: ModelRequest[Any]) -> list[dict[str, Any]]:
+def tool_schemas(request: ModelRequest[Any]) -> list[dict[str, Any]]:
     """The JSON schemas sent with a request: of its tools and of its structured output."""
     # A provider's own tool is a dictionary already, and is sent as it is.
     schemas = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
@@ -38,7 +38,7 @@ def schemas_of(request: ModelRequest[Any]) -> list[dict[str, Any]]:
     return schemas
 
 
-def reserve_of(request: ModelRequest[Any], budget: int) -> int:
+def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
     """Tokens to keep free for the reply.
 
     The output limit set on the request or the model; otherwise the model's
@@ -54,7 +54,7 @@ def reserve_of(request: ModelRequest[Any], budget: int) -> int:
     return min(most, max(REPLY_TOKENS, budget // 4)) if most else REPLY_TOKENS
 
 
-def counted_by(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:
+def prompt_counter(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:
     """A prompt counter that uses the model's own token count."""
 
     def count(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:

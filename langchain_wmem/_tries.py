@@ -9,13 +9,13 @@ from langchain_core.messages import AIMessage
 
 from wmem import BudgetError, Calibrations, Context
 
-__all__ = ["Tries", "atried", "model_of", "tried", "tries"]
+__all__ = ["RetrySteps", "arun_steps", "model_name", "retry_steps", "run_steps"]
 
-Tries: TypeAlias = Generator[int | Context, Any, ModelResponse[Any]]
+RetrySteps: TypeAlias = Generator[int | Context, Any, ModelResponse[Any]]
 """Yields a budget and is sent the context packed for it; yields a context and is sent the model's response."""
 
 
-def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tries:
+def retry_steps(calibrations: Calibrations, model: str, *, limit: int, reserve: int) -> RetrySteps:
     """A model call, retried once with half of the conversation if the provider refuses it as too large.
 
     A refusal does not say by how much the prompt was too large; the usage of the second attempt does.
@@ -25,17 +25,17 @@ def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tri
         limit: The model's ceiling in tokens, the reply included.
     """
     room = limit - reserve
-    budget = learned.budget(limit, model=model, reserve=reserve)
+    budget = calibrations.budget(limit, model=model, reserve=reserve)
     try:
         context: Context = yield budget
     except BudgetError:
         if budget < limit:
-            learned.fade(model)
+            calibrations.fade(model)
         raise
     try:
         response: ModelResponse[Any] = yield context
     except ContextOverflowError as refusal:
-        learned.refused(model, _counted(context), limit=room)
+        calibrations.learn_refusal(model, _prompt_tokens(context), limit=room)
         try:
             context = yield context.tokens - (context.sizes["messages"] + context.sizes["note"]) // 2
         except BudgetError as exc:
@@ -43,15 +43,15 @@ def tries(learned: Calibrations, model: str, *, limit: int, reserve: int) -> Tri
         try:
             response = yield context
         except ContextOverflowError:
-            learned.refused(model, _counted(context), limit=room)
+            calibrations.learn_refusal(model, _prompt_tokens(context), limit=room)
             raise
-    if reported := _reported(response):
-        learned.learn(model, _counted(context), reported, limit=room)
+    if reported := _reported_tokens(response):
+        calibrations.learn(model, _prompt_tokens(context), reported, limit=room)
     return response
 
 
-def tried(
-    steps: Tries, pack: Callable[[int], Context], send: Callable[[Context], ModelResponse[Any]]
+def run_steps(
+    steps: RetrySteps, pack: Callable[[int], Context], send: Callable[[Context], ModelResponse[Any]]
 ) -> ModelResponse[Any]:
     """Run the steps of a call, retry included."""
     try:
@@ -68,8 +68,8 @@ def tried(
         return response
 
 
-async def atried(
-    steps: Tries,
+async def arun_steps(
+    steps: RetrySteps,
     pack: Callable[[int], Awaitable[Context]],
     send: Callable[[Context], Awaitable[ModelResponse[Any]]],
 ) -> ModelResponse[Any]:
@@ -88,7 +88,7 @@ async def atried(
         return response
 
 
-def model_of(request: ModelRequest[Any]) -> str:
+def model_name(request: ModelRequest[Any]) -> str:
     """The name of the requested model, or of its class if it has none."""
     model = request.model
     for named in (
@@ -100,11 +100,11 @@ def model_of(request: ModelRequest[Any]) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
-def _counted(context: Context) -> int:
+def _prompt_tokens(context: Context) -> int:
     return context.tokens - context.sizes["reserve"]
 
 
-def _reported(response: ModelResponse[Any]) -> int:
+def _reported_tokens(response: ModelResponse[Any]) -> int:
     """The prompt tokens that the provider reports, cached ones included; 0 if it reports none."""
     for message in response.result:
         if isinstance(message, AIMessage) and message.usage_metadata is not None:

@@ -7,26 +7,26 @@ from langgraph.runtime import Runtime
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["Path", "Session", "is_of_one_run", "path_of"]
+__all__ = ["Path", "Session", "is_single_run", "scope_path"]
 
 Path: TypeAlias = tuple[str, ...]
 """A session's name, followed by those of the scopes below it."""
 Session: TypeAlias = str | Callable[[Runtime[Any]], str]
 """A session's name, or a function that returns it for a run."""
 
-_NOBODY = (
+_NO_SESSION = (
     "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
     "or run with a checkpointer and a thread_id; there is no default session"
 )
-_NOT_ALONE = (
+_NESTED_AGENT = (
     "this agent runs as a part of another graph, at {around!r}, so the thread is not its own: pass session= to "
     "WmemMiddleware, for example session=lambda runtime: runtime.execution_info.thread_id to share the thread's session"
 )
-_TOOLS = "tools"
+_TOOLS_NODE = "tools"
 """Name of the graph node in which agents run their tools."""
 
 
-def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
+def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:
     """The scope path of a run: the given session, else the thread's, or a scope below it for a sub-agent.
 
     Raises:
@@ -43,13 +43,13 @@ def path_of(session: Session | None, runtime: Runtime[Any]) -> Path:
             # Checkpointers accept numbers and UUIDs as well, and convert them in the same way.
             named = str(info.thread_id)
         if named is not None and info is not None:
-            below = _below(info.checkpoint_ns)
+            below = _nested_path(info.checkpoint_ns)
     if not isinstance(named, str) or not named.strip():
-        raise InvalidInputError(_NOBODY)
+        raise InvalidInputError(_NO_SESSION)
     return (named, *below)
 
 
-def _below(checkpoint_ns: str) -> Path:
+def _nested_path(checkpoint_ns: str) -> Path:
     """Names of the scopes from the thread's session down to a nested run's; empty for the thread's own run.
 
     LangGraph writes ``tools:<task>|1|model:<task>`` in the model node of the second graph
@@ -66,11 +66,11 @@ def _below(checkpoint_ns: str) -> Path:
             path[-1] = f"{path[-1]}|{segment}"
         else:
             path.append(segment)
-    if path and all(segment.partition("|")[0].partition(":")[0] != _TOOLS for segment in path):
-        raise InvalidInputError(_NOT_ALONE.format(around="|".join(path)))
+    if path and all(segment.partition("|")[0].partition(":")[0] != _TOOLS_NODE for segment in path):
+        raise InvalidInputError(_NESTED_AGENT.format(around="|".join(path)))
     return tuple(path)
 
 
-def is_of_one_run(path: Path) -> bool:
+def is_single_run(path: Path) -> bool:
     """Whether a scope belongs to a single nested run, whose state LangGraph does not keep for the thread."""
     return len(path) > 1 and ":" in path[-1]
