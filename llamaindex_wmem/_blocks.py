@@ -24,17 +24,17 @@ from llama_index.core.base.llms.types import (
 )
 from pydantic import JsonValue, ValidationError
 
-from llamaindex_wmem._values import plain, revived
+from llamaindex_wmem._values import from_json, to_json
 from wmem import Part, ToolCall
 
-__all__ = ["block_of_call", "block_of_json", "block_of_part", "if_there", "json_of_block", "parts_of"]
+__all__ = ["block_from_json", "block_to_json", "call_to_block", "part_to_block", "replace_missing_file", "to_parts"]
 
 Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 _Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 
-_BYTES: Mapping[str, str] = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
+_BYTES_FIELDS: Mapping[str, str] = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
 """For each media type, the field that holds its bytes."""
-_KINDS: Mapping[str, type[BaseContentBlock]] = {
+_BLOCK_CLASSES: Mapping[str, type[BaseContentBlock]] = {
     "text": TextBlock,
     "image": ImageBlock,
     "audio": AudioBlock,
@@ -46,15 +46,15 @@ _KINDS: Mapping[str, type[BaseContentBlock]] = {
     "thinking": ThinkingBlock,
     "tool_call": ToolCallBlock,
 }
-_FREE: Mapping[str, str] = {"thinking": "additional_information", "tool_call": "tool_kwargs"}
+_FREE_FORM_FIELDS: Mapping[str, str] = {"thinking": "additional_information", "tool_call": "tool_kwargs"}
 """Fields that may hold anything, bytes included."""
-_FORMATS: Mapping[str, str] = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
+_AUDIO_FORMATS: Mapping[str, str] = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav"}
 
 
 # --- LlamaIndex's own JSON -------------------------------------------------------------------------------------------
 
 
-def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
+def block_to_json(block: BaseContentBlock) -> dict[str, JsonValue]:
     """A block in LlamaIndex's own JSON, free-form values tagged, as `block_of_json` reads it.
 
     Raises:
@@ -63,21 +63,21 @@ def json_of_block(block: BaseContentBlock) -> dict[str, JsonValue]:
     """
     if isinstance(block, CitableBlock):
         bare = block.model_copy(update={"content": []}).model_dump(mode="json")
-        return {**bare, "content": [json_of_block(each) for each in block.content]}
+        return {**bare, "content": [block_to_json(each) for each in block.content]}
     kind = str(getattr(block, "block_type", ""))
-    if free := _FREE.get(kind):
+    if free := _FREE_FORM_FIELDS.get(kind):
         value = getattr(block, free)
         bare = block.model_copy(update={free: {}}).model_dump(mode="json")
-        return {**bare, free: plain(value, f"{free} of a {kind} block")}
-    written: dict[str, JsonValue] = _read_in(block).model_dump(mode="json")
+        return {**bare, free: to_json(value, f"{free} of a {kind} block")}
+    written: dict[str, JsonValue] = _load_open_file(block).model_dump(mode="json")
     return written
 
 
-def _read_in(block: BaseContentBlock) -> BaseContentBlock:
+def _load_open_file(block: BaseContentBlock) -> BaseContentBlock:
     """The block itself, or if it holds an open file, a copy that holds the file's bytes."""
     if not isinstance(block, _Media):
         return block
-    field = _BYTES[block.block_type]
+    field = _BYTES_FIELDS[block.block_type]
     source = getattr(block, field)
     if not isinstance(source, IOBase):
         return block
@@ -89,7 +89,7 @@ def _read_in(block: BaseContentBlock) -> BaseContentBlock:
     return type(block).model_validate({**dict(block), field: content})
 
 
-def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
+def block_from_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
     """The block that `json_of_block` wrote, even if its file is missing: see `if_there`.
 
     Raises:
@@ -97,17 +97,17 @@ def block_of_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
     """
     kind = str(written.get("block_type"))
     told: dict[str, Any] = dict(written)
-    if free := _FREE.get(kind):
-        told[free] = revived(told[free])
+    if free := _FREE_FORM_FIELDS.get(kind):
+        told[free] = from_json(told[free])
     if kind == "citable":
-        told["content"] = [block_of_json(each) for each in told["content"]]
-    made = _KINDS.get(kind, TextBlock)
+        told["content"] = [block_from_json(each) for each in told["content"]]
+    made = _BLOCK_CLASSES.get(kind, TextBlock)
     if kind in ("image", "audio", "video") and told.get("path") and not Path(told["path"]).is_file():
         return made.model_construct(**{**told, "path": Path(told["path"])})
     return made.model_validate(told)
 
 
-def if_there(block: BaseContentBlock) -> BaseContentBlock:
+def replace_missing_file(block: BaseContentBlock) -> BaseContentBlock:
     """The block, or a text in its place if its file is missing: that must not break a session for good."""
     if not isinstance(block, ImageBlock | AudioBlock | VideoBlock) or not block.path or block.path.is_file():
         return block
@@ -117,24 +117,24 @@ def if_there(block: BaseContentBlock) -> BaseContentBlock:
 # --- the neutral form ------------------------------------------------------------------------------------------------
 
 
-def parts_of(blocks: Iterable[BaseContentBlock]) -> Iterator[Part]:
+def to_parts(blocks: Iterable[BaseContentBlock]) -> Iterator[Part]:
     """The blocks' content as parts; tool calls and cache points are skipped."""
     for block in blocks:
         if isinstance(block, TextBlock):
             yield Part(text=block.text)
         elif isinstance(block, ThinkingBlock):
-            yield _thought(block)
+            yield _reasoning_part(block)
         elif isinstance(block, _Media):
-            yield _medium(block)
+            yield _media_part(block)
         elif isinstance(block, CitableBlock):
-            yield from parts_of(block.content)
+            yield from to_parts(block.content)
         elif isinstance(block, CitationBlock):
-            quoted = " ".join(part.text for part in parts_of([block.cited_content]) if part.text)
+            quoted = " ".join(part.text for part in to_parts([block.cited_content]) if part.text)
             yield Part(text=f"[{block.title} ({block.source}): {quoted}]")
 
 
-def _thought(block: ThinkingBlock) -> Part:
-    told = plain(dict(block.additional_information), "additional_information of a thinking block")
+def _reasoning_part(block: ThinkingBlock) -> Part:
+    told = to_json(dict(block.additional_information), "additional_information of a thinking block")
     rest = dict(cast("dict[str, JsonValue]", told))
     signature = rest.pop("signature", None) if isinstance(rest.get("signature"), str) else None
     if block.num_tokens is not None:
@@ -147,10 +147,10 @@ def _thought(block: ThinkingBlock) -> Part:
     )
 
 
-def _medium(block: Media) -> Part:
-    read = cast("Media", _read_in(block))
+def _media_part(block: Media) -> Part:
+    read = cast("Media", _load_open_file(block))
     kind = read.block_type
-    content = getattr(read, _BYTES[kind])
+    content = getattr(read, _BYTES_FIELDS[kind])
     fields: dict[str, Any] = {"kind": "file" if kind == "document" else kind}
     if content:
         fields["base64"] = content.decode("ascii") if isinstance(content, bytes) else str(content)
@@ -174,7 +174,7 @@ def _medium(block: Media) -> Part:
     return Part(**fields)
 
 
-def block_of_part(part: Part) -> BaseContentBlock:
+def part_to_block(part: Part) -> BaseContentBlock:
     """The part as a block; a text block where LlamaIndex has no matching one."""
     if part.kind in ("text", "refusal"):
         return TextBlock(text=part.text or "")
@@ -187,7 +187,7 @@ def block_of_part(part: Part) -> BaseContentBlock:
             content=part.text, num_tokens=tokens if isinstance(tokens, int) else None, additional_information=data
         )
     try:
-        if written := _written_medium(part, data):
+        if written := _media_block(part, data):
             return written
     except ValidationError:  # an invalid URL
         pass
@@ -197,7 +197,7 @@ def block_of_part(part: Part) -> BaseContentBlock:
     return TextBlock(text=f"[{part.kind}: {shown}]")
 
 
-def _written_medium(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlock | None:
+def _media_block(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlock | None:
     content = part.base64.encode("ascii", "replace") if part.base64 else None
     url = None if content or not part.url or part.url.startswith("file:") else part.url
     if not content and not url:
@@ -208,7 +208,7 @@ def _written_medium(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlo
             return ImageBlock.model_validate(told)
         case "audio":
             form = (part.mime_type or "").removeprefix("audio/")
-            told = {"audio": content, "url": url, "format": _FORMATS.get(form, form) or None}
+            told = {"audio": content, "url": url, "format": _AUDIO_FORMATS.get(form, form) or None}
             return AudioBlock.model_validate(told)
         case "video":
             told = {"video": content, "url": url, "video_mimetype": part.mime_type}
@@ -220,7 +220,7 @@ def _written_medium(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlo
             return None
 
 
-def block_of_call(call: ToolCall) -> ToolCallBlock:
+def call_to_block(call: ToolCall) -> ToolCallBlock:
     """The call as a block, arguments as a mapping, which every integration takes; as text if they are not one."""
     arguments = call.arguments if call.args is None else call.args
     return ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=arguments)

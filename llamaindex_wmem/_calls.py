@@ -10,21 +10,21 @@ from typing import Any
 
 from llama_index.core.base.llms.types import BaseContentBlock, ToolCallBlock
 
-from llamaindex_wmem._values import plain
+from llamaindex_wmem._values import to_json
 from wmem import ToolCall
 
-__all__ = ["blocked_calls", "extra_calls", "vendor_keys"]
+__all__ = ["block_calls", "extra_calls", "vendor_keys"]
 
-_KEYS = ("tool_calls", "function_call")
+_CALL_KEYS = ("tool_calls", "function_call")
 
 
-def blocked_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
+def block_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
     """The calls in blocks; one without an id gets one from its tool's name, numbered from the second on."""
     calls: list[ToolCall] = []
     for block in blocks:
         if isinstance(block, ToolCallBlock):
-            arguments = _text(block.tool_kwargs)
-            id_ = block.tool_call_id or _made_id(block.tool_name, calls)
+            arguments = _arguments_text(block.tool_kwargs)
+            id_ = block.tool_call_id or _make_id(block.tool_name, calls)
             calls.append(ToolCall(id=id_, name=block.tool_name, arguments=arguments))
     return calls
 
@@ -32,11 +32,11 @@ def blocked_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
 def extra_calls(extra: Mapping[str, Any], known: Sequence[ToolCall]) -> list[ToolCall]:
     """The calls that are only in the extra fields of a message."""
     found: list[ToolCall] = []
-    for given in _given(extra):
-        call = _read(given)
-        if call is None or any(_same(call, other) for other in (*known, *found)):
+    for given in _raw_calls(extra):
+        call = _parse_call(given)
+        if call is None or any(_is_same_call(call, other) for other in (*known, *found)):
             continue
-        found.append(call if call.id else call.model_copy(update={"id": _made_id(call.name, [*known, *found])}))
+        found.append(call if call.id else call.model_copy(update={"id": _make_id(call.name, [*known, *found])}))
     return found
 
 
@@ -44,15 +44,15 @@ def vendor_keys(extra: Mapping[str, Any]) -> list[str]:
     """The extra fields whose calls are objects of a vendor's SDK and all readable as calls."""
     return [
         key
-        for key in _KEYS
-        if (given := list(_given({key: extra.get(key)})))
+        for key in _CALL_KEYS
+        if (given := list(_raw_calls({key: extra.get(key)})))
         and not all(isinstance(each, dict) for each in given)
-        and all(_read(each) for each in given)
+        and all(_parse_call(each) for each in given)
     ]
 
 
-def _given(extra: Mapping[str, Any]) -> Iterator[object]:
-    for key in _KEYS:
+def _raw_calls(extra: Mapping[str, Any]) -> Iterator[object]:
+    for key in _CALL_KEYS:
         told = extra.get(key)
         if isinstance(told, list | tuple):
             yield from told
@@ -60,34 +60,34 @@ def _given(extra: Mapping[str, Any]) -> Iterator[object]:
             yield told
 
 
-def _read(given: object) -> ToolCall | None:
-    function = _field(given, "function") or given
+def _parse_call(raw: object) -> ToolCall | None:
+    function = _field(raw, "function") or raw
     name = _field(function, "name") or _field(function, "tool_name")
     if not isinstance(name, str):
         return None
-    id_ = _field(given, "id") or _field(given, "call_id") or _field(given, "tool_id") or _field(given, "tool_call_id")
+    id_ = _field(raw, "id") or _field(raw, "call_id") or _field(raw, "tool_id") or _field(raw, "tool_call_id")
     told = (_field(function, key) for key in ("arguments", "input", "args", "tool_kwargs"))
     arguments: object = next((each for each in told if each is not None), {})
-    return ToolCall(id=str(id_ or ""), name=name, arguments=_text(arguments))
+    return ToolCall(id=str(id_ or ""), name=name, arguments=_arguments_text(arguments))
 
 
 def _field(given: object, name: str) -> Any:
     return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
 
 
-def _text(arguments: object) -> str:
+def _arguments_text(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments
     told = dict(arguments) if isinstance(arguments, Mapping) else arguments
-    return json.dumps(plain(told, "the arguments of a tool call"), ensure_ascii=False)
+    return json.dumps(to_json(told, "the arguments of a tool call"), ensure_ascii=False)
 
 
-def _made_id(name: str, calls: Sequence[ToolCall]) -> str:
+def _make_id(name: str, calls: Sequence[ToolCall]) -> str:
     number = 1 + sum(call.name == name for call in calls)
     return f"call_{name}" if number == 1 else f"call_{name}_{number}"
 
 
-def _same(call: ToolCall, other: ToolCall) -> bool:
+def _is_same_call(call: ToolCall, other: ToolCall) -> bool:
     """Whether both are the same call: by id if `call` has one, else by name and arguments."""
     if call.id:
         return call.id == other.id

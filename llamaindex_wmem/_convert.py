@@ -21,12 +21,19 @@ from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, Mess
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
-from llamaindex_wmem._blocks import block_of_call, block_of_json, block_of_part, if_there, json_of_block, parts_of
-from llamaindex_wmem._calls import blocked_calls, extra_calls, vendor_keys
-from llamaindex_wmem._values import plain, revived
+from llamaindex_wmem._blocks import (
+    block_from_json,
+    block_to_json,
+    call_to_block,
+    part_to_block,
+    replace_missing_file,
+    to_parts,
+)
+from llamaindex_wmem._calls import block_calls, extra_calls, vendor_keys
+from llamaindex_wmem._values import from_json, to_json
 from wmem import InvalidInputError, Message, Native, SerializationError, is_note
 
-__all__ = ["from_llamaindex", "own_text", "to_llamaindex"]
+__all__ = ["canonical_json", "from_llamaindex", "to_llamaindex"]
 
 _FRAMEWORK = "llamaindex"
 _ROLES: Mapping[MessageRole, str] = {
@@ -40,7 +47,7 @@ _ROLES: Mapping[MessageRole, str] = {
     MessageRole.FUNCTION: "tool",
 }
 _PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
-_SAID = ("role", "parts", "tool_calls", "tool_call_id", "name")
+_CONTENT_FIELDS = ("role", "parts", "tool_calls", "tool_call_id", "name")
 _log = logging.getLogger("wmem.llamaindex")
 
 
@@ -51,7 +58,7 @@ def to_llamaindex(messages: Iterable[Message]) -> list[ChatMessage]:
     that LlamaIndex has no block for becomes text. Ids, times and metadata of wmem are
     left out.
     """
-    return [_write(message) for message in messages]
+    return [_to_chat_message(message) for message in messages]
 
 
 def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
@@ -65,18 +72,18 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
         msg = f"expected a sequence of ChatMessage, got {type(messages).__name__!r}"
         raise InvalidInputError(msg)
     try:
-        return [_read(_checked(message)) for message in messages]
+        return [_to_message(_check_message(message)) for message in messages]
     except (PydanticSerializationError, UnicodeError) as exc:
         msg = f"cannot store a content block that LlamaIndex itself cannot write: {exc}"
         raise SerializationError(msg) from exc
 
 
-def own_text(message: Message) -> str:
+def canonical_json(message: Message) -> str:
     """The message as JSON text of LlamaIndex's form, without id: the key by which messages are compared."""
-    return json.dumps(_plain_json(message) or _own_json_of(_write(message)))
+    return json.dumps(_text_only_json(message) or _message_json(_to_chat_message(message)))
 
 
-def _plain_json(message: Message) -> dict[str, JsonValue] | None:
+def _text_only_json(message: Message) -> dict[str, JsonValue] | None:
     """Fast path for text-only messages, without LlamaIndex's models; None for all others."""
     own = message.native is not None and message.native.framework == _FRAMEWORK
     if own or message.role == "tool" or message.tool_calls or any(part.kind != "text" for part in message.parts):
@@ -88,7 +95,7 @@ def _plain_json(message: Message) -> dict[str, JsonValue] | None:
     }
 
 
-def _checked(given: object) -> ChatMessage:
+def _check_message(given: object) -> ChatMessage:
     if not isinstance(given, ChatMessage):
         msg = f"expected a sequence of ChatMessage, got {type(given).__name__!r} in it"
         raise InvalidInputError(msg)
@@ -107,8 +114,8 @@ def _is_note(given: ChatMessage) -> bool:
             return False
 
 
-def _read(given: ChatMessage) -> Message:
-    neutral = _neutral(given)
+def _to_message(given: ChatMessage) -> Message:
+    neutral = _neutral_message(given)
     if (
         given.role in _PLAIN_ROLES
         and not given.additional_kwargs
@@ -117,35 +124,35 @@ def _read(given: ChatMessage) -> Message:
         return neutral  # nearly every message: cannot lose anything, so no round trip to check it
     vendor = vendor_keys(given.additional_kwargs)
     extra = {key: value for key, value in given.additional_kwargs.items() if key not in (*vendor, "images")}
-    blocked = {call.id for call in blocked_calls(given.blocks)}
+    blocked = {call.id for call in block_calls(given.blocks)}
     moved = [
         ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
         for call in neutral.tool_calls
         if vendor and call.id not in blocked
     ]
-    own = _own_json(MessageRole(given.role), extra, [*given.blocks, *moved])
+    own = _native_json(MessageRole(given.role), extra, [*given.blocks, *moved])
     # Compared as text, because the order of keys counts: the bytes must be equal.
-    if json.dumps(own) == json.dumps(_own_json_of(_written(neutral))):
+    if json.dumps(own) == json.dumps(_message_json(_neutral_to_chat_message(neutral))):
         return neutral
     return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
 
 
-def _neutral(given: ChatMessage) -> Message:
+def _neutral_message(given: ChatMessage) -> Message:
     """The message as a `Message` without `Native`."""
     extra = given.additional_kwargs
     role = _ROLES[MessageRole(given.role)]
-    known = blocked_calls(given.blocks)
+    known = block_calls(given.blocks)
     return Message(
         role=cast("Any", role),
-        parts=tuple(parts_of(given.blocks)),
+        parts=tuple(to_parts(given.blocks)),
         tool_calls=(*known, *extra_calls(extra, known)),
-        tool_call_id=_answered(extra) if role == "tool" else None,
+        tool_call_id=_answered_call_id(extra) if role == "tool" else None,
         name=_text_at(extra, "name"),
         metadata={"wmem": "note"} if _is_note(given) else {},
     )
 
 
-def _answered(extra: Mapping[str, Any]) -> str | None:
+def _answered_call_id(extra: Mapping[str, Any]) -> str | None:
     named = _text_at(extra, "name")
     return _text_at(extra, "tool_call_id") or _text_at(extra, "call_id") or (f"call_{named}" if named else None)
 
@@ -155,49 +162,51 @@ def _text_at(extra: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _write(message: Message) -> ChatMessage:
+def _to_chat_message(message: Message) -> ChatMessage:
     native = message.native
     if native is None or native.framework != _FRAMEWORK:
-        return _written(message)
+        return _neutral_to_chat_message(message)
     try:
-        found = _revived(cast("dict[str, Any]", native.data))
-        said = _neutral(found)
+        found = _chat_message_from_json(cast("dict[str, Any]", native.data))
+        said = _neutral_message(found)
     except (ValueError, TypeError, KeyError, AttributeError) as exc:
         # Another version of LlamaIndex wrote it; the message's content is still readable.
         _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
-        return _written(message)
-    if any(getattr(said, field) != getattr(message, field) for field in _SAID):
-        return _written(message)  # changed since: a truncated message must not come back whole
-    return found.model_copy(update={"blocks": [if_there(block) for block in found.blocks]})
+        return _neutral_to_chat_message(message)
+    if any(getattr(said, field) != getattr(message, field) for field in _CONTENT_FIELDS):
+        return _neutral_to_chat_message(message)  # changed since: a truncated message must not come back whole
+    return found.model_copy(update={"blocks": [replace_missing_file(block) for block in found.blocks]})
 
 
-def _written(message: Message) -> ChatMessage:
+def _neutral_to_chat_message(message: Message) -> ChatMessage:
     extra: dict[str, Any] = {}
     if message.role == "tool" and message.tool_call_id is not None:
         extra["tool_call_id"] = message.tool_call_id
     if message.name is not None:
         extra["name"] = message.name
-    blocks = [*map(block_of_part, message.parts), *map(block_of_call, message.tool_calls)]
+    blocks = [*map(part_to_block, message.parts), *map(call_to_block, message.tool_calls)]
     return ChatMessage(role=MessageRole(message.role), blocks=blocks, additional_kwargs=extra)
 
 
-def _own_json_of(message: ChatMessage) -> dict[str, JsonValue]:
-    return _own_json(message.role, message.additional_kwargs, message.blocks)
+def _message_json(message: ChatMessage) -> dict[str, JsonValue]:
+    return _native_json(message.role, message.additional_kwargs, message.blocks)
 
 
-def _own_json(role: MessageRole, extra: Mapping[str, Any], blocks: Sequence[BaseContentBlock]) -> dict[str, JsonValue]:
+def _native_json(
+    role: MessageRole, extra: Mapping[str, Any], blocks: Sequence[BaseContentBlock]
+) -> dict[str, JsonValue]:
     """`ChatMessage.model_dump(mode="json")` with bytes and the like tagged, so that it can be read back."""
-    written: list[JsonValue] = [json_of_block(block) for block in blocks]
+    written: list[JsonValue] = [block_to_json(block) for block in blocks]
     return {
         "role": role.value,
-        "additional_kwargs": {key: plain(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()},
+        "additional_kwargs": {key: to_json(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()},
         "blocks": written,
     }
 
 
-def _revived(own: Mapping[str, Any]) -> ChatMessage:
+def _chat_message_from_json(own: Mapping[str, Any]) -> ChatMessage:
     return ChatMessage(
         role=MessageRole(own["role"]),
-        additional_kwargs={key: revived(value) for key, value in own["additional_kwargs"].items()},
-        blocks=[block_of_json(block) for block in own["blocks"]],
+        additional_kwargs={key: from_json(value) for key, value in own["additional_kwargs"].items()},
+        blocks=[block_from_json(block) for block in own["blocks"]],
     )

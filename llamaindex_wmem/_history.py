@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage
 
-from llamaindex_wmem._convert import from_llamaindex, own_text
+from llamaindex_wmem._convert import canonical_json, from_llamaindex
 from wmem import InvalidInputError, Message
 
-__all__ = ["asked", "recognised", "storable", "text_of", "without_notes"]
+__all__ = ["drop_notes", "last_user_text", "question_text", "reuse_stored", "to_storable"]
 
 
-def text_of(input: str | ChatMessage | None) -> str | None:
+def question_text(input: str | ChatMessage | None) -> str | None:
     """The text of a question; None if it has none."""
     if not isinstance(input, str | ChatMessage | None):
         msg = f"a question is text or a ChatMessage, not {type(input).__name__!r}"
@@ -20,32 +20,32 @@ def text_of(input: str | ChatMessage | None) -> str | None:
     return text if text and text.strip() else None
 
 
-def asked(messages: Sequence[Message]) -> str | None:
+def last_user_text(messages: Sequence[Message]) -> str | None:
     """The text of the newest user message that has any."""
     return next(
         (message.text for message in reversed(messages) if message.role == "user" and message.text.strip()), None
     )
 
 
-def storable(messages: Iterable[ChatMessage]) -> list[Message]:
+def to_storable(messages: Iterable[ChatMessage]) -> list[Message]:
     """The messages in wmem's form, without notes, whose text is in the session already."""
-    return without_notes(from_llamaindex(messages))
+    return drop_notes(from_llamaindex(messages))
 
 
-def without_notes(messages: Iterable[Message]) -> list[Message]:
+def drop_notes(messages: Iterable[Message]) -> list[Message]:
     """The messages that are not notes of recalled text."""
     return [message for message in messages if not message.recalled]
 
 
-def recognised(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
+def reuse_stored(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
     """The given messages, replaced in order by stored ones of equal text, so that these keep ids and times."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(stored))):
-        places[own_text(stored[place])].append(place)
+        places[canonical_json(stored[place])].append(place)
     kept: list[Message] = []
     past = -1
     for message in given:
-        later = places[own_text(message)]
+        later = places[canonical_json(message)]
         while later and later[-1] <= past:
             later.pop()
         if later:

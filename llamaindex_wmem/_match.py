@@ -6,16 +6,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from llamaindex_wmem._convert import own_text
+from llamaindex_wmem._convert import canonical_json
 from wmem import Message
 
-__all__ = ["Match", "Shown"]
+__all__ = ["ViewMatch", "ViewMatcher"]
 
-_CUT = re.compile(r"\n?\[… \d+ tokens left out[^\]]*…\]\n?")
+_TRUNCATION_MARK = re.compile(r"\n?\[… \d+ tokens left out[^\]]*…\]\n?")
 """The mark that truncation leaves in a message."""
 
 
-class Shown(NamedTuple):
+class ViewMatch(NamedTuple):
     """The beginning of a list that is a packed view, and the stored messages it covers.
 
     Attributes:
@@ -24,10 +24,10 @@ class Shown(NamedTuple):
     """
 
     length: int
-    upto: int
+    stored_count: int
 
 
-class Match:
+class ViewMatcher:
     """Matches given messages with stored ones, in order and from the end."""
 
     def __init__(self, stored: Sequence[Message], given: Sequence[Message], texts: Sequence[str]) -> None:
@@ -36,42 +36,42 @@ class Match:
         self._texts = texts
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
-    def shown(self, *, noted: bool) -> Shown | None:
+    def find_view(self, *, has_note: bool) -> ViewMatch | None:
         """The beginning of the given messages that scores best as a view of the stored ones.
 
         A message that is found scores for it and one that is not against it, since a pack
         adds very few of its own; ending at the newest stored message scores more.
         """
-        if not noted and all(self._cut(message, len(self._stored)) is None for message in self._given):
+        if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._given):
             return None
         for at, message in enumerate(self._stored):
-            self._places[own_text(message)].append(at)
+            self._places[canonical_json(message)].append(at)
         best, found = 0, None
         for length in range(len(self._given), 0, -1):
             if best >= length + 2:
                 break  # no shorter one can be better
-            last = self._place(length - 1, len(self._stored))
+            last = self._find_place(length - 1, len(self._stored))
             if last is None:
                 continue
             score, before = 3 if last == len(self._stored) - 1 else 1, last
             for index in reversed(range(length - 1)):
-                place = self._place(index, before)
+                place = self._find_place(index, before)
                 score += -2 if place is None else 1
                 before = before if place is None else place
             if score > best:
-                best, found = score, Shown(length, last + 1)
+                best, found = score, ViewMatch(length, last + 1)
         return found
 
-    def _place(self, index: int, before: int) -> int | None:
+    def _find_place(self, index: int, before: int) -> int | None:
         """Last index of the given message, whole or truncated, among the first `before` stored."""
         places = self._places.get(self._texts[index], [])
         if at := bisect_left(places, before):
             return places[at - 1]
-        return self._cut(self._given[index], before)
+        return self._find_truncated(self._given[index], before)
 
-    def _cut(self, message: Message, before: int) -> int | None:
+    def _find_truncated(self, message: Message, before: int) -> int | None:
         """Last index, below `before`, of the stored message that this one is a truncation of."""
-        if (mark := _CUT.search(message.text)) is None:
+        if (mark := _TRUNCATION_MARK.search(message.text)) is None:
             return None
         head, tail = message.text[: mark.start()], message.text[mark.end() :]
         for place in reversed(range(before)):

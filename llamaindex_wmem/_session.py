@@ -9,14 +9,14 @@ from llama_index.core.memory.types import BaseMemory
 from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
 import wmem
-from llamaindex_wmem._convert import own_text
-from llamaindex_wmem._history import storable
-from llamaindex_wmem._tokenizer import Tokenizer
+from llamaindex_wmem._convert import canonical_json
+from llamaindex_wmem._history import to_storable
+from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
 
-__all__ = ["PRIVATE", "SessionMemory"]
+__all__ = ["PRIVATE_URL", "SessionMemory"]
 
-PRIVATE = "memory://"
+PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
 
 
@@ -42,10 +42,10 @@ class SessionMemory(BaseMemory):
     orphans: Literal["drop", "synthesize"] = "drop"
 
     _memory: AgentMemory | None = PrivateAttr(default=None)
-    _owned: bool = PrivateAttr(default=True)
-    _counter: Tokenizer | None = PrivateAttr(default=None)
+    _owns_memory: bool = PrivateAttr(default=True)
+    _counter: TokenizerCounter | None = PrivateAttr(default=None)
     _calibrations: Calibrations = PrivateAttr(default_factory=Calibrations)
-    _counted: int | None = PrivateAttr(default=None)
+    _prompt_tokens: int | None = PrivateAttr(default=None)
     _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, **fields: Any) -> None:
@@ -59,32 +59,32 @@ class SessionMemory(BaseMemory):
             raise InvalidInputError(msg)
 
     @classmethod
-    def _opened(
+    def _create(
         cls,
         fields: Mapping[str, Any],
         *,
         handle: AgentMemory | None,
-        counter: Tokenizer | None,
+        counter: TokenizerCounter | None,
         history: Sequence[ChatMessage] = (),
         calibrations: Calibrations | None = None,
     ) -> Self:
-        begun = storable(history)
+        begun = to_storable(history)
         made = cls(**fields)
-        made._memory, made._owned, made._counter = handle, handle is None, counter
+        made._memory, made._owns_memory, made._counter = handle, handle is None, counter
         if calibrations is not None:
             # A workflow works on a copy; its calibrations are shared with the original.
             made._calibrations = calibrations
         scope = made._scope()
-        made.url = made._named()[0]  # absolute, for any working directory
+        made.url = made._session_key()[0]  # absolute, for any working directory
         if begun:
-            made._begin(scope, begun)
+            made._store_history(scope, begun)
         return made
 
-    def _begin(self, scope: Scope, given: Sequence[Message]) -> None:
+    def _store_history(self, scope: Scope, given: Sequence[Message]) -> None:
         stored = scope.messages.all()
         if not stored:
             scope.messages.append(given)
-        elif [own_text(each) for each in stored[: len(given)]] != [own_text(each) for each in given]:
+        elif [canonical_json(each) for each in stored[: len(given)]] != [canonical_json(each) for each in given]:
             msg = (
                 f"session {self.session_id!r} holds {len(stored)} messages that do not begin with chat_history: "
                 "leave it out, or call set() to replace them"
@@ -96,18 +96,18 @@ class SessionMemory(BaseMemory):
     def _scope(self) -> Scope:
         handle = self._memory
         if handle is None:
-            handle = self._adopt(wmem.open(self._address(), agent_id=self.agent_id, counter=self._counter))
+            handle = self._keep_first(wmem.open(self._check_url(), agent_id=self.agent_id, counter=self._counter))
         # A new handle each time: if the session was disposed, this is its next incarnation.
         return handle.scope(self.session_id)
 
     async def _ascope(self) -> AsyncScope:
         handle = self._memory
         if handle is None:
-            opened = await wmem.aopen(self._address(), agent_id=self.agent_id, counter=self._counter)
-            handle = self._adopt(opened.sync())
+            opened = await wmem.aopen(self._check_url(), agent_id=self.agent_id, counter=self._counter)
+            handle = self._keep_first(opened.sync())
         return handle.aio().scope(self.session_id)
 
-    def _adopt(self, opened: AgentMemory) -> AgentMemory:
+    def _keep_first(self, opened: AgentMemory) -> AgentMemory:
         """Keep an opened memory; if another thread was faster, close it and return the other."""
         with self._lock:
             kept = self._memory = opened if self._memory is None else self._memory
@@ -115,13 +115,13 @@ class SessionMemory(BaseMemory):
             opened.close()
         return kept
 
-    def _named(self) -> tuple[str, str, str]:
+    def _session_key(self) -> tuple[str, str, str]:
         """Key of the session within the process; with the store's own URL if it is open."""
         handle = self._memory
         return self.url if handle is None else handle.url, self.agent_id, self.session_id
 
-    def _address(self) -> str:
-        if self.url == PRIVATE:
+    def _check_url(self) -> str:
+        if self.url == PRIVATE_URL:
             msg = "a private 'memory://' cannot be opened a second time: name it, as in 'memory://name'"
             raise InvalidInputError(msg)
         return self.url
@@ -129,8 +129,8 @@ class SessionMemory(BaseMemory):
     def close(self) -> None:
         """Close the store; the next use opens it again. A memory that was passed in stays open."""
         with self._lock:
-            handle, self._memory = self._memory, self._memory if not self._owned else None
-        if handle is not None and self._owned:
+            handle, self._memory = self._memory, self._memory if not self._owns_memory else None
+        if handle is not None and self._owns_memory:
             handle.close()
 
     # --- copies --------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ class SessionMemory(BaseMemory):
         return written
 
     def _check_reachable(self) -> None:
-        if self.url == PRIVATE:
+        if self.url == PRIVATE_URL:
             msg = "a private 'memory://' cannot be opened from a copy: name it, as in 'memory://name'"
             raise SerializationError(msg)
 
@@ -160,8 +160,8 @@ class SessionMemory(BaseMemory):
     def __copy__(self) -> Self:
         """Another memory of the same session, with its own handle on the store."""
         # Opened at once: an in-memory store lasts only as long as a handle on it.
-        handle = None if self._owned else self._memory
-        return self._opened(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
+        handle = None if self._owns_memory else self._memory
+        return self._create(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self.__copy__()
@@ -171,6 +171,6 @@ class SessionMemory(BaseMemory):
             return NotImplemented
         alike = type(self) is type(other) and self.__dict__ == other.__dict__
         # Two private memories share a URL, but not a store.
-        return alike and (self.url != PRIVATE or self._memory is other._memory)
+        return alike and (self.url != PRIVATE_URL or self._memory is other._memory)
 
     __hash__ = None  # type: ignore[assignment]  # as pydantic has it: the fields may change

@@ -6,10 +6,10 @@ from uuid import uuid4
 
 from wmem import InvalidInputError
 
-__all__ = ["Tokenizer"]
+__all__ = ["TokenizerCounter"]
 
 
-class Tokenizer:
+class TokenizerCounter:
     """Counts tokens as the length of the tokenizer's result."""
 
     def __init__(self, tokenizer: Callable[[str], Sequence[Any]]) -> None:

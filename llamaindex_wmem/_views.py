@@ -9,29 +9,29 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
-from llamaindex_wmem._convert import own_text
-from llamaindex_wmem._match import Match, Shown
+from llamaindex_wmem._convert import canonical_json
+from llamaindex_wmem._match import ViewMatch, ViewMatcher
 from wmem import Context, Message
 
-__all__ = ["HANDED_OUT", "Views"]
+__all__ = ["RECENT_VIEWS", "RecentViews"]
 
-_MOST = 4_096
-_ENDS = 8
+_MAX_VIEWS = 4_096
+_ANCHOR_COUNT = 8
 """Number of newest message ids stored with a view to locate it; some may be removed before it comes back."""
 
 
-class Views:
+class RecentViews:
     """The packed views returned last, each as one digest; thread-safe.
 
     At most `most` views are held; the oldest are evicted first.
     """
 
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._known: OrderedDict[bytes, tuple[str | None, ...]] = OrderedDict()
+    def __init__(self, max_views: int = _MAX_VIEWS) -> None:
+        self._max_views = max_views
+        self._anchor_ids: OrderedDict[bytes, tuple[str | None, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def remember(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
+    def record(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
         """Record a packed view, so that it is recognised later; a view that leaves nothing out is not recorded.
 
         Args:
@@ -41,15 +41,15 @@ class Views:
         left_out = context.note or context.truncated or context.dropped.count or made_up
         if not left_out or not context.messages:
             return
-        *_, digest = _digests(session, [own_text(message) for message in context.messages])
+        *_, digest = _prefix_digests(session, [canonical_json(message) for message in context.messages])
         with self._lock:
-            self._known[digest] = tuple(message.id for message in newest[-_ENDS:])
-            self._known.move_to_end(digest)
-            while len(self._known) > self._most:
-                self._known.popitem(last=False)
+            self._anchor_ids[digest] = tuple(message.id for message in newest[-_ANCHOR_COUNT:])
+            self._anchor_ids.move_to_end(digest)
+            while len(self._anchor_ids) > self._max_views:
+                self._anchor_ids.popitem(last=False)
 
-    def continued(
-        self, session: tuple[str, ...], stored: Sequence[Message], given: Sequence[Message], *, noted: bool
+    def find_continuation(
+        self, session: tuple[str, ...], stored: Sequence[Message], given: Sequence[Message], *, has_note: bool
     ) -> list[Message] | None:
         """What to append to `stored` when `given` begins with a view of it; None when it replaces `stored`.
 
@@ -59,20 +59,24 @@ class Views:
         Args:
             noted: Whether a note of recalled text was among the given messages.
         """
-        if noted and not given:
+        if has_note and not given:
             return []
-        texts = [own_text(message) for message in given]
-        shown = self._known_start(session, stored, texts)
+        texts = [canonical_json(message) for message in given]
+        shown = self._find_known_view(session, stored, texts)
         if shown is not None:
-            before = [own_text(message) for message in stored[: shown.upto]] if shown.upto == shown.length else None
+            before = (
+                [canonical_json(message) for message in stored[: shown.stored_count]]
+                if shown.stored_count == shown.length
+                else None
+            )
             if before == texts[: shown.length]:
                 return None  # nothing was left out: a list that lacks later messages removes them
         else:
-            shown = Match(stored, given, texts).shown(noted=noted)
+            shown = ViewMatcher(stored, given, texts).find_view(has_note=has_note)
         if shown is None:
             return None
         # A message may already be stored, if it was put since, or set before.
-        there = Counter(map(own_text, stored[shown.upto :]))
+        there = Counter(map(canonical_json, stored[shown.stored_count :]))
         new = []
         for message, text in zip(given[shown.length :], texts[shown.length :], strict=True):
             if there[text]:
@@ -81,28 +85,30 @@ class Views:
                 new.append(message)
         return new
 
-    def _known_start(self, session: tuple[str, ...], stored: Sequence[Message], texts: Sequence[str]) -> Shown | None:
+    def _find_known_view(
+        self, session: tuple[str, ...], stored: Sequence[Message], texts: Sequence[str]
+    ) -> ViewMatch | None:
         """The longest known view that the texts begin with, if one of its newest messages is still stored."""
         with self._lock:
             found = [
-                (length, self._known[digest])
-                for length, digest in enumerate(_digests(session, texts), start=1)
-                if digest in self._known
+                (length, self._anchor_ids[digest])
+                for length, digest in enumerate(_prefix_digests(session, texts), start=1)
+                if digest in self._anchor_ids
             ]
         if not found:
             return None
         places = {message.id: place for place, message in enumerate(stored)}
         for length, ends in reversed(found):
             if left := [places[id_] for id_ in ends if id_ in places]:
-                return Shown(length, max(left) + 1)
+                return ViewMatch(length, max(left) + 1)
         return None
 
 
-HANDED_OUT = Views()
+RECENT_VIEWS = RecentViews()
 """One for the process: one web request reads a session, and the next sets it through another memory object."""
 
 
-def _digests(session: tuple[str, ...], texts: Sequence[str]) -> Iterator[bytes]:
+def _prefix_digests(session: tuple[str, ...], texts: Sequence[str]) -> Iterator[bytes]:
     """Digests of every prefix of the texts of a session, shortest first."""
     running = blake2b(repr(session).encode("utf-8", "surrogatepass"), digest_size=16)
     for text in texts:  # JSON, so without line breaks

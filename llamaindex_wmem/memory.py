@@ -8,16 +8,16 @@ from uuid import uuid4
 from llama_index.core.base.llms.types import ChatMessage
 
 from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
-from llamaindex_wmem._history import asked, recognised, storable, text_of, without_notes
-from llamaindex_wmem._session import PRIVATE, SessionMemory
-from llamaindex_wmem._tokenizer import Tokenizer
-from llamaindex_wmem._views import HANDED_OUT
+from llamaindex_wmem._history import drop_notes, last_user_text, question_text, reuse_stored, to_storable
+from llamaindex_wmem._session import PRIVATE_URL, SessionMemory
+from llamaindex_wmem._tokenizer import TokenizerCounter
+from llamaindex_wmem._views import RECENT_VIEWS
 from wmem import AgentMemory, AsyncAgentMemory, BudgetError, Context, InvalidInputError, Message
 
 __all__ = ["WmemMemory"]
 
-_NEWEST = 16
-_REACH = (512, None)
+_NEWEST_COUNT = 16
+_LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
 
 
@@ -103,12 +103,12 @@ class WmemMemory(SessionMemory):
                 msg = "an open memory has its url, agent_id and counter: leave url, agent_id and tokenizer_fn out"
                 raise InvalidInputError(msg)
             url, agent_id = handle.url, handle.agent_id
-        if url == PRIVATE and handle is None:
-            url = f"{PRIVATE}{uuid4().hex}"
+        if url == PRIVATE_URL and handle is None:
+            url = f"{PRIVATE_URL}{uuid4().hex}"
         fields = {
-            "url": _given("url", url),
-            "agent_id": _given("agent_id", agent_id),
-            "session_id": _given("session_id", session_id),
+            "url": _check_given("url", url),
+            "agent_id": _check_given("agent_id", agent_id),
+            "session_id": _check_given("session_id", session_id),
             "token_limit": token_limit,
             "reserve": reserve,
             "recent": recent,
@@ -118,8 +118,8 @@ class WmemMemory(SessionMemory):
             "profile": profile,
             "orphans": orphans,
         }
-        counter = Tokenizer(tokenizer_fn) if tokenizer_fn is not None else None
-        return cls._opened(fields, handle=handle, counter=counter, history=() if chat_history is None else chat_history)
+        counter = TokenizerCounter(tokenizer_fn) if tokenizer_fn is not None else None
+        return cls._create(fields, handle=handle, counter=counter, history=() if chat_history is None else chat_history)
 
     @property
     def tokenizer_fn(self) -> Callable[[str], Sequence[Any]]:
@@ -149,27 +149,27 @@ class WmemMemory(SessionMemory):
         Raises:
             BudgetError: Nothing is left of the limit, or pinned messages and system text alone exceed it.
         """
-        scope, query = self._scope(), text_of(input)
-        newest = scope.messages.all(limit=_NEWEST)
-        query = query or asked(newest)
-        for limit in _REACH if self.recall else ():
-            query = query or asked(scope.messages.all(limit=limit))
-        with self._fitting():
-            context = scope.pack(query if self.recall else None, **self._request(initial_token_count))
-        return self._shown(context, newest, initial_token_count)
+        scope, query = self._scope(), question_text(input)
+        newest = scope.messages.all(limit=_NEWEST_COUNT)
+        query = query or last_user_text(newest)
+        for limit in _LOOKBACK_LIMITS if self.recall else ():
+            query = query or last_user_text(scope.messages.all(limit=limit))
+        with self._fade_on_overflow():
+            context = scope.pack(query if self.recall else None, **self._pack_options(initial_token_count))
+        return self._record_view(context, newest, initial_token_count)
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
-        scope, query = await self._ascope(), text_of(input)
-        newest = await scope.messages.all(limit=_NEWEST)
-        query = query or asked(newest)
-        for limit in _REACH if self.recall else ():
-            query = query or asked(await scope.messages.all(limit=limit))
-        with self._fitting():
-            context = await scope.pack(query if self.recall else None, **self._request(initial_token_count))
-        return self._shown(context, newest, initial_token_count)
+        scope, query = await self._ascope(), question_text(input)
+        newest = await scope.messages.all(limit=_NEWEST_COUNT)
+        query = query or last_user_text(newest)
+        for limit in _LOOKBACK_LIMITS if self.recall else ():
+            query = query or last_user_text(await scope.messages.all(limit=limit))
+        with self._fade_on_overflow():
+            context = await scope.pack(query if self.recall else None, **self._pack_options(initial_token_count))
+        return self._record_view(context, newest, initial_token_count)
 
-    def _request(self, spent: object) -> dict[str, Any]:
+    def _pack_options(self, spent: object) -> dict[str, Any]:
         if not isinstance(spent, int) or isinstance(spent, bool) or spent < 0:
             msg = f"initial_token_count must be a whole number of at least 0, not {spent!r:.40}"
             raise InvalidInputError(msg)
@@ -185,16 +185,16 @@ class WmemMemory(SessionMemory):
         return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
 
     @contextmanager
-    def _fitting(self) -> Iterator[None]:
+    def _fade_on_overflow(self) -> Iterator[None]:
         try:
             yield
         except BudgetError:
             self._calibrations.fade()
             raise
 
-    def _shown(self, context: Context, newest: Sequence[Message], spent: int) -> Context:
-        HANDED_OUT.remember(self._named(), context, newest)
-        self._counted = context.tokens - context.sizes["reserve"] + spent
+    def _record_view(self, context: Context, newest: Sequence[Message], spent: int) -> Context:
+        RECENT_VIEWS.record(self._session_key(), context, newest)
+        self._prompt_tokens = context.tokens - context.sizes["reserve"] + spent
         return context
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
@@ -214,7 +214,7 @@ class WmemMemory(SessionMemory):
         Raises:
             InvalidInputError: An invalid number, or nothing was packed yet and no `counted` is given.
         """
-        counted = self._counted if counted is None else counted
+        counted = self._prompt_tokens if counted is None else counted
         if counted is None:
             msg = "nothing was packed yet: pass counted, wmem's count of the prompt that was sent"
             raise InvalidInputError(msg)
@@ -261,12 +261,12 @@ class WmemMemory(SessionMemory):
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Store messages, all of them or none."""
-        if given := storable(messages):
+        if given := to_storable(messages):
             self._scope().messages.append(given)
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.put_messages`."""
-        if given := storable(messages):
+        if given := to_storable(messages):
             await (await self._ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
@@ -283,7 +283,7 @@ class WmemMemory(SessionMemory):
         removed. To keep no more than `get` returns, `reset` first.
         """
         session, read = self._scope().messages, from_llamaindex(messages)
-        new, replaces = self._revised(session.all(), read)
+        new, replaces = self._plan_set(session.all(), read)
         if replaces:
             session.replace(new)
         elif new:
@@ -292,17 +292,17 @@ class WmemMemory(SessionMemory):
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.set`."""
         session, read = (await self._ascope()).messages, from_llamaindex(messages)
-        new, replaces = self._revised(await session.all(), read)
+        new, replaces = self._plan_set(await session.all(), read)
         if replaces:
             await session.replace(new)
         elif new:
             await session.append(new)
 
-    def _revised(self, stored: Sequence[Message], read: Sequence[Message]) -> tuple[list[Message], bool]:
+    def _plan_set(self, stored: Sequence[Message], read: Sequence[Message]) -> tuple[list[Message], bool]:
         """The messages to write for `set`, and whether they replace the stored ones."""
-        given = without_notes(read)
-        new = HANDED_OUT.continued(self._named(), stored, given, noted=len(given) < len(read))
-        return (recognised(stored, given), True) if new is None else (new, False)
+        given = drop_notes(read)
+        new = RECENT_VIEWS.find_continuation(self._session_key(), stored, given, has_note=len(given) < len(read))
+        return (reuse_stored(stored, given), True) if new is None else (new, False)
 
     def reset(self) -> None:
         """Remove the messages of the session, nothing else."""
@@ -313,7 +313,7 @@ class WmemMemory(SessionMemory):
         await (await self._ascope()).messages.clear()
 
 
-def _given(name: str, value: object) -> object:
+def _check_given(name: str, value: object) -> object:
     if value is None or (isinstance(value, str) and not value.strip()):
         msg = (
             f"{name} is missing: WmemMemory.from_defaults(session_id=…, url=…, agent_id=…), or memory= for the last two"
