@@ -14,11 +14,11 @@ import time
 from pathlib import Path
 
 from demo_printing import show_end, show_start, show_step
-from demo_reading import SAMPLE, read
+from demo_reading import SAMPLE, read_conversation
 
 AGENT = "friend"
 SESSION = "years-of-chat"
-_LOCOMO = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo-open.json"
+_LOCOMO_PATH = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo-open.json"
 
 
 def main() -> int:
@@ -32,8 +32,8 @@ def main() -> int:
         step.add_argument("directory", type=Path)
     given = parser.parse_args()
     if given.step is None:
-        return demo(SAMPLE if given.sample else chosen())
-    conversation = read(given.path)
+        return run_demo(SAMPLE if given.sample else choose_path())
+    conversation = read_conversation(given.path)
     url = f"disk://{given.directory / 'memory'}"
     # Each process imports one framework, as an application would.
     if given.step == "talk":
@@ -47,30 +47,31 @@ def main() -> int:
     return 0
 
 
-def chosen() -> Path:
+def choose_path() -> Path:
     """WMEM_LOCOMO, else the data set next to the checkout, else the shipped sample."""
     if named := os.environ.get("WMEM_LOCOMO"):
         return Path(named)
-    return _LOCOMO if _LOCOMO.is_file() else SAMPLE
+    return _LOCOMO_PATH if _LOCOMO_PATH.is_file() else SAMPLE
 
 
-def demo(path: Path) -> int:
+def run_demo(path: Path) -> int:
     """Run both processes, in a directory that is kept or temporary."""
     if not path.is_file():
         print(f"there is no conversation at {path}: correct WMEM_LOCOMO or leave it out", file=sys.stderr)
         return 2
     shipped = "a sample that wmem ships, invented for this demo"
     show_start(
-        read(path), f"{shipped if path == SAMPLE else 'the first in a file that wmem does not ship'}: {path.name}"
+        read_conversation(path),
+        f"{shipped if path == SAMPLE else 'the first in a file that wmem does not ship'}: {path.name}",
     )
     if kept := os.environ.get("WMEM_DEMO_DIR"):
         Path(kept).mkdir(parents=True, exist_ok=True)
-        return both(path, Path(kept).resolve())
+        return run_both(path, Path(kept).resolve())
     with tempfile.TemporaryDirectory(prefix="wmem-demo-") as directory:
-        return both(path, Path(directory))
+        return run_both(path, Path(directory))
 
 
-def both(path: Path, directory: Path) -> int:
+def run_both(path: Path, directory: Path) -> int:
     """Run the two steps, each in its own process."""
     started = time.perf_counter()
     show_step(
@@ -78,13 +79,13 @@ def both(path: Path, directory: Path) -> int:
         "create_agent with WmemMiddleware on disk://. It hears each message of its user once, and keeps no\n"
         "state of its own. Its model only looks them up: the replies are the recorded ones.",
     )
-    if code := run("talk", path, directory):
+    if code := run_step("talk", path, directory):
         return code
     show_step(
         "Process 2: a LlamaIndex chat engine",
         "Process 1 has ended. SimpleChatEngine with WmemMemory opens the same session from its directory.",
     )
-    if code := run("ask", path, directory):
+    if code := run_step("ask", path, directory):
         return code
     show_end(
         seconds=time.perf_counter() - started,
@@ -94,7 +95,7 @@ def both(path: Path, directory: Path) -> int:
     return 0
 
 
-def run(step: str, path: Path, directory: Path) -> int:
+def run_step(step: str, path: Path, directory: Path) -> int:
     """Run one step in a fresh interpreter; return its exit code."""
     sys.stdout.flush()
     command = [sys.executable, __file__, step, str(path), str(directory)]

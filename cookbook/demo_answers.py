@@ -15,26 +15,26 @@ from llama_index.core.llms import ChatMessage, CompletionResponse, CompletionRes
 from llama_index.core.llms.callbacks import llm_completion_callback
 from llama_index.core.llms.llm import LLM
 
-__all__ = ["ExtractiveStandIn", "answering_model"]
+__all__ = ["ExtractiveStandIn", "choose_model"]
 
 _LABEL = "[quoted]"
-_NOTHING = "nothing in my prompt speaks of that"
-_SMALL_WORDS = frozenset(
+_NO_ANSWER = "nothing in my prompt speaks of that"
+_STOPWORDS = frozenset(
     "a about after an and are as at be been by can did do does for from had has have her his how i in is it its of "  # noqa: SIM905  # 60 quotation marks less
     "on or she he that the their they this to was were what when where which who whom whose why will with you".split(),
 )
 _ENDINGS = re.compile(r"(?:ing|ed|es|s|'s)$")
 _SHORTEST_STEM = 3
-_HALF = 0.5
+_QUESTION_WEIGHT = 0.5
 
 
-def answering_model() -> tuple[LLM, str]:
+def choose_model() -> tuple[LLM, str]:
     """The model that answers, and its name for display.
 
     With OPENAI_API_KEY the model OPENAI_MODEL at OPENAI_BASE_URL; else the stand-in.
     """
     if not os.environ.get("OPENAI_API_KEY"):
-        return ExtractiveStandIn(messages_to_prompt=_script), "extractive stand-in"
+        return ExtractiveStandIn(messages_to_prompt=_prompt_text), "extractive stand-in"
     from llama_index.llms.openai_like import OpenAILike  # type: ignore[import-untyped]  # ships no types
 
     name = os.environ.get("OPENAI_MODEL") or "gpt-4o-mini"
@@ -54,7 +54,7 @@ class _Sentence(NamedTuple):
     text: str
     speaker: str
     day: str
-    words: frozenset[str]
+    terms: frozenset[str]
 
 
 class ExtractiveStandIn(CustomLLM):
@@ -66,18 +66,18 @@ class ExtractiveStandIn(CustomLLM):
 
     @llm_completion_callback()
     def complete(self, prompt: str, formatted: bool = False, **_: Any) -> CompletionResponse:  # noqa: ARG002, FBT001, FBT002  # LlamaIndex's signature
-        question, sentences = _read(prompt)
-        wanted = _words(question)
-        shared_by = Counter(word for each in sentences for word in each.words)
+        question, sentences = _parse_prompt(prompt)
+        wanted = _terms(question)
+        shared_by = Counter(word for each in sentences for word in each.terms)
 
         def score(sentence: _Sentence) -> float:
-            found = sum(math.log(1 + len(sentences) / shared_by[word]) for word in sentence.words & wanted)
+            found = sum(math.log(1 + len(sentences) / shared_by[word]) for word in sentence.terms & wanted)
             # Questions seldom answer a question, so they count half.
-            return found * _HALF if sentence.text.endswith("?") else found
+            return found * _QUESTION_WEIGHT if sentence.text.endswith("?") else found
 
         best = max(sentences, key=score, default=None)
         if best is None or not score(best):
-            return CompletionResponse(text=f"{_LABEL} {_NOTHING}")
+            return CompletionResponse(text=f"{_LABEL} {_NO_ANSWER}")
         source = ", ".join(filter(None, (best.day, best.speaker)))
         return CompletionResponse(text=f"{_LABEL} {source}: {best.text}" if source else f"{_LABEL} {best.text}")
 
@@ -87,7 +87,7 @@ class ExtractiveStandIn(CustomLLM):
         yield CompletionResponse(text=whole.text, delta=whole.text)
 
 
-def _script(messages: Sequence[ChatMessage]) -> str:
+def _prompt_text(messages: Sequence[ChatMessage]) -> str:
     """The prompt as one text: each message after its role and, if known, its speaker's name."""
     return "\n".join(
         f"[{each.role.value}] {name + ': ' if (name := each.additional_kwargs.get('name')) else ''}{each.content}"
@@ -95,7 +95,7 @@ def _script(messages: Sequence[ChatMessage]) -> str:
     )
 
 
-def _read(prompt: str) -> tuple[str, list[_Sentence]]:
+def _parse_prompt(prompt: str) -> tuple[str, list[_Sentence]]:
     """The question, which is the newest user line, and every sentence said before it."""
     told = prompt.splitlines()
     asked = max((place for place, line in enumerate(told) if line.startswith("[user] ")), default=0)
@@ -106,24 +106,24 @@ def _read(prompt: str) -> tuple[str, list[_Sentence]]:
         if line.startswith("## "):
             day = text.removeprefix("## ")
         elif line.startswith("> "):
-            sentences += _sentences(text, day)
+            sentences += _split_sentences(text, day)
         elif line.startswith(("[user] ", "[assistant] ")) and not text.startswith((_LABEL, "<")):
-            sentences += _sentences(text, "")
+            sentences += _split_sentences(text, "")
     return re.sub(r"^\[user\] ", "", told[asked]) if told else "", sentences
 
 
-def _sentences(text: str, day: str) -> Iterator[_Sentence]:
+def _split_sentences(text: str, day: str) -> Iterator[_Sentence]:
     """The sentences of a line; the speaker's name is added to the words of each."""
     speaker, colon, told = text.partition(": ")
     if not colon or " " in speaker:
         speaker, told = "", text
     for sentence in re.split(r"(?<=[.!?]) +", told):
-        yield _Sentence(sentence, speaker, day, _words(f"{speaker} {sentence}"))
+        yield _Sentence(sentence, speaker, day, _terms(f"{speaker} {sentence}"))
 
 
-def _words(text: str) -> frozenset[str]:
+def _terms(text: str) -> frozenset[str]:
     words = re.findall(r"[^\W_]+(?:'s)?", text.lower())
-    return frozenset(_stem(word) for word in words if word not in _SMALL_WORDS)
+    return frozenset(_stem(word) for word in words if word not in _STOPWORDS)
 
 
 def _stem(word: str) -> str:

@@ -6,11 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from demo_answers import answering_model
-from demo_comparison import Answered, Tally, show_question, show_summary
-from demo_evidence import kept
+from demo_answers import choose_model
+from demo_comparison import AnswerComparison, Tally, show_question, show_summary
+from demo_evidence import find_evidence
 from demo_printing import show_asking
-from demo_reading import Conversation, Question, Turn, spread
+from demo_reading import Conversation, Question, Turn, sample_evenly
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.instrumentation import get_dispatcher  # type: ignore[attr-defined]  # says so in its manual
@@ -30,12 +30,12 @@ BUDGET = 1_024
 """Tokens of each prompt, for both memories."""
 QUESTIONS = 4
 SYSTEM = "You are an old friend of both. Answer in one sentence, from what is said below and nothing else."
-_EVERYTHING = 10**9
+_UNLIMITED = 10**9
 
 
 def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, report: Path) -> None:
     """Ask about early sessions, with wmem and with LlamaIndex's default memory, and print both side by side."""
-    model, named = answering_model()
+    model, named = choose_model()
     memory = WmemMemory.from_defaults(session_id=session_id, url=url, agent_id=agent_id, token_limit=BUDGET)
     engine = SimpleChatEngine.from_defaults(llm=model, memory=memory, system_prompt=SYSTEM)
 
@@ -47,37 +47,45 @@ def ask(conversation: Conversation, url: str, agent_id: str, session_id: str, re
     buffer = ChatMemoryBuffer.from_defaults(chat_history=list(past), token_limit=BUDGET)
 
     spent = len(memory.tokenizer_fn(SYSTEM))
-    sent = Sent.attached(lambda: memory.context(initial_token_count=spent))
+    sent = PromptListener.attach(lambda: memory.context(initial_token_count=spent))
     early = conversation.early_questions()
-    questions = spread(early, QUESTIONS)
+    questions = sample_evenly(early, QUESTIONS)
     show_asking(
-        model=named, found=len(past), tokens=tokens_of(past), budget=BUDGET, asked=len(questions), early=len(early)
+        model=named,
+        messages=len(past),
+        tokens=count_tokens(past),
+        budget=BUDGET,
+        questions=len(questions),
+        early=len(early),
     )
     # Before any question is asked, so that no answer can count as evidence.
     over_all = Tally(
         questions=len(early),
         evidence=sum(len(each.evidence) for each in early),
         kept={
-            "wmem": sum(len(kept(each, _said(memory.context(each.text, initial_token_count=spent)))) for each in early),
-            "default": _all_kept(early, default.get()),
-            "buffer": _all_kept(early, buffer.get()),
+            "wmem": sum(
+                len(find_evidence(each, _prompt_texts(memory.context(each.text, initial_token_count=spent))))
+                for each in early
+            ),
+            "default": _count_evidence(early, default.get()),
+            "buffer": _count_evidence(early, buffer.get()),
         },
     )
     answers = []
     for number, question in enumerate(questions, 1):
-        ours = sent.by(engine, question)
-        theirs = sent.by(plain, question)
-        buffered = _buffered(buffer, question, theirs.answer)
-        answers.append(_answered(question, ours, theirs, buffered, spent))
+        ours = sent.ask(engine, question)
+        theirs = sent.ask(plain, question)
+        buffered = _buffer_prompt(buffer, question, theirs.answer)
+        answers.append(_to_answer(question, ours, theirs, buffered, spent))
         show_question(number, answers[-1], whole=number == 1)
-    show_summary(answers, over_all, model=named, history=tokens_of(past))
-    told = {"answers": [_reported(each) for each in answers], "early": asdict(over_all)}
+    show_summary(answers, over_all, model=named, history=count_tokens(past))
+    told = {"answers": [_answer_to_json(each) for each in answers], "early": asdict(over_all)}
     report.write_text(json.dumps(told, indent=1), encoding="utf-8")
     memory.close()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exchanged:
+class EngineReply:
     """One question to one engine: the prompt that was sent, and the answer."""
 
     prompt: tuple[ChatMessage, ...]
@@ -85,10 +93,10 @@ class Exchanged:
     context: wmem.Context
 
 
-class Sent(BaseEventHandler):
+class PromptListener(BaseEventHandler):
     """Records the prompt that LlamaIndex sends to the model, whichever memory it comes from."""
 
-    _look: Callable[[], wmem.Context] = PrivateAttr()
+    _pack: Callable[[], wmem.Context] = PrivateAttr()
     _prompt: tuple[ChatMessage, ...] = PrivateAttr(default=())
     _context: wmem.Context = PrivateAttr()
 
@@ -97,32 +105,32 @@ class Sent(BaseEventHandler):
         return "Sent"
 
     @classmethod
-    def attached(cls, look: Callable[[], wmem.Context]) -> "Sent":
+    def attach(cls, pack: Callable[[], wmem.Context]) -> "PromptListener":
         """A registered listener that also takes wmem's packed context at the moment of sending."""
         made = cls()
-        made._look = look
+        made._pack = pack
         get_dispatcher().add_event_handler(made)
         return made
 
     def handle(self, event: BaseEvent, **_: Any) -> None:
         if isinstance(event, LLMChatStartEvent):
-            self._prompt, self._context = tuple(event.messages), self._look()
+            self._prompt, self._context = tuple(event.messages), self._pack()
 
-    def by(self, engine: SimpleChatEngine, question: Question) -> Exchanged:
+    def ask(self, engine: SimpleChatEngine, question: Question) -> EngineReply:
         """Ask an engine a question; the prompt it sent, and the answer."""
         answer = str(engine.chat(question.text))
-        return Exchanged(prompt=self._prompt, answer=answer, context=self._context)
+        return EngineReply(prompt=self._prompt, answer=answer, context=self._context)
 
 
-def tokens_of(prompt: Sequence[ChatMessage]) -> int:
+def count_tokens(prompt: Sequence[ChatMessage]) -> int:
     """The tokens of a prompt, by the same counter for every memory, each message's delimiters included."""
     # All counted as user messages: notes and system text would be treated differently.
     weighed = [Message.of("user", each.content or "", name=_name(each)) for each in prompt]
     with wmem.open("memory://", agent_id="scales") as memory:
-        return memory.scope("prompt").pack(budget=_EVERYTHING, messages=weighed).tokens
+        return memory.scope("prompt").pack(budget=_UNLIMITED, messages=weighed).tokens
 
 
-def _buffered(buffer: ChatMemoryBuffer, question: Question, answer: str) -> list[ChatMessage]:
+def _buffer_prompt(buffer: ChatMemoryBuffer, question: Question, answer: str) -> list[ChatMessage]:
     """The prompt that LlamaIndex's older memory makes of the same history; the chat continues in it as well."""
     buffer.put(ChatMessage(role="user", content=question.text))
     system = ChatMessage(role="system", content=SYSTEM)
@@ -131,40 +139,40 @@ def _buffered(buffer: ChatMemoryBuffer, question: Question, answer: str) -> list
     return prompt
 
 
-def _answered(
-    question: Question, ours: Exchanged, theirs: Exchanged, buffered: Sequence[ChatMessage], spent: int
-) -> Answered:
-    return Answered(
+def _to_answer(
+    question: Question, ours: EngineReply, theirs: EngineReply, buffer_prompt: Sequence[ChatMessage], spent: int
+) -> AnswerComparison:
+    return AnswerComparison(
         question=question,
         context=ours.context,
-        prompt=_lines(ours.prompt),
-        default_prompt=_lines(theirs.prompt),
+        prompt=_speaker_lines(ours.prompt),
+        default_prompt=_speaker_lines(theirs.prompt),
         answer=ours.answer,
         default_answer=theirs.answer,
-        kept=_kept(question, ours.prompt),
-        default_kept=_kept(question, theirs.prompt),
-        buffer_kept=_kept(question, buffered),
-        tokens=tokens_of(ours.prompt),
-        default_tokens=tokens_of(theirs.prompt),
-        buffer_tokens=tokens_of(buffered),
+        kept=_find_evidence(question, ours.prompt),
+        default_kept=_find_evidence(question, theirs.prompt),
+        buffer_kept=_find_evidence(question, buffer_prompt),
+        tokens=count_tokens(ours.prompt),
+        default_tokens=count_tokens(theirs.prompt),
+        buffer_tokens=count_tokens(buffer_prompt),
         system_tokens=spent,
         budget=BUDGET,
     )
 
 
-def _kept(question: Question, prompt: Sequence[ChatMessage]) -> tuple[Turn, ...]:
-    return kept(question, [each.content or "" for each in prompt])
+def _find_evidence(question: Question, prompt: Sequence[ChatMessage]) -> tuple[Turn, ...]:
+    return find_evidence(question, [each.content or "" for each in prompt])
 
 
-def _all_kept(questions: Sequence[Question], prompt: Sequence[ChatMessage]) -> int:
-    return sum(len(_kept(each, prompt)) for each in questions)
+def _count_evidence(questions: Sequence[Question], prompt: Sequence[ChatMessage]) -> int:
+    return sum(len(_find_evidence(each, prompt)) for each in questions)
 
 
-def _said(context: wmem.Context) -> list[str]:
+def _prompt_texts(context: wmem.Context) -> list[str]:
     return [message.text for message in context.prompt()]
 
 
-def _lines(prompt: Sequence[ChatMessage]) -> list[tuple[str, str]]:
+def _speaker_lines(prompt: Sequence[ChatMessage]) -> list[tuple[str, str]]:
     """Speaker and text of each message of a prompt."""
     return [(_name(each) or each.role.value, each.content or "") for each in prompt]
 
@@ -174,7 +182,7 @@ def _name(message: ChatMessage) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _reported(answered: Answered) -> dict[str, Any]:
+def _answer_to_json(answered: AnswerComparison) -> dict[str, Any]:
     """One answer as JSON, to check the numbers."""
     told = asdict(answered)
     del told["context"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from demo_evidence import plain
+from demo_evidence import normalize_text
 from demo_printing import console, show_step
 from demo_reading import Question, Turn
 from rich.box import ROUNDED, SIMPLE_HEAD
@@ -14,14 +14,14 @@ from rich.text import Text
 
 from wmem import Context
 
-__all__ = ["Answered", "Tally", "show_question", "show_summary"]
+__all__ = ["AnswerComparison", "Tally", "show_question", "show_summary"]
 
 _MARK = "◀ evidence"
 _PREVIEW = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class AnswerComparison:
     """One question, the prompt of each memory for it, and the same model's answers."""
 
     question: Question
@@ -49,7 +49,7 @@ class Tally:
     kept: Mapping[str, int]
 
 
-def show_question(number: int, answered: Answered, *, whole: bool) -> None:
+def show_question(number: int, answered: AnswerComparison, *, whole: bool) -> None:
     """Print one question: the packed prompt, its explanation, and both answers.
 
     Args:
@@ -59,24 +59,24 @@ def show_question(number: int, answered: Answered, *, whole: bool) -> None:
     asked = answered.question
     paper.print()
     paper.print(Text.assemble((f"Question {number}  ", "bold cyan"), (asked.text, "bold")))
-    evidence = [plain(turn.text) for turn in asked.evidence]
+    evidence = [normalize_text(turn.text) for turn in asked.evidence]
     if whole:
-        body: list[Text] = [_message(who, text, evidence) for who, text in answered.prompt]
+        body: list[Text] = [_message_text(who, text, evidence) for who, text in answered.prompt]
         title = "the prompt that wmem packed, whole"
     else:
-        body = [_evidence(turn, kept=turn in answered.kept) for turn in asked.evidence]
+        body = [_evidence_line(turn, is_included=turn in answered.kept) for turn in asked.evidence]
         title = "the turns that hold the answer, and whether wmem packed them"
     used = f"{answered.tokens:,} of {answered.budget:,} tokens"
     paper.print(Panel(Group(*body), title=title, subtitle=used, box=ROUNDED, border_style="blue"))
-    paper.print(_why(answered))
+    paper.print(_explain(answered))
     answers = Table(box=ROUNDED, width=paper.width, show_lines=False, border_style="dim")
     for heading in ("the recorded answer", "with wmem", "with LlamaIndex's Memory"):
         answers.add_column(heading, ratio=1, overflow="fold")
-    answers.add_row(*(Text(_short(text)) for text in (asked.answer, answered.answer, answered.default_answer)))
+    answers.add_row(*(Text(_shorten(text)) for text in (asked.answer, answered.answer, answered.default_answer)))
     paper.print(answers)
 
 
-def show_summary(answers: Iterable[Answered], early: Tally, *, model: str, history: int) -> None:
+def show_summary(answers: Iterable[AnswerComparison], early: Tally, *, model: str, history: int) -> None:
     """Print all questions in one table, and the totals."""
     paper = console()
     told = list(answers)
@@ -90,9 +90,9 @@ def show_summary(answers: Iterable[Answered], early: Tally, *, model: str, histo
         table.add_row(
             Text(each.question.text),
             each.question.kind,
-            _share(len(each.kept), len(each.question.evidence), each.tokens),
-            _share(len(each.default_kept), len(each.question.evidence), each.default_tokens),
-            _share(len(each.buffer_kept), len(each.question.evidence), each.buffer_tokens),
+            _share_text(len(each.kept), len(each.question.evidence), each.tokens),
+            _share_text(len(each.default_kept), len(each.question.evidence), each.default_tokens),
+            _share_text(len(each.buffer_kept), len(each.question.evidence), each.buffer_tokens),
         )
     paper.print(table)
     budget = told[0].budget if told else 0
@@ -108,24 +108,24 @@ def show_summary(answers: Iterable[Answered], early: Tally, *, model: str, histo
     )
 
 
-def _message(who: str, text: str, evidence: list[str]) -> Text:
+def _message_text(speaker: str, text: str, evidence: list[str]) -> Text:
     """One message of a prompt, its evidence marked."""
-    shown = Text.assemble((f"{who}: ", "bold blue"))
+    shown = Text.assemble((f"{speaker}: ", "bold blue"))
     for place, line in enumerate(text.splitlines() or [""]):
         if place:
             shown.append("\n")
-        found = any(each in plain(line) for each in evidence)
+        found = any(each in normalize_text(line) for each in evidence)
         style = "bold green" if found else "bold" if line.startswith("## ") else ""
         shown.append(f"{line}  {_MARK}" if found else line, style)
     return shown
 
 
-def _evidence(turn: Turn, *, kept: bool) -> Text:
-    sign = ("✔ ", "bold green") if kept else ("✘ ", "bold red")
-    return Text.assemble(sign, (f"{turn.speaker}: ", "bold"), _short(turn.text))
+def _evidence_line(turn: Turn, *, is_included: bool) -> Text:
+    sign = ("✔ ", "bold green") if is_included else ("✘ ", "bold red")
+    return Text.assemble(sign, (f"{turn.speaker}: ", "bold"), _shorten(turn.text))
 
 
-def _why(answered: Answered) -> Text:
+def _explain(answered: AnswerComparison) -> Text:
     """A short form of `Context.explain()`: messages by rule, and where the evidence ended up."""
     explanation = answered.context.explain(all=True)
     groups: dict[str, list[int]] = {}
@@ -152,10 +152,10 @@ def _why(answered: Answered) -> Text:
     return Text("\n").join(lines)
 
 
-def _share(part: int, whole: int, tokens: int) -> Text:
+def _share_text(part: int, whole: int, tokens: int) -> Text:
     style = "green" if part == whole else "red" if not part else "yellow"
     return Text.assemble((f"{part} of {whole}", style), (f"\n{tokens:,} tokens", "dim"))
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _PREVIEW else f"{text[:_PREVIEW].rstrip()} …"

@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 from demo_reading import Question, Turn
 
-__all__ = ["kept", "plain"]
+__all__ = ["find_evidence", "normalize_text"]
 
 _QUOTE = re.compile(r"^> ?", re.MULTILINE)
 
 
-def plain(text: str) -> str:
+def normalize_text(text: str) -> str:
     """A text without quote marks, HTML escapes and line breaks."""
     return " ".join(html.unescape(_QUOTE.sub("", text)).split())
 
 
-def kept(question: Question, prompt: Iterable[str]) -> tuple[Turn, ...]:
+def find_evidence(question: Question, prompt: Iterable[str]) -> tuple[Turn, ...]:
     """The evidence turns whose whole text is in the prompt; truncated ones do not count."""
-    whole = [plain(text) for text in prompt]
-    return tuple(turn for turn in question.evidence if any(plain(turn.text) in text for text in whole))
+    whole = [normalize_text(text) for text in prompt]
+    return tuple(turn for turn in question.evidence if any(normalize_text(turn.text) in text for text in whole))

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-__all__ = ["Talked", "console", "show_asking", "show_end", "show_start", "show_step", "show_talked"]
+__all__ = ["TalkReport", "console", "show_asking", "show_end", "show_start", "show_step", "show_stored"]
 
 WIDTH = 100
 
@@ -24,12 +24,12 @@ def console() -> Console:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talked:
+class TalkReport:
     """Numbers of the first process."""
 
     messages: int
     turns: int
-    once: int
+    stored_once: int
     """Number of turns stored exactly once."""
     tokens: int
     runs: int
@@ -41,11 +41,11 @@ class Talked:
 
 def show_start(conversation: Conversation, source: str) -> None:
     """Print the title and the conversation's source and size."""
-    first, last = (f"{conversation.sessions[place].began:%B %Y}" for place in (0, -1))
+    first, last = (f"{conversation.sessions[place].started_at:%B %Y}" for place in (0, -1))
     text = Text.assemble(
         ("wmem", "bold cyan"),
         ": two frameworks, one remembered session, one token budget\n\n",
-        facts(
+        to_lines(
             ("conversation", source),
             (
                 "speakers",
@@ -60,43 +60,43 @@ def show_start(conversation: Conversation, source: str) -> None:
     console().print(Panel(text, box=ROUNDED, border_style="cyan"))
 
 
-def show_step(title: str, told: str) -> None:
+def show_step(title: str, text: str) -> None:
     """Print a heading, and a text below it."""
     paper = console()
     paper.print()
     paper.rule(Text(title, style="bold"), align="left", style="cyan")
-    paper.print(Text(told))
+    paper.print(Text(text))
 
 
-def show_talked(talked: Talked, url: str) -> None:
+def show_stored(report: TalkReport, url: str) -> None:
     """Print what the agent stored."""
     directory = Path(url.removeprefix("disk://"))
     size = sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
-    runs = f"{talked.runs:,} in {talked.seconds:.1f} s"
-    if talked.unanswered:
-        runs += f"; {talked.unanswered} ended without a reply, and the user's message was kept"
+    runs = f"{report.runs:,} in {report.seconds:.1f} s"
+    if report.unanswered:
+        runs += f"; {report.unanswered} ended without a reply, and the user's message was kept"
     console().print(
-        facts(
-            ("stored", f"{talked.messages:,} messages; {talked.once:,} of {talked.turns:,} turns exactly once"),
-            ("size", f"{talked.tokens:,} tokens, {size / 1024:,.0f} KiB on disk"),
+        to_lines(
+            ("stored", f"{report.messages:,} messages; {report.stored_once:,} of {report.turns:,} turns exactly once"),
+            ("size", f"{report.tokens:,} tokens, {size / 1024:,.0f} KiB on disk"),
             ("agent runs", runs),
             (
                 "prompts",
-                f"the largest took {talked.largest:,} of {talked.budget:,} tokens, room for the reply included",
+                f"the largest took {report.largest:,} of {report.budget:,} tokens, room for the reply included",
             ),
         ),
     )
 
 
-def show_asking(*, model: str, found: int, tokens: int, budget: int, asked: int, early: int) -> None:
+def show_asking(*, model: str, messages: int, tokens: int, budget: int, questions: int, early: int) -> None:
     """Print what the second process finds, its budget and its model."""
     stand_in = " (no OPENAI_API_KEY: it can only quote lines of its prompt)" if "stand-in" in model else ""
     console().print(
-        facts(
-            ("found", f"{found:,} messages of the session, {tokens:,} tokens"),
+        to_lines(
+            ("found", f"{messages:,} messages of the session, {tokens:,} tokens"),
             ("budget", f"{budget:,} tokens a prompt: {budget / tokens:.0%} of the history"),
             ("answers from", model + stand_in),
-            ("questions", f"{asked}, evenly spread over the {early} about the first third of the sittings"),
+            ("questions", f"{questions}, evenly spread over the {early} about the first third of the sittings"),
         ),
     )
 
@@ -112,7 +112,7 @@ def show_end(*, seconds: float, real_model: bool, invented: bool) -> None:
     console().print(Text("\n" + "\n".join(lines), style="dim"))
 
 
-def facts(*named: tuple[str, str]) -> Text:
+def to_lines(*named: tuple[str, str]) -> Text:
     """Names and values, one a line."""
     lines = [Text.assemble((f"{name:<13}", "cyan"), value) for name, value in named]
     return Text("\n").join(lines)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SAMPLE", "Conversation", "Exchange", "Question", "Session", "Turn", "read", "spread"]
+__all__ = ["SAMPLE", "Conversation", "Exchange", "Question", "Session", "Turn", "read_conversation", "sample_evenly"]
 
 SAMPLE = Path(__file__).parent / "sample_conversation.json"
 
 _CATEGORIES = {1: "several turns", 2: "a date", 4: "one turn"}
 """Question categories answerable from the conversation; others need outside knowledge or a refusal."""
 _TURN_ID = re.compile(r"D:?(\d+):(\d+)")
-_PACE_S = 30
+_TURN_GAP_S = 30
 """Assumed seconds between turns: the data has only the start time of a session."""
 
 
@@ -33,7 +33,7 @@ class Turn:
 class Session:
     """One sitting of the two, in order."""
 
-    began: datetime
+    started_at: datetime
     turns: tuple[Turn, ...]
 
 
@@ -46,7 +46,7 @@ class Exchange:
     """
 
     opening: tuple[Turn, ...]
-    said: Turn
+    message: Turn
     reply: Turn | None
 
 
@@ -83,7 +83,7 @@ class Conversation:
             for turn, following in zip(session.turns, (*session.turns[1:], None), strict=True):
                 if turn.speaker == self.user:
                     answered = following is not None and following.speaker != self.user
-                    yield Exchange(opening=tuple(opening), said=turn, reply=following if answered else None)
+                    yield Exchange(opening=tuple(opening), message=turn, reply=following if answered else None)
                     opening = []
                 elif answered:
                     answered = False
@@ -97,13 +97,13 @@ class Conversation:
         return [each for each in self.questions if all(turn.id in early for turn in each.evidence)]
 
 
-def spread(questions: Sequence[Question], count: int) -> list[Question]:
+def sample_evenly(questions: Sequence[Question], count: int) -> list[Question]:
     """`count` questions, evenly spread over all, so that the selection ignores how well each is answered."""
     count = min(count, len(questions))
     return [questions[place * len(questions) // count] for place in range(count)]
 
 
-def read(path: Path) -> Conversation:
+def read_conversation(path: Path) -> Conversation:
     """The first conversation of a file in LoCoMo's format."""
     first: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))[0]
     told: dict[str, Any] = first["conversation"]
@@ -122,9 +122,11 @@ def read(path: Path) -> Conversation:
 def _session(turns: list[dict[str, Any]], date_time: str) -> Session:
     began = datetime.strptime(date_time, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     return Session(
-        began=began,
+        started_at=began,
         turns=tuple(
-            Turn(id=each["dia_id"], speaker=each["speaker"], text=_text(each), at=began.timestamp() + place * _PACE_S)
+            Turn(
+                id=each["dia_id"], speaker=each["speaker"], text=_text(each), at=began.timestamp() + place * _TURN_GAP_S
+            )
             for place, each in enumerate(turns)
         ),
     )
@@ -136,11 +138,11 @@ def _text(turn: dict[str, Any]) -> str:
     return f"{turn['text']} [photo: {caption}]" if caption else str(turn["text"])
 
 
-def _question(told: dict[str, Any], known: dict[str, Turn]) -> Question:
-    ids = {f"D{n}:{m}": None for text in told["evidence"] for n, m in _TURN_ID.findall(text)}
+def _question(raw: dict[str, Any], known: dict[str, Turn]) -> Question:
+    ids = {f"D{n}:{m}": None for text in raw["evidence"] for n, m in _TURN_ID.findall(text)}
     return Question(
-        text=told["question"],
-        answer=str(told["answer"]),
-        kind=_CATEGORIES[told["category"]],
+        text=raw["question"],
+        answer=str(raw["answer"]),
+        kind=_CATEGORIES[raw["category"]],
         evidence=tuple(known[each] for each in ids if each in known),
     )

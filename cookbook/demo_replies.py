@@ -24,7 +24,7 @@ class RecordedReplies(BaseChatModel):
     @classmethod
     def of(cls, conversation: Conversation) -> Self:
         """The partner's side of a conversation."""
-        return cls(replies={each.said.id: each.reply for each in conversation.exchanges()})
+        return cls(replies={each.message.id: each.reply for each in conversation.exchanges()})
 
     @property
     def _llm_type(self) -> str:

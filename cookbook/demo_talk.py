@@ -5,7 +5,7 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any
 
-from demo_printing import Talked, show_talked
+from demo_printing import TalkReport, show_stored
 from demo_reading import Conversation, Turn
 from demo_replies import NoReplyError, RecordedReplies
 from langchain.agents import create_agent
@@ -18,7 +18,7 @@ __all__ = ["talk"]
 
 BUDGET = 2_048
 """Tokens of each model call, of which the middleware keeps 1,024 free for the reply."""
-_EVERYTHING = 10**9
+_UNLIMITED = 10**9
 
 
 class RecordedClock:
@@ -43,32 +43,35 @@ def talk(conversation: Conversation, url: str, agent_id: str, session_id: str) -
         agent = create_agent(RecordedReplies.of(conversation), tools=[], middleware=[middleware])
         exchanges = list(conversation.exchanges())
         for exchange in exchanges:
-            clock.now = exchange.said.at
-            new: list[AnyMessage | dict[str, Any]] = [*map(_partner_says, exchange.opening), _user_says(exchange.said)]
+            clock.now = exchange.message.at
+            new: list[AnyMessage | dict[str, Any]] = [
+                *map(_partner_message, exchange.opening),
+                _user_message(exchange.message),
+            ]
             # Without a reply the run fails; the user's message is stored all the same.
             with suppress(NoReplyError):
                 agent.invoke({"messages": new})
             if context := middleware.last_context(session_id):
                 largest = max(largest, context.tokens)
         stored = Counter(message.id for message in session.messages.all())
-        talked = Talked(
+        talked = TalkReport(
             messages=stored.total(),
             turns=len(conversation.turns),
-            once=sum(stored[turn.id] == 1 for turn in conversation.turns),
-            tokens=session.pack(budget=_EVERYTHING).tokens,
+            stored_once=sum(stored[turn.id] == 1 for turn in conversation.turns),
+            tokens=session.pack(budget=_UNLIMITED).tokens,
             runs=len(exchanges),
             unanswered=sum(exchange.reply is None for exchange in exchanges),
             largest=largest,
             budget=BUDGET,
             seconds=time.perf_counter() - started,
         )
-    show_talked(talked, url)
+    show_stored(talked, url)
 
 
 # Turns keep their ids, so that each is stored once, however often it is passed.
-def _user_says(turn: Turn) -> HumanMessage:
+def _user_message(turn: Turn) -> HumanMessage:
     return HumanMessage(turn.text, id=turn.id, name=turn.speaker)
 
 
-def _partner_says(turn: Turn) -> AIMessage:
+def _partner_message(turn: Turn) -> AIMessage:
     return AIMessage(turn.text, id=turn.id, name=turn.speaker)
