@@ -1,4 +1,4 @@
-"""A bad argument gets its typed error, on every backend and in both colours, and changes nothing."""
+"""A bad argument gets its typed error, on every backend and sync and async, and changes nothing."""
 
 import asyncio
 import builtins
@@ -305,7 +305,7 @@ CASES: Cases = {
 
 
 class Prepared:
-    """A scope with something in it, whose methods are driven in one colour."""
+    """A scope with something in it, whose methods are driven in one mode."""
 
     def __init__(self, url: str) -> None:
         self.now = 1_700_000_000.0
@@ -324,14 +324,14 @@ class Prepared:
 
 
 class Coloured:
-    """The scope in one colour, with the ids that the cases name."""
+    """The scope in one mode, with the ids that the cases name."""
 
-    def __init__(self, prepared: Prepared, colour: str) -> None:
-        coloured = prepared.scope if colour == "sync" else prepared.scope.aio()
-        self.entries, self.items, self.messages = coloured.entries, coloured.items, coloured.messages
-        self.child, self.pack, self.queue = coloured.child, coloured.pack, coloured.queue
-        self.merge_to_parent, self.import_ = coloured.merge_to_parent, coloured.import_
-        self.root: Any = prepared.memory.working if colour == "sync" else prepared.memory.working.aio()
+    def __init__(self, prepared: Prepared, mode: str) -> None:
+        scope = prepared.scope if mode == "sync" else prepared.scope.aio()
+        self.entries, self.items, self.messages = scope.entries, scope.items, scope.messages
+        self.child, self.pack, self.queue = scope.child, scope.pack, scope.queue
+        self.merge_to_parent, self.import_ = scope.merge_to_parent, scope.import_
+        self.root: Any = prepared.memory.working if mode == "sync" else prepared.memory.working.aio()
         self.old, self.one = prepared.old, prepared.one
 
 
@@ -353,11 +353,11 @@ def _done(made: object) -> object:
     return asyncio.run(awaited())
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("name", CASES)
-def test_a_bad_argument_gets_its_typed_error_and_changes_nothing(name: str, colour: str, prepared: Prepared) -> None:
+def test_a_bad_argument_gets_its_typed_error_and_changes_nothing(name: str, mode: str, prepared: Prepared) -> None:
     act, bads, expected = CASES[name]
-    scope = Coloured(prepared, colour)
+    scope = Coloured(prepared, mode)
     for bad in bads:
         before = prepared.told()
         try:
@@ -391,36 +391,36 @@ URLS = [
 ]
 
 
-def _opened(colour: str, *url: Any, **options: Any) -> object:
-    return wmem.open(*url, **options) if colour == "sync" else asyncio.run(wmem.aopen(*url, **options))
+def _opened(mode: str, *url: Any, **options: Any) -> object:
+    return wmem.open(*url, **options) if mode == "sync" else asyncio.run(wmem.aopen(*url, **options))
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize(("url", "error"), URLS, ids=[repr(url) for url, _ in URLS])
-def test_a_url_that_names_no_store_is_refused(url: object, error: type[wmem.WmemError], colour: str) -> None:
+def test_a_url_that_names_no_store_is_refused(url: object, error: type[wmem.WmemError], mode: str) -> None:
     with pytest.raises(error):
-        _opened(colour, url, agent_id="agent")
+        _opened(mode, url, agent_id="agent")
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_an_unknown_scheme_is_told_the_known_ones(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_unknown_scheme_is_told_the_known_ones(mode: str) -> None:
     with pytest.raises(wmem.InvalidInputError, match=r"unknown store 'mongo://h'.*memory://.*disk://"):
-        _opened(colour, "mongo://h", agent_id="agent")
+        _opened(mode, "mongo://h", agent_id="agent")
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_an_unknown_url_is_told_without_its_password(colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_an_unknown_url_is_told_without_its_password(mode: str) -> None:
     with pytest.raises(wmem.InvalidInputError) as told:
-        _opened(colour, "postgres://me:s3cret@host/db", agent_id="agent")
+        _opened(mode, "postgres://me:s3cret@host/db", agent_id="agent")
     assert "s3cret" not in str(told.value)
     assert "host/db" in str(told.value)
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("agent_id", [*BLANKS, "~agent"], ids=repr)
-def test_an_agent_without_a_proper_name_is_refused(agent_id: object, colour: str) -> None:
+def test_an_agent_without_a_proper_name_is_refused(agent_id: object, mode: str) -> None:
     with pytest.raises(wmem.InvalidInputError):
-        _opened(colour, "memory://", agent_id=agent_id)
+        _opened(mode, "memory://", agent_id=agent_id)
 
 
 @pytest.mark.parametrize(
@@ -470,13 +470,13 @@ def test_another_policy_than_the_stored_one_is_refused_and_changes_nothing(tmp_p
             assert memory.changes().cursors == before
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_a_directory_below_a_regular_file_is_a_typed_error_that_names_it(colour: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_directory_below_a_regular_file_is_a_typed_error_that_names_it(mode: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a regular file")
     with pytest.raises(wmem.StoreError, match="file/store"):
-        _opened(colour, f"disk://{tmp_path / 'file' / 'store'}", agent_id="agent")
+        _opened(mode, f"disk://{tmp_path / 'file' / 'store'}", agent_id="agent")
     with pytest.raises(wmem.StoreError, match="file"):
-        _opened(colour, f"disk://{tmp_path / 'file'}", agent_id="agent")
+        _opened(mode, f"disk://{tmp_path / 'file'}", agent_id="agent")
     assert (tmp_path / "file").read_text() == "a regular file"
 
 
@@ -514,15 +514,15 @@ def test_a_memory_that_was_closed_says_so() -> None:
         memory.scope("s")
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-def test_everything_asked_of_a_disposed_scope_raises_and_changes_nothing(colour: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_everything_asked_of_a_disposed_scope_raises_and_changes_nothing(mode: str, tmp_path: Path) -> None:
     for url in (f"disk://{tmp_path / 'store'}", "memory://"):
         with wmem.open(url, agent_id="agent") as memory:
             scope = memory.scope("s")
             scope.entries.set("k", 1)
             scope.dispose()
             before = memory.changes().cursors
-            gone: Any = scope if colour == "sync" else scope.aio()
+            gone: Any = scope if mode == "sync" else scope.aio()
             calls: list[Callable[[], object]] = [
                 lambda gone=gone: gone.entries.get("k"),  # type: ignore[misc]  # bound now
                 lambda gone=gone: gone.entries.set("k", 2),  # type: ignore[misc]  # bound now

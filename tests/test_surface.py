@@ -1,4 +1,4 @@
-"""Every call that the design shows can be made as it is shown, by place and by name, in both colours."""
+"""Every call that the design shows can be made as it is shown, by place and by name, sync and async."""
 
 import inspect
 from typing import Any

@@ -24,9 +24,9 @@ TWINS: list[tuple[type, type]] = [
     (Maintenance, AsyncMaintenance),
 ]
 ACROSS = {"aio", "sync"}
-"""How to come from one colour to the other."""
+"""How to come from one mode to the other."""
 WITHOUT_IO = {"child", "maintenance", "scope", "start", "subscribe", "temporary"}
-"""What asks nothing of the store itself: it is called the same in both colours."""
+"""What asks nothing of the store itself: it is called the same sync and async."""
 MAY_AWAIT = {("get_or_set", "factory")}
 """Arguments that may be coroutine functions where coroutines run."""
 
@@ -45,7 +45,7 @@ def methods(sync: type, aio: type) -> Iterator[tuple[str, Callable[..., Any], Ca
 
 
 @named
-def test_both_colours_have_the_same_names(sync: type, aio: type) -> None:
+def test_both_modes_have_the_same_names(sync: type, aio: type) -> None:
     only_async = {"cancel"} if aio is AsyncMaintenance else set()
     assert public(sync).keys() - ACROSS == public(aio).keys() - ACROSS - only_async
 

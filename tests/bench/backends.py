@@ -138,9 +138,9 @@ def amplification(*, quick: bool) -> list[Figure]:
 
 def _counted(memory: wmem.AgentMemory) -> dict[str, int]:
     """Have the memory's journal count what it is given."""
-    opened = memory._opened
+    opened = memory._core
     size = opened.store.engine.codec.size
-    ports = dict(opened.colours.sync)
+    ports = dict(opened.ports.sync)
     append, compact = ports["Journal.append"], ports["Journal.compact"]
     written = {"records": 0, "checkpoints": 0, "compactions": 0}
 
@@ -153,7 +153,7 @@ def _counted(memory: wmem.AgentMemory) -> dict[str, int]:
         written["compactions"] += 1
         return compact(*args)
 
-    opened.colours._sync = {**ports, "Journal.append": appended, "Journal.compact": compacted}
+    opened.ports._sync = {**ports, "Journal.append": appended, "Journal.compact": compacted}
     return written
 
 
@@ -305,12 +305,14 @@ def listing(*, quick: bool) -> list[Figure]:
 
 def _filled(memory: wmem.AgentMemory, sessions: int) -> None:
     """Sessions with one entry each, as another process wrote them."""
-    store = memory._opened.store
+    store = memory._core.store
     append, codec = store.sync_ports["Journal.append"], store.engine.codec
     for number in range(sessions):
         path, record_id = ("agent", f"session-{number}"), new_record_id()
         row = Row(id=new_ulid(0.0), content=b"1", created_at=0.0, updated_at=0.0, key="key", type="fact")
-        append(path, record_id, codec.write_record((ScopeOpened("{}", 0.0), ItemPut(row)), path, record_id), None, None)
+        append(
+            path, record_id, codec.encode_record((ScopeOpened("{}", 0.0), ItemPut(row)), path, record_id), None, None
+        )
 
 
 def _texts(count: int) -> Iterator[str]:

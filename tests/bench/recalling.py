@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
-from wmem.text.columns import has_arrays
+from wmem.text.columns import has_numpy
 from wmem.text.index import Index
-from wmem.text.turns import Turns
-from wmem.text.vectors import Vectors, as_rows
+from wmem.text.turns import NeighborGraph
+from wmem.text.vectors import VectorIndex, to_unit_rows
 
 __all__ = ["index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
 
@@ -85,8 +85,8 @@ def packs_with_recall(*, quick: bool) -> list[Figure]:
     """
     figures = []
     for count, wanted in ((_FEW, 1e-3), (_SOME, None), (_MANY, 10e-3)):
-        figures += _of(_QUICK[count] if quick else count, wanted, arrays=has_arrays(), quick=quick)
-    if has_arrays():
+        figures += _of(_QUICK[count] if quick else count, wanted, arrays=has_numpy(), quick=quick)
+    if has_numpy():
         figures += _of(_QUICK[_SOME] if quick else _SOME, 10e-3, arrays=False, quick=quick)[1:]
     return figures
 
@@ -95,7 +95,7 @@ def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[
     talk = _Talk()
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
-    with patch("wmem.text.matches.has_arrays", return_value=arrays), wmem.open("memory://", agent_id="agent") as memory:
+    with patch("wmem.text.matches.has_numpy", return_value=arrays), wmem.open("memory://", agent_id="agent") as memory:
         session = memory.scope("session")
         for _ in range(0, count, _CHUNK):
             session.messages.append(talk.messages(min(_CHUNK, count)))
@@ -135,7 +135,7 @@ class _Embedder:
 
 def packs_with_vectors(*, quick: bool) -> list[Figure]:
     """A prompt for a question with an embedder that takes no time, and of that what the cosines take."""
-    if not has_arrays():
+    if not has_numpy():
         return []
     figures = []
     for count in (_FEW, _SOME, _MANY):
@@ -148,15 +148,15 @@ def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
     with (
-        patch("wmem.scope.meaning.MOST_NEW", count),
+        patch("wmem.scope.meaning.MAX_NEW_TEXTS", count),
         wmem.open("memory://", agent_id="agent", embedder=embedder) as memory,
     ):
         session = memory.scope("session")
         for _ in range(0, count, _CHUNK):
             session.messages.append(talk.messages(min(_CHUNK, count)))
             session.pack(asked[0], budget=_BUDGET)
-        vectors = Vectors()
-        rows = as_rows(embedder([""] * count), count)
+        vectors = VectorIndex()
+        rows = to_unit_rows(embedder([""] * count), count)
         for place, row in enumerate(rows):
             vectors.put(str(place), row)
         for _ in range(rounds):
@@ -166,7 +166,7 @@ def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
                 "append": lambda number: session.messages.append(said[number]),
                 "pack": lambda number: session.pack(asked[number], budget=_BUDGET),
                 "pack alone": lambda number: session.pack(asked[number + rounds], budget=_BUDGET),
-                "cosines": lambda number: vectors.near(rows[number]),
+                "cosines": lambda number: vectors.similarities(rows[number]),
             },
             rounds=rounds - 3,
             warm=3,
@@ -187,7 +187,7 @@ def index_adds(*, quick: bool) -> list[Figure]:
     """What recall adds to a message: it is read and taken into the index, and among its neighbours."""
     rounds = 200 if quick else 1_000
     said = [each["content"] for each in _Talk().messages(_FEW + rounds)]
-    index, turns = Index(), Turns()
+    index, turns = Index(), NeighborGraph()
 
     def add(number: int) -> None:
         place = number + _FEW

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import NOON, Call, Clock, Opening
+from tests.conformance.conftest import NOON, Call, Clock, MemoryOpener
 from wmem import Policy, Scope, StoreError
 from wmem.clock import SteadyClock
-from wmem.testing.residue import residue
+from wmem.testing.residue import read_store_bytes
 
 HOUR = 3_600.0
 TEN_YEARS = 10 * 365 * 86_400.0
@@ -25,9 +25,9 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 
 
 def test_B31_deleting_all_of_a_scope_takes_it_and_its_descendants_and_touches_no_other(
-    opening: Opening, call: Call
+    open_memory: MemoryOpener, call: Call
 ) -> None:
-    memory = opening()
+    memory = open_memory()
     paths = [("u1",), ("u1", "a"), ("u1", "a", "b"), ("u10",), ("u",), ("u1/a",), ("u2", "u1"), ("U1",)]
     for path in paths:
         scope = memory.scope(*path)
@@ -35,7 +35,7 @@ def test_B31_deleting_all_of_a_scope_takes_it_and_its_descendants_and_touches_no
         call(scope.entries.set, "k", "a needle")
         call(scope.messages.append, said("a needle"))
         call(scope.items.search, "needle", order="recall")
-    other = opening("u1").scope("u1")
+    other = open_memory("u1").scope("u1")
     call(other.items.add, "a needle")
     kept = [memory.scope(*path) for path in paths[3:]] + [other]
     before = [call(scope.export) for scope in kept]
@@ -46,15 +46,17 @@ def test_B31_deleting_all_of_a_scope_takes_it_and_its_descendants_and_touches_no
         for order in ("relevance", "recall"):
             assert len(call(scope.items.search, "needle", order=order)) == 1
         assert "needle" in (call(scope.pack, "needle", budget=500).note or "")
-    for reader in (memory, opening.elsewhere()):
+    for reader in (memory, open_memory.in_other_process()):
         assert call(reader.working.children) == ["U1", "u", "u1/a", "u10", "u2"]
         for path in paths[:3]:
             scope = reader.scope(*path)
             assert (call(scope.items.all), call(scope.messages.count), call(scope.entries.keys)) == ([], 0, [])
 
 
-def test_B41_nothing_of_what_was_cleared_clings_to_what_comes_under_the_same_ids(opening: Opening, call: Call) -> None:
-    memory = opening()
+def test_B41_nothing_of_what_was_cleared_clings_to_what_comes_under_the_same_ids(
+    open_memory: MemoryOpener, call: Call
+) -> None:
+    memory = open_memory()
     scope = memory.scope("s")
     item = call(scope.items.add, "an old needle", priority="critical")
     promoted = call(scope.items.add, "an old needle in long-term memory", priority="high")
@@ -66,7 +68,7 @@ def test_B41_nothing_of_what_was_cleared_clings_to_what_comes_under_the_same_ids
     for _ in range(2):
         call(scope.items.search, "needle")
         call(scope.pack, "needle", budget=500)
-    there = opening.elsewhere().scope("s")
+    there = open_memory.in_other_process().scope("s")
     assert call(there.items.count) == 1
     assert call(scope.clear) == 5
     # At once, under the very ids.
@@ -93,7 +95,7 @@ def test_B41_nothing_of_what_was_cleared_clings_to_what_comes_under_the_same_ids
 
 
 def test_B41_a_clear_that_fails_in_the_middle_changes_nothing(
-    memory: wmem.AgentMemory, call: Call, colour: str, monkeypatch: pytest.MonkeyPatch
+    memory: wmem.AgentMemory, call: Call, mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scope = memory.scope("s")
     call(scope.items.add, "x", priority="critical")
@@ -107,9 +109,9 @@ def test_B41_a_clear_that_fails_in_the_middle_changes_nothing(
     async def aaway(*_: Any) -> Any:
         away()
 
-    opened: Any = memory._opened
-    ports = opened.colours.sync if colour == "sync" else opened.colours.aio
-    monkeypatch.setitem(ports, "Journal.append", away if colour == "sync" else aaway)
+    opened: Any = memory._core
+    ports = opened.ports.sync if mode == "sync" else opened.ports.aio
+    monkeypatch.setitem(ports, "Journal.append", away if mode == "sync" else aaway)
     for clear in (scope.clear, scope.items.clear, scope.messages.clear):
         with pytest.raises(StoreError, match="away"):
             call(clear)
@@ -127,7 +129,7 @@ def test_B92_what_has_expired_is_invisible_at_once_though_no_sweeper_ran(
     scope = memory.scope("s")
     item = call(scope.items.add, "the needle of an item", ttl_s=60)
     call(scope.entries.set, "k", "the needle of an entry", ttl_s=60)
-    clock.pass_(60)
+    clock.advance(60)
     assert (call(scope.items.get, item.id), call(scope.entries.get, "k")) == (None, None)
     assert call(scope.items.search, "needle") == ()
     assert (call(scope.items.all), call(scope.entries.keys)) == ([], [])
@@ -159,17 +161,17 @@ def test_B95_instants_are_compared_as_numbers_wherever_the_host_is_and_whatever_
     assert {item.expires_at for item in call(scope.items.all)} == {added.expires_at} == {NOON + HOUR}
     kept = call(scope.items.promote, added.id)
     assert kept.id.endswith("_20251128-000000")
-    clock.pass_(HOUR - 0.001)
+    clock.advance(HOUR - 0.001)
     assert call(scope.items.count) == 4
-    clock.pass_(0.001)
+    clock.advance(0.001)
     assert call(scope.items.count) == 0
     assert call(memory.maintain).expired == 5
     stored = call(scope.messages.append, said("hi", created_at="2025-11-27T16:00:00-08:00"))
     assert stored.created_at == NOON
 
 
-def test_B96_no_upkeep_extends_a_time_to_live(opening: Opening, call: Call, clock: Clock) -> None:
-    memory = opening()
+def test_B96_no_upkeep_extends_a_time_to_live(open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+    memory = open_memory()
     scope = memory.scope("s")
     for number in range(5):
         call(scope.items.add, f"needle {number}", ttl_s=100 + number)
@@ -180,7 +182,7 @@ def test_B96_no_upkeep_extends_a_time_to_live(opening: Opening, call: Call, cloc
         return [told.get("expires_at") for told in document["memories"] + document["entries"]]
 
     before = expiries(scope)
-    clock.pass_(50)
+    clock.advance(50)
     acts: list[Callable[[], Any]] = [
         memory.maintain,
         scope.erase,  # compacts
@@ -198,10 +200,10 @@ def test_B96_no_upkeep_extends_a_time_to_live(opening: Opening, call: Call, cloc
         call(act)
         assert expiries(scope) == before
     call(memory.close)
-    again = opening.elsewhere()
+    again = open_memory.in_other_process()
     call(again.maintain)
     assert expiries(again.scope("s")) == before
-    clock.pass_(50)
+    clock.advance(50)
     assert call(again.maintain).expired == 2
     assert call(again.scope("s").items.count) == 4
 
@@ -226,9 +228,9 @@ def system(monkeypatch: pytest.MonkeyPatch) -> SystemClock:
 
 
 def test_B128_a_system_clock_that_jumps_ends_no_time_to_live_and_lets_none_go_on_for_ever(
-    opening: Opening, call: Call, system: SystemClock
+    open_memory: MemoryOpener, call: Call, system: SystemClock
 ) -> None:
-    memory = opening(clock=None)
+    memory = open_memory(clock=None)
     scope = memory.scope("s")
     items = [call(scope.items.add, str(number), ttl_s=600) for number in range(5)]
     call(scope.entries.set, "k", 1, ttl_s=600)
@@ -245,14 +247,14 @@ def test_B128_a_system_clock_that_jumps_ends_no_time_to_live_and_lets_none_go_on
 
 
 def test_B128_what_was_stored_under_a_clock_ten_years_ahead_lives_as_long_as_it_was_given(
-    opening: Opening, call: Call, system: SystemClock
+    open_memory: MemoryOpener, call: Call, system: SystemClock
 ) -> None:
     system.ahead = TEN_YEARS
-    wrong = opening(clock=None)
+    wrong = open_memory(clock=None)
     item = call(wrong.scope("s").items.add, "x", ttl_s=600)
     call(wrong.scope("s").entries.set, "k", 1, ttl_s=600)
     system.ahead = 0.0
-    right = opening.elsewhere(clock=None)
+    right = open_memory.in_other_process(clock=None)
     for _ in range(2):
         call(right.maintain)
         found = call(right.scope("s").items.get, item.id)
@@ -262,21 +264,21 @@ def test_B128_what_was_stored_under_a_clock_ten_years_ahead_lives_as_long_as_it_
 
 
 def test_B128_one_bad_reading_of_the_clock_deletes_nothing(
-    opening: Opening, call: Call, system: SystemClock, caplog: pytest.LogCaptureFixture
+    open_memory: MemoryOpener, call: Call, system: SystemClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    memory = opening(clock=None)
+    memory = open_memory(clock=None)
     for name in ("a", "b"):
         call(memory.scope(name).items.add, "x", ttl_s=600)
     system.ahead = TEN_YEARS
-    wrong = opening.elsewhere(clock=None)
+    wrong = open_memory.in_other_process(clock=None)
     system.ahead = 0.0
     assert call(wrong.maintain).expired == 0
     assert "clock that ran ahead" in caplog.text
     assert [call(memory.scope(name).items.count) for name in ("a", "b")] == [1, 1]
 
 
-def test_B128_the_clock_can_be_given(opening: Opening, call: Call, clock: Clock) -> None:
-    scope = opening().scope("s", policy=Policy.session())
+def test_B128_the_clock_can_be_given(open_memory: MemoryOpener, call: Call, clock: Clock) -> None:
+    scope = open_memory().scope("s", policy=Policy.session())
     assert call(scope.items.add, "x", ttl_s=5).expires_at == NOON + 5
     clock.now = NOON - HOUR
     assert call(scope.items.count) == 1
@@ -291,12 +293,14 @@ def test_B128_the_default_clock_only_runs_forward(system: SystemClock) -> None:
     for ahead in (-HOUR, TEN_YEARS, -TEN_YEARS):
         system.ahead = ahead
         assert 0 <= clock() - began < HOUR / 2
-        assert clock.ahead() is (ahead == -TEN_YEARS)
+        assert clock.is_ahead() is (ahead == -TEN_YEARS)
 
 
-def test_B128_a_clear_needs_no_clock_to_leave_nothing(opening: Opening, call: Call, url: str, clock: Clock) -> None:
-    scope = opening().scope("s")
+def test_B128_a_clear_needs_no_clock_to_leave_nothing(
+    open_memory: MemoryOpener, call: Call, url: str, clock: Clock
+) -> None:
+    scope = open_memory().scope("s")
     call(scope.items.add, "zqXvKw9PjLmTrB", ttl_s=5)
     clock.now = NOON - HOUR
     call(scope.clear)
-    assert b"zqXvKw9PjLmTrB" not in residue(url)
+    assert b"zqXvKw9PjLmTrB" not in read_store_bytes(url)

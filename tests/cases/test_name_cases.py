@@ -4,7 +4,7 @@ import itertools
 
 import wmem
 from wmem.testing.calls import Call
-from wmem.testing.suite import Opening
+from wmem.testing.suite import MemoryOpener
 
 SIBLINGS = ["john-doe", "john_doe", "10%", "10x", "a*b", "axb", "[x]", "x", "a?b", "^x", "x$", "J*", "_", "%", "*"]
 LETTERS = [
@@ -45,8 +45,8 @@ def test_B16_a_prefix_means_whole_segments(memory: wmem.AgentMemory, call: Call)
     assert call(memory.working.children) == ["t", "ta"]
 
 
-def test_B16_an_agent_whose_id_begins_like_anothers_sees_nothing_of_it(opening: Opening, call: Call) -> None:
-    agents = {name: opening(name) for name in ("a", "ab", "a/b", "a b")}
+def test_B16_an_agent_whose_id_begins_like_anothers_sees_nothing_of_it(open_memory: MemoryOpener, call: Call) -> None:
+    agents = {name: open_memory(name) for name in ("a", "ab", "a/b", "a b")}
     for name, memory in agents.items():
         call(memory.scope("b").entries.set, "whose", name)
     for name, memory in agents.items():
@@ -76,14 +76,14 @@ def test_B17_signs_of_patterns_are_letters_in_every_verb(memory: wmem.AgentMemor
     assert call(memory.scope("s").children) == sorted({*SIBLINGS} - {"*", "%", "john_doe"})
 
 
-def test_B28_add_and_read_work_whatever_signs_the_ids_have(opening: Opening, call: Call) -> None:
+def test_B28_add_and_read_work_whatever_signs_the_ids_have(open_memory: MemoryOpener, call: Call) -> None:
     for name in LETTERS:
-        memory = opening(name)
+        memory = open_memory(name)
         call(memory.scope(name, name).items.add, f"said by {name}")
         call(memory.scope(name, name).entries.set, name, name)
         call(memory.scope(name, name).messages.append, {"role": "user", "content": name, "id": name})
     for name in LETTERS:
-        scope = opening.elsewhere(name).scope(name, name)
+        scope = open_memory.in_other_process(name).scope(name, name)
         assert [item.content for item in call(scope.items.search, name)] == [f"said by {name}"]
         assert call(scope.entries.get, name) == name
         assert [message.id for message in call(scope.messages.all)] == [name]

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from wmem.errors import BudgetError, InvalidInputError
-from wmem.model.context import Context, Profile
+from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
-from wmem.pack import Candidate, PackRequest, Recalled, pack
+from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
 from wmem.text.tokens import EstimateCounter, default_counter, message_tokens, tools_tokens
 
 COUNT = default_counter()
 NOON = 1_764_288_000.0
-PROFILES: tuple[Profile, ...] = ("openai", "anthropic", "gemini")
+PROFILES: tuple[ProviderProfile, ...] = ("openai", "anthropic", "gemini")
 
 
 def user(text: str, **fields: Any) -> Message:
@@ -72,15 +72,18 @@ def item(id: str, text: str, at: float = NOON) -> Candidate:
     return Candidate(id=id, role=None, tokens=tokens, at=at, load=partial(Message.of, "user", text))
 
 
-def recalled(*found: Candidate) -> list[Recalled]:
+def recalled(*found: Candidate) -> list[RecalledCandidate]:
     return [
-        Recalled(candidate=each, score=1.0 / (at + 1), parts=lambda: {"bm25": 1.0}) for at, each in enumerate(found)
+        RecalledCandidate(candidate=each, score=1.0 / (at + 1), parts=lambda: {"bm25": 1.0})
+        for at, each in enumerate(found)
     ]
 
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("budget", range(30, 140, 5))
-def test_B01_a_tool_exchange_is_kept_whole_or_dropped_whole_at_every_budget(profile: Profile, budget: int) -> None:
+def test_B01_a_tool_exchange_is_kept_whole_or_dropped_whole_at_every_budget(
+    profile: ProviderProfile, budget: int
+) -> None:
     talk = (user("one"), calls("c1"), result("c1"), user("two"), said("a"), user("three"), said("b"))
     context = packed(*talk, budget=budget, profile=profile)
     assert ("m1" in ids(context)) == ("m2" in ids(context))
@@ -142,7 +145,7 @@ def test_B08_one_lost_result_of_two_is_made_up_beside_the_other() -> None:
 
 
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
-def test_B11_system_text_in_mid_list_moves_to_the_front(profile: Profile) -> None:
+def test_B11_system_text_in_mid_list_moves_to_the_front(profile: ProviderProfile) -> None:
     talk = (user("hi"), said("hello"), Message.of("system", "From now on in French."), user("go on"))
     context = packed(*talk, profile=profile, system="Be kind.", recalled=recalled(item("i", "a fact")))
     sent = [message["role"] for message in context.to_openai()]
@@ -152,14 +155,16 @@ def test_B11_system_text_in_mid_list_moves_to_the_front(profile: Profile) -> Non
 
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("stable", [False, True])
-def test_B11_a_note_stands_behind_system_text_where_nobody_has_said_anything(profile: Profile, *, stable: bool) -> None:
+def test_B11_a_note_stands_behind_system_text_where_nobody_has_said_anything(
+    profile: ProviderProfile, *, stable: bool
+) -> None:
     talk = (Message.of("system", "Be brief."), Message.of("system", "In French."))
     context = packed(*talk, profile=profile, stable=stable, recalled=recalled(item("i", "a fact")))
     assert [message["role"] for message in context.to_openai()] == ["system", "system", "user"]
 
 
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
-def test_B13_a_prompt_that_would_begin_with_an_assistant_begins_with_a_user(profile: Profile) -> None:
+def test_B13_a_prompt_that_would_begin_with_an_assistant_begins_with_a_user(profile: ProviderProfile) -> None:
     talk = (said("Hello, I am your agent."), user("hi"), calls("c1"), result("c1"), said("done"))
     for budget in range(25, 120, 5):
         sent = packed(*talk, profile=profile, budget=budget).to_openai()
@@ -183,7 +188,9 @@ def test_a_pinned_result_without_its_call_is_told_of_once() -> None:
 
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
 @pytest.mark.parametrize("stable", [False, True])
-def test_B13_what_such_a_beginning_costs_never_makes_a_budget_too_small(profile: Profile, *, stable: bool) -> None:
+def test_B13_what_such_a_beginning_costs_never_makes_a_budget_too_small(
+    profile: ProviderProfile, *, stable: bool
+) -> None:
     talk = [
         each for n in range(30) for each in (user(f"question {n} " * (n % 5 + 1)), said(f"answer {n} " * (n % 7 + 1)))
     ]
@@ -501,7 +508,7 @@ def test_recall_does_not_push_out_a_large_recent_message() -> None:
 def test_a_recalled_message_moves_to_its_place_when_the_rest_reaches_it() -> None:
     talk = [message for n in range(10) for message in (user(f"question {n}"), said(f"answer {n}"))]
     known = candidates(talk)
-    context = packed(*talk, recalled=[Recalled(candidate=known[2], score=0.7, parts=lambda: {"bm25": 0.7})])
+    context = packed(*talk, recalled=[RecalledCandidate(candidate=known[2], score=0.7, parts=lambda: {"bm25": 0.7})])
     assert context.note == ""
     assert len(context.messages) == 20
     assert next(report for report in context.included if report.ids == ("m2",)).score == 0.7

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.conformance.own_journal import AsyncDictJournal, DictJournal, Kept
 from wmem.journal.port import Appended, Tail
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Connect
 
 __all__ = ["BROKEN", "SEEN_ABOVE", "UNSEEN", "Broken", "Slow"]
@@ -23,17 +23,17 @@ class Broken(DictJournal):
 
 
 class TakesStaleAppends(Broken):
-    def is_met(self, expected: Cursor | Birth | None, kept: Kept | None) -> bool:
-        return not isinstance(expected, Birth) or super().is_met(expected, kept)
+    def is_met(self, expected: Cursor | Incarnation | None, kept: Kept | None) -> bool:
+        return not isinstance(expected, Incarnation) or super().is_met(expected, kept)
 
 
 class TakesAppendsOfEveryLife(Broken):
-    def is_met(self, expected: Cursor | Birth | None, kept: Kept | None) -> bool:
-        return isinstance(expected, Birth) or super().is_met(expected, kept)
+    def is_met(self, expected: Cursor | Incarnation | None, kept: Kept | None) -> bool:
+        return isinstance(expected, Incarnation) or super().is_met(expected, kept)
 
 
 class ComparesVersionsOnly(Broken):
-    def is_met(self, expected: Cursor | Birth | None, kept: Kept | None) -> bool:
+    def is_met(self, expected: Cursor | Incarnation | None, kept: Kept | None) -> bool:
         if isinstance(expected, Cursor):
             return expected.version == (kept.head.version if kept else 0)
         return super().is_met(expected, kept)
@@ -61,7 +61,7 @@ class TellsRefusalsEverything(Broken):
 class RegistersRefusals(Broken):
     def append(self, path: Path, *call: Any) -> Appended[bytes]:
         reply = super().append(path, *call)
-        self.kept.setdefault(path, Kept(Birth(9)))
+        self.kept.setdefault(path, Kept(Incarnation(9)))
         return reply
 
 
@@ -92,7 +92,7 @@ class CompactsTwice(Broken):
 class CountsCompactedBytes(Broken):
     def __init__(self) -> None:
         super().__init__()
-        self.gone: dict[Birth, int] = {}
+        self.gone: dict[Incarnation, int] = {}
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         kept = self.kept.get(path)
@@ -145,13 +145,13 @@ class ForgetsSnapshotsLate(Broken):
 
 
 class LeavesDescendants(Broken):
-    def delete(self, path: Path, life: Birth | None, /) -> None:
+    def delete(self, path: Path, life: Incarnation | None, /) -> None:
         if life is None or (path in self.kept and self.kept[path].birth == life):
             self.kept.pop(path, None)
 
 
 class DeletesWhicheverLife(Broken):
-    def delete(self, path: Path, _life: Birth | None, /) -> None:
+    def delete(self, path: Path, _life: Incarnation | None, /) -> None:
         super().delete(path, None)
 
 
@@ -160,14 +160,14 @@ class BeginsAgainWhereItEnded(Broken):
         super().__init__()
         self.ended: dict[Path, Cursor] = {}
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
+    def delete(self, path: Path, life: Incarnation | None, /) -> None:
         before = {each: kept.head for each, kept in self.kept.items()}
         super().delete(path, life)
         self.ended |= {each: head for each, head in before.items() if each not in self.kept}
 
     def append(self, path: Path, *call: Any) -> Appended[bytes]:
         if path not in self.kept and path in self.ended:
-            kept = Kept(Birth(self.ended[path].chain), base=self.ended.pop(path))
+            kept = Kept(Incarnation(self.ended[path].chain), base=self.ended.pop(path))
             self.kept[path] = kept
         return super().append(path, *call)
 
@@ -230,7 +230,7 @@ class ReadsOnePageOfPaths(Broken):
 
 class CreatesByReading(Broken):
     def tail(self, path: Path, after: Cursor) -> Tail[bytes]:
-        self.kept.setdefault(path, Kept(Birth(9)))
+        self.kept.setdefault(path, Kept(Incarnation(9)))
         return super().tail(path, after)
 
 
@@ -296,7 +296,7 @@ class ReadsPathByPath(Slow):
 
 class LooksBeforeItAppends(Slow):
     async def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
         met = self.inner.is_met(expected, self.inner.kept.get(path))
         await asyncio.sleep(0)
@@ -304,7 +304,7 @@ class LooksBeforeItAppends(Slow):
 
 
 class DeletesOneByOne(Slow):
-    async def delete(self, path: Path, life: Birth | None, /) -> None:
+    async def delete(self, path: Path, life: Incarnation | None, /) -> None:
         kept = self.inner.kept.get(path)
         for each in list(self.inner.paths(path)) if life in (None, kept and kept.birth) else ():
             await asyncio.sleep(0)

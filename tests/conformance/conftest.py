@@ -1,4 +1,4 @@
-"""Every backend in both colours: what a test says of one memory holds for all of them.
+"""Every backend sync and async: what a test says of one memory holds for all of them.
 
 A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more
 than its URL. A test is written against the sync face; `call` runs the same-named method of
@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.testing import NOON, Call, Clock, Opening
+from wmem.testing import NOON, Call, Clock, MemoryOpener
 
-__all__ = ["BACKENDS", "NOON", "OPTIONS", "Call", "Clock", "Opening", "located"]
+__all__ = ["BACKENDS", "NOON", "OPTIONS", "Call", "Clock", "MemoryOpener", "located"]
 
 BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
     "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
@@ -37,7 +37,7 @@ def located(backend: str, request: pytest.FixtureRequest, place: Path) -> str:
 
 
 @pytest.fixture(params=("sync", "async"))
-def colour(request: pytest.FixtureRequest) -> str:
+def mode(request: pytest.FixtureRequest) -> str:
     """Threads or coroutines."""
     return str(request.param)
 
@@ -67,9 +67,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def call(colour: str) -> Iterator[Call]:
-    """Runs methods in the colour of the test."""
-    if colour == "sync":
+def call(mode: str) -> Iterator[Call]:
+    """Runs methods in the mode of the test."""
+    if mode == "sync":
         yield Call(None)
         return
     with asyncio.Runner() as loop:
@@ -77,17 +77,17 @@ def call(colour: str) -> Iterator[Call]:
 
 
 @pytest.fixture
-def opening(url: str, options: Mapping[str, Any], call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
+def open_memory(url: str, options: Mapping[str, Any], call: Call, mode: str, clock: Clock) -> Iterator[MemoryOpener]:
     """Opens memories of the test's store."""
-    made = Opening(url, options, call, colour, clock)
+    made = MemoryOpener(url, options, call, mode, clock)
     yield made
     made.close()
 
 
 @pytest.fixture
-def memory(opening: Opening) -> wmem.AgentMemory:
-    """One agent's memory; in the async colour its twin."""
-    return opening()
+def memory(open_memory: MemoryOpener) -> wmem.AgentMemory:
+    """One agent's memory; in the async mode its twin."""
+    return open_memory()
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""A journal of one's own in a dictionary, in both colours: as small as one that keeps every promise can be."""
+"""A journal of one's own in a dictionary, sync and async: as small as one that keeps every promise can be."""
 
 import hashlib
 import secrets
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from wmem.journal.port import MISSED_MAX, Appended, Record, Tail
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["AsyncDictJournal", "DictJournal", "Kept"]
 
@@ -16,7 +16,7 @@ __all__ = ["AsyncDictJournal", "DictJournal", "Kept"]
 class Kept:
     """One life of a path."""
 
-    birth: Birth
+    birth: Incarnation
     base: Cursor = ORIGIN
     snapshot: bytes | None = None
     records: list[tuple[Cursor, Record[bytes]]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class DictJournal:
             return {path: self.tail(path, cursor) for path, cursor in after.items()}
 
     def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, _keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
         with self.lock:
             kept = self.kept.get(path)
@@ -54,7 +54,7 @@ class DictJournal:
                 return Appended(None, head, missed, self.tail_bytes(kept), kept.birth if kept else None)
             cursor = Cursor(head.version + 1, self.chain(head.chain if kept else secrets.randbits(52), record_id))
             if kept is None:
-                kept = self.kept[path] = Kept(birth=Birth(cursor.chain))
+                kept = self.kept[path] = Kept(birth=Incarnation(cursor.chain))
             kept.records.append((cursor, Record(record_id, record)))
             return Appended(cursor, head, None, self.tail_bytes(kept), kept.birth)
 
@@ -67,7 +67,7 @@ class DictJournal:
             kept.base, kept.snapshot = upto, snapshot
             return True
 
-    def delete(self, path: Path, life: Birth | None, /) -> None:
+    def delete(self, path: Path, life: Incarnation | None, /) -> None:
         with self.lock:
             if life is None or (path in self.kept and self.kept[path].birth == life):
                 for each in list(self.paths(path)):
@@ -79,8 +79,8 @@ class DictJournal:
 
     # -- the rules, each in a place of its own
 
-    def is_met(self, expected: Cursor | Birth | None, kept: Kept | None) -> bool:
-        if isinstance(expected, Birth):
+    def is_met(self, expected: Cursor | Incarnation | None, kept: Kept | None) -> bool:
+        if isinstance(expected, Incarnation):
             return kept is not None and kept.birth == expected
         return expected is None or expected == (kept.head if kept else ORIGIN)
 
@@ -110,14 +110,14 @@ class AsyncDictJournal:
         return self.inner.read(after)
 
     async def append(
-        self, path: Path, record_id: int, record: bytes, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
         return self.inner.append(path, record_id, record, expected, keep_s)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return self.inner.compact(path, upto, snapshot, keep_s)
 
-    async def delete(self, path: Path, life: Birth | None, /) -> None:
+    async def delete(self, path: Path, life: Incarnation | None, /) -> None:
         self.inner.delete(path, life)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:

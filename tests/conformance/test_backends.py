@@ -1,4 +1,4 @@
-"""Every suite of `wmem.testing` over every backend, in both colours."""
+"""Every suite of `wmem.testing` over every backend, sync and async."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ class Everywhere:
 
 class TestJournal(testing.JournalSuite):
     @pytest.fixture(params=("sync", "async"))
-    def colour(self, request: pytest.FixtureRequest) -> str:
+    def mode(self, request: pytest.FixtureRequest) -> str:
         return str(request.param)
 
     # A journal does not know what its bytes mean: encrypted ones are the same to it.
@@ -41,7 +41,7 @@ class TestJournal(testing.JournalSuite):
 
     @pytest.fixture
     def connect(
-        self, backend: str, colour: str, request: pytest.FixtureRequest, tmp_path: Path
+        self, backend: str, mode: str, request: pytest.FixtureRequest, tmp_path: Path
     ) -> Iterator[testing.Connect]:
         url = located(backend, request, tmp_path)
         made: list[wmem.backends.Backend] = []
@@ -49,10 +49,10 @@ class TestJournal(testing.JournalSuite):
 
         def connected() -> Any:
             if backend == "memory":
-                return in_memory if colour == "sync" else InPlaceJournal(in_memory)
+                return in_memory if mode == "sync" else InPlaceJournal(in_memory)
             normal, connect = wmem.backends.BACKENDS[url.partition("://")[0]]
             made.append(connect(normal(url), None))
-            return made[-1].sync_journal() if colour == "sync" else made[-1].async_journal()
+            return made[-1].sync_journal() if mode == "sync" else made[-1].async_journal()
 
         yield connected
         for each in made:

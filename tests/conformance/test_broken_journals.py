@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, UNSEEN, Broken
-from wmem.testing import Book
+from wmem.testing import JournalClient
 from wmem.testing.journal.model import JournalMachine
 
 pytest_plugins = ["pytester"]
@@ -27,7 +27,7 @@ def suite(base, kind):
         def connect(self):
             return kind.connector()
         @pytest.fixture
-        def colour(self):
+        def mode(self):
             return "async" if issubclass(kind, Slow) else "sync"
     return OfKind
 
@@ -74,7 +74,7 @@ def test_a_broken_promise_shows_what_it_met(pytester: pytest.Pytester, module: s
 def test_the_machine_finds_each_broken_promise_that_shows_in_one_connection(kind: type[Broken]) -> None:
     class Machine(JournalMachine):
         def __init__(self) -> None:
-            super().__init__(Book(kind.connector()(), asyncio.Runner()))
+            super().__init__(JournalClient(kind.connector()(), asyncio.Runner()))
 
     first_find = settings(
         max_examples=200,

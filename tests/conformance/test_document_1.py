@@ -16,7 +16,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 import wmem
-from tests.conformance.conftest import BACKENDS, NOON, OPTIONS, Call, Opening, located
+from tests.conformance.conftest import BACKENDS, NOON, OPTIONS, Call, MemoryOpener, located
 from wmem import CapacityError, InvalidInputError, Policy
 from wmem.flow import run
 from wmem.model.change import (
@@ -33,9 +33,9 @@ from wmem.model.change import (
 )
 from wmem.model.history import ORIGIN
 from wmem.model.row import Row
-from wmem.observe import EntryRemoved, entry_events, metrics, told
+from wmem.observe import EntryRemoved, entry_events, metrics, to_entry_event
 from wmem.scope import entry_flows
-from wmem.scope.census import NEARLY_FULL, Census
+from wmem.scope.census import NEARLY_FULL, EntryCounts
 from wmem.testing import Document1Suite
 
 
@@ -59,7 +59,7 @@ class TestDocument1(Document1Suite):
 
 
 def happened(change: Any, before: Row | None = None, path: tuple[str, ...] = ("a", "s")) -> Any:
-    return told(Event(path, ORIGIN, change, before))
+    return to_entry_event(Event(path, ORIGIN, change, before))
 
 
 ENTRY = Row("1", b'"v"', NOON, NOON, "k", expires_at=NOON + 5)
@@ -142,8 +142,8 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Iterator[Read]:
     provider.shutdown()
 
 
-def test_the_documents_five_metrics_are_reported(read: Read, opening: Opening, call: Call) -> None:
-    memory = opening("A")
+def test_the_documents_five_metrics_are_reported(read: Read, open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory("A")
     session = memory.scope("s")
     call(memory.working.entries.set, "above", 1)
     call(session.entries.set, "k", 1)
@@ -163,16 +163,16 @@ def test_the_documents_five_metrics_are_reported(read: Read, opening: Opening, c
     assert [point.value for point in found["agents.memory.working.scopes"]] == [2]
 
 
-def test_long_term_memory_is_no_scope_of_working_memory(read: Read, opening: Opening, call: Call) -> None:
-    memory = opening("A")
+def test_long_term_memory_is_no_scope_of_working_memory(read: Read, open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory("A")
     session = memory.scope("s")
     call(session.items.promote, call(session.items.add, "x").id)
     (gauge,) = read()["agents.memory.working.scopes"]
     assert gauge.value == 1 == call(memory.stats).active_working_scopes
 
 
-def test_gauges_follow_what_is_open_and_count_an_agent_once(read: Read, opening: Opening, call: Call) -> None:
-    memory, twin, other = opening("A"), opening("A"), opening("B")
+def test_gauges_follow_what_is_open_and_count_an_agent_once(read: Read, open_memory: MemoryOpener, call: Call) -> None:
+    memory, twin, other = open_memory("A"), open_memory("A"), open_memory("B")
     call(memory.scope("s").entries.set, "k", 1)
     call(other.scope("s").entries.set, "k", 1)
     call(other.scope("s").entries.set, "j", 1)
@@ -197,9 +197,9 @@ def test_a_memory_that_nobody_closes_is_let_go_by_the_gauges(read: Read) -> None
 
 
 def test_packs_promotions_and_evictions_are_counted_with_their_reasons(
-    read: Read, opening: Opening, call: Call
+    read: Read, open_memory: MemoryOpener, call: Call
 ) -> None:
-    memory = opening("A")
+    memory = open_memory("A")
     session = memory.scope("s")
     for number in range(40):
         call(session.messages.append, {"role": "user", "content": f"message {number} " + "word " * 20})
@@ -245,7 +245,7 @@ def test_an_append_that_another_writer_came_before_is_counted_as_a_conflict(read
     with wmem.open("memory://", agent_id="A") as memory:
         scope = memory.working
         scope.entries.set("k", 0)
-        ports = dict(scope._colours.sync)
+        ports = dict(scope._ports.sync)
         append = ports["Journal.append"]
 
         def late(*args: Any) -> Any:
@@ -259,11 +259,11 @@ def test_an_append_that_another_writer_came_before_is_counted_as_a_conflict(read
 
 
 def test_nothing_is_measured_where_nobody_set_up_where_metrics_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert metrics.found() is None
+    assert metrics.find_metrics() is None
     monkeypatch.setattr(api, "get_meter_provider", api.NoOpMeterProvider)
-    assert metrics.found() is None
+    assert metrics.find_metrics() is None
     monkeypatch.delitem(sys.modules, "opentelemetry.metrics")
-    assert metrics.found() is None
+    assert metrics.find_metrics() is None
     assert "opentelemetry.metrics" not in sys.modules
 
 
@@ -296,34 +296,34 @@ with wmem.open("memory://", agent_id="a") as memory:
 
 
 def test_below_the_limit_a_process_counts_afresh_only_now_and_then() -> None:
-    census = Census()
+    census = EntryCounts()
     due = 0
     for number in range(9_000):
-        if census.due(("a",), number, 10_000):
-            census.counted({("a",): number + 1}, 10_000, notes=census.notes)
+        if census.record_write(("a",), number, 10_000):
+            census.replace_counts({("a",): number + 1}, 10_000, revision=census.revision)
             due += 1
     assert due < 50
 
 
 def test_from_95_percent_on_every_new_key_is_counted_afresh() -> None:
-    census = Census()
-    census.counted({("a", "s"): 9_500}, 10_000, notes=0)
-    assert census.due(("a", "t"), 0, 10_000) is True
-    census.counted({("a", "s"): 9_500, ("a", "t"): 1}, 10_000, notes=1)
-    assert census.due(("a", "t"), 1, 10_000) is True
+    census = EntryCounts()
+    census.replace_counts({("a", "s"): 9_500}, 10_000, revision=0)
+    assert census.record_write(("a", "t"), 0, 10_000) is True
+    census.replace_counts({("a", "s"): 9_500, ("a", "t"): 1}, 10_000, revision=1)
+    assert census.record_write(("a", "t"), 1, 10_000) is True
 
 
 @given(processes=st.integers(1, 16), limit=st.integers(1, 400), start=st.integers(0, 15))
 def test_writers_in_turn_that_count_when_due_never_exceed_the_limit(processes: int, limit: int, start: int) -> None:
     stored = dict.fromkeys(range(processes), 0)
-    censuses = [Census() for _ in stored]
+    censuses = [EntryCounts() for _ in stored]
     for turn in range(limit + processes):
         name = (turn + start) % processes
-        if censuses[name].due(("a", str(name)), stored[name], limit):
+        if censuses[name].record_write(("a", str(name)), stored[name], limit):
             counts: dict[tuple[str, ...], int] = {
                 ("a", str(each)): count + (each == name) for each, count in stored.items()
             }
-            censuses[name].counted(counts, limit, notes=censuses[name].notes)
+            censuses[name].replace_counts(counts, limit, revision=censuses[name].revision)
             if sum(stored.values()) >= limit:
                 continue
         stored[name] += 1
@@ -331,11 +331,11 @@ def test_writers_in_turn_that_count_when_due_never_exceed_the_limit(processes: i
 
 
 def test_an_agent_of_very_many_scopes_is_read_whole_only_when_nearly_full(
-    opening: Opening, call: Call, monkeypatch: pytest.MonkeyPatch
+    open_memory: MemoryOpener, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wmem.scope.entry_room.MANY_SCOPES", 3)
     policy = Policy.entries(max_entries=20)
-    memory, elsewhere = opening(policy=policy), opening.elsewhere(policy=policy)
+    memory, elsewhere = open_memory(policy=policy), open_memory.in_other_process(policy=policy)
     for number in range(5):
         call(memory.scope(f"session {number}").entries.set, "k", 1)
     for number in range(14):
@@ -351,8 +351,8 @@ def test_an_agent_of_very_many_scopes_is_read_whole_only_when_nearly_full(
 # -- what is left behind
 
 
-def test_B98_a_thousand_scopes_that_are_not_there_leave_no_replicas(opening: Opening, call: Call) -> None:
-    memory = opening()
+def test_B98_a_thousand_scopes_that_are_not_there_leave_no_replicas(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory()
     for number in range(250):
         missing = memory.scope(f"missing {number}")
         call(missing.entries.get, "k")
@@ -379,9 +379,11 @@ with wmem.open("memory://", agent_id="a") as memory:
     assert int(ran.stdout) < 100_000_000
 
 
-def test_a_log_that_nobody_reads_gets_no_lines(opening: Opening, call: Call, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_nobody_reads_gets_no_lines(
+    open_memory: MemoryOpener, call: Call, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.WARNING, "wmem")
-    session = opening().scope("s")
+    session = open_memory().scope("s")
     call(session.entries.set, "k", 1)
     call(session.entries.get, "k")
     call(session.entries.clear)

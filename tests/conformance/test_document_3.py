@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import Call, Clock, Opening
+from tests.conformance.conftest import Call, Clock, MemoryOpener
 from wmem import AsyncAgentMemory, CorruptionError, NotFoundError, StoreError
-from wmem.testing.residue import residue
+from wmem.testing.residue import read_store_bytes
 from wmem.text.tokens import EstimateCounter
 
 SECRET = "zqXvKw9PjLmTrB"
@@ -32,7 +32,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
 
     def broken(memory: Any, name: str, when: Callable[..., bool], how: BaseException | None = None) -> None:
         aio = isinstance(memory, AsyncAgentMemory)
-        ports: Any = memory._opened.colours.aio if aio else memory._opened.colours.sync
+        ports: Any = memory._core.ports.aio if aio else memory._opened.ports.sync
         real = ports[name]
         failure = how or StoreError("the store is away")
 
@@ -91,9 +91,9 @@ def test_a_bulk_promotion_without_long_term_memory_fails_for_each_and_marks_none
 
 
 def test_a_promotion_that_ends_before_the_mark_is_finished_by_the_next_and_makes_one(
-    opening: Opening, call: Call, clock: Clock, broken: Break, monkeypatch: pytest.MonkeyPatch
+    open_memory: MemoryOpener, call: Call, clock: Clock, broken: Break, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = opening()
+    memory = open_memory()
     scope = memory.scope("s")
     item = call(scope.items.add, "x", priority="critical")
     broken(memory, "Journal.append", lambda path, *_: not long_term(path), CutError())
@@ -101,9 +101,9 @@ def test_a_promotion_that_ends_before_the_mark_is_finished_by_the_next_and_makes
         call(scope.items.promote, item.id)
     monkeypatch.undo()
     (kept,) = call(memory.episodic.items.all)
-    there = opening.elsewhere()
+    there = open_memory.in_other_process()
     assert [each.id for each in call(there.scope("s").items.pending)] == [item.id]
-    clock.pass_(100)
+    clock.advance(100)
     assert call(there.scope("s").items.fetch, item.id).promoted_to == kept.id
     assert call(scope.items.promote, item.id) == kept
     assert call(memory.episodic.items.all) == call(there.episodic.items.all) == [kept]
@@ -182,7 +182,7 @@ def test_an_erasure_whose_sweeping_fails_says_so_and_ends_when_it_is_repeated(
     assert call(scope.items.exists, item.id) is False
     monkeypatch.undo()
     assert call(scope.erase).complete is True
-    assert SECRET.encode() not in residue(memory.url)
+    assert SECRET.encode() not in read_store_bytes(memory.url)
 
 
 def test_an_erasure_that_ends_half_way_is_finished_by_repeating_it(
@@ -198,19 +198,19 @@ def test_an_erasure_that_ends_half_way_is_finished_by_repeating_it(
     assert call(memory.episodic.items.exists, kept.id) is True
     assert call(scope.erase, item.id).complete is True
     assert call(memory.episodic.items.all) == []
-    assert SECRET.encode() not in residue(url)
+    assert SECRET.encode() not in read_store_bytes(url)
 
 
 def test_what_is_damaged_is_not_compacted_away_and_an_erasure_says_so(
-    opening: Opening, call: Call, backend: str
+    open_memory: MemoryOpener, call: Call, backend: str
 ) -> None:
     if backend == "memory":
         pytest.skip("objects of this process cannot be damaged")
-    memory = opening()
+    memory = open_memory()
     scope = memory.scope("s")
     item = call(scope.items.add, "x")
-    opened: Any = memory._opened
-    ports = opened.colours.aio if isinstance(memory, AsyncAgentMemory) else opened.colours.sync
+    opened: Any = memory._core
+    ports = opened.ports.aio if isinstance(memory, AsyncAgentMemory) else opened.ports.sync
     call(ports["Journal.append"], scope.path, 77, b"no record", None, None)
     done = call(scope.erase, item.id)
     assert done.complete is False
@@ -258,7 +258,7 @@ def test_a_pass_that_fails_is_told_and_the_next_one_runs(
     fails = iter([True])
     broken(memory, "Journal.paths", lambda *_: next(fails, False))
     repeated = memory.maintenance(every_s=0.001)
-    with call.within(repeated):
+    with call.enter(repeated):
         _wait(lambda: repeated.runs >= 1, call)
     assert "maintenance failed and will be tried again: the store is away" in caplog.text
 
@@ -270,7 +270,7 @@ def _wait(true: Callable[[], bool], call: Call) -> None:
     deadline = time.monotonic() + 30
     while not true():
         assert time.monotonic() < deadline
-        if call.colour == "async":
+        if call.mode == "async":
             _ = call(turn)
         else:
             time.sleep(0.001)
@@ -288,7 +288,7 @@ def ours(url: str, options: Any) -> Iterator[wmem.AgentMemory]:
 
 def meanwhile(memory: wmem.AgentMemory, monkeypatch: pytest.MonkeyPatch, when: Callable[..., bool], act: Any) -> None:
     """Do something once, between the other's decision to append and its append."""
-    ports: Any = memory._opened.colours.sync
+    ports: Any = memory._core.ports.sync
     real = ports["Journal.append"]
     due = [act]
 
@@ -309,7 +309,7 @@ def test_what_is_erased_while_it_is_promoted_is_not_in_long_term_memory(
     with pytest.raises(NotFoundError, match="erased meanwhile"):
         scope.items.promote(item.id)
     assert ours.episodic.items.all() == []
-    assert SECRET.encode() not in residue(url)
+    assert SECRET.encode() not in read_store_bytes(url)
 
 
 @pytest.mark.parametrize("kind", ["item", "entry"])
@@ -329,7 +329,7 @@ def test_what_is_erased_while_it_is_merged_is_not_in_the_parent(
     child.merge_to_parent(items=True)
     assert [item.content for item in parent.items.all()] == ["stays"]
     assert parent.entries.keys() == []
-    assert SECRET.encode() not in residue(url)
+    assert SECRET.encode() not in read_store_bytes(url)
 
 
 # -- what the operator must do
@@ -349,7 +349,7 @@ def test_a_reader_that_holds_the_file_is_named_until_it_lets_go(tmp_path: Path) 
         reader.execute("ROLLBACK")
         reader.close()
         assert scope.erase().complete is True
-        assert SECRET.encode() not in residue(url)
+        assert SECRET.encode() not in read_store_bytes(url)
 
 
 def test_a_server_that_writes_files_is_named_with_what_to_do(new_server: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, Opening
-from wmem.agent.rotation import rotated
+from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, MemoryOpener
+from wmem.agent.rotation import rotate
 from wmem.engine import COMPACT_MIN_BYTES
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import run
@@ -35,7 +35,7 @@ def backend(request: pytest.FixtureRequest) -> str:
 
 def stored(memory: wmem.AgentMemory) -> dict[Path, list[bytes]]:
     """Every payload of the agent as it is at rest: the checkpoint first, if there is one."""
-    ports = memory._opened.store.sync_ports
+    ports = memory._core.store.sync_ports
     paths = list(ports["Journal.paths"]((memory.agent_id,)))
     tails = ports["Journal.read"](dict.fromkeys(paths, ORIGIN))
     return {
@@ -64,18 +64,18 @@ def filled(memory: wmem.AgentMemory, call: Call) -> None:
         call(long.messages.append, {"role": "user", "content": f"{number} " + "x" * (COMPACT_MIN_BYTES // 4)})
     call(long.entries.set, "tail", SECRET)
     call(memory.scope("still").entries.set, "k", SECRET)
-    store = memory._opened.store
+    store = memory._core.store
     for path in (("agent", "still"), ("agent", "~semantic")):
         _put(memory, path)
-    (replica,) = run(store.engine.caught_up([("agent", "still")]), store.sync_ports)
+    (replica,) = run(store.engine.sync([("agent", "still")]), store.sync_ports)
     assert run(store.engine.compact(replica, NOON), store.sync_ports)
 
 
 def _put(memory: wmem.AgentMemory, path: Path) -> None:
     """Write into a scope that may be one of wmem's own."""
     put = ItemPut(Row(f"of {path[-1]}", b'"kept"', NOON, NOON))
-    store = memory._opened.store
-    run(store.engine.commit(path, lambda _: ([put], None), opening=(), birth=None, now=NOON), store.sync_ports)
+    store = memory._core.store
+    run(store.engine.commit(path, lambda _: ([put], None), opening=(), incarnation=None, now=NOON), store.sync_ports)
 
 
 def told(memory: wmem.AgentMemory, call: Call) -> dict[str, Any]:
@@ -88,8 +88,8 @@ def told(memory: wmem.AgentMemory, call: Call) -> dict[str, Any]:
             call(scope.items.all),
             call(scope.messages.all),
         )
-    engine = memory._opened.store.engine
-    (replica,) = run(engine.caught_up([("agent", "~semantic")]), memory._opened.store.sync_ports)
+    engine = memory._core.store.engine
+    (replica,) = run(engine.sync([("agent", "~semantic")]), memory._core.store.sync_ports)
     return found | {"~semantic": dict(replica.state.rows)}
 
 
@@ -112,21 +112,23 @@ def reads(memory: wmem.AgentMemory, call: Call) -> Mapping[str, Callable[[], Any
 
 @pytest.mark.parametrize("key", [None, NEW], ids=["no key", "another key"])
 def test_whoever_has_not_the_key_is_told_so_and_reads_and_changes_nothing(
-    key: KeyRing | None, opening: Opening, call: Call
+    key: KeyRing | None, open_memory: MemoryOpener, call: Call
 ) -> None:
-    memory = opening(key=OLD)
+    memory = open_memory(key=OLD)
     filled(memory, call)
     before = stored(memory)
-    for name, attempt in reads(opening(key=key), call).items():
+    for name, attempt in reads(open_memory(key=key), call).items():
         with pytest.raises(WrongKeyError, match=OLD.active) as refused:
             attempt()
         assert not isinstance(refused.value, CorruptionError), name
     assert stored(memory) == before
-    assert told(opening.elsewhere(key=OLD), call) == told(memory, call)
+    assert told(open_memory.in_other_process(key=OLD), call) == told(memory, call)
 
 
-def test_nothing_of_the_content_is_in_the_files_of_a_store(opening: Opening, call: Call, tmp_path: Directory) -> None:
-    memory = opening(key=OLD)
+def test_nothing_of_the_content_is_in_the_files_of_a_store(
+    open_memory: MemoryOpener, call: Call, tmp_path: Directory
+) -> None:
+    memory = open_memory(key=OLD)
     filled(memory, call)
     call(memory.scope("short").entries.set, "k", "overwritten " + SECRET)
     shown = (b"launch", b"kept", b"found", b"xxxx", b"ItemPut", b"session", b"user")
@@ -141,13 +143,13 @@ def test_nothing_of_the_content_is_in_the_files_of_a_store(opening: Opening, cal
                 assert clear not in content, (file.name, clear)
 
 
-def test_everything_reads_the_same_under_the_new_key_alone(opening: Opening, call: Call) -> None:
-    memory = opening(key=OLD)
+def test_everything_reads_the_same_under_the_new_key_alone(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory(key=OLD)
     filled(memory, call)
     before = told(memory, call)
     call(memory.close)
 
-    turned = opening(key=NEW_THEN_OLD)
+    turned = open_memory(key=NEW_THEN_OLD)
     assert not under(NEW, turned)
     assert call(turned.rotate) == 6
     assert under(NEW, turned)
@@ -155,22 +157,22 @@ def test_everything_reads_the_same_under_the_new_key_alone(opening: Opening, cal
     assert told(turned, call) == before
     call(turned.close)
 
-    new = opening(key=NEW)
+    new = open_memory(key=NEW)
     assert told(new, call) == before
     call(new.scope("short").messages.append, {"role": "user", "content": "goes on"})
-    assert call(opening.elsewhere(key=NEW).scope("short").messages.count) == 2
+    assert call(open_memory.in_other_process(key=NEW).scope("short").messages.count) == 2
     with pytest.raises(WrongKeyError, match=NEW.active):
-        call(opening(key=OLD).scope("short").messages.all)
+        call(open_memory(key=OLD).scope("short").messages.all)
 
 
-def test_a_rotation_is_no_news_to_those_who_read_and_listen(opening: Opening, call: Call) -> None:
-    memory = opening(key=OLD_THEN_NEW)
+def test_a_rotation_is_no_news_to_those_who_read_and_listen(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory(key=OLD_THEN_NEW)
     filled(memory, call)
     bound = memory.scope("short")
     before = told(memory, call)
     heard: list[Any] = []
     memory.subscribe(heard.append)
-    assert call(opening.elsewhere(key=NEW_THEN_OLD).rotate) == 6
+    assert call(open_memory.in_other_process(key=NEW_THEN_OLD).rotate) == 6
     assert told(memory, call) == before
     call(bound.messages.append, {"role": "user", "content": "the same life"})
     changes = [(event.path[1:], type(event.change).__name__) for event in heard]
@@ -179,27 +181,27 @@ def test_a_rotation_is_no_news_to_those_who_read_and_listen(opening: Opening, ca
     assert call(memory.changes, call(memory.changes).cursors).events == ()
 
 
-def test_another_agent_keeps_its_key(opening: Opening, call: Call) -> None:
-    mine, other = opening(key=NEW_THEN_OLD), opening("other", key=OLD)
+def test_another_agent_keeps_its_key(open_memory: MemoryOpener, call: Call) -> None:
+    mine, other = open_memory(key=NEW_THEN_OLD), open_memory("other", key=OLD)
     call(other.scope("s").entries.set, "k", 1)
     filled(mine, call)
     assert call(mine.rotate) == 0
     assert under(OLD, other)
 
 
-def test_a_scope_under_a_key_that_is_lost_ends_a_rotation_and_is_named(opening: Opening, call: Call) -> None:
-    call(opening(key=OLD).scope("short").entries.set, "k", 1)
-    memory = opening(key=NEW)
+def test_a_scope_under_a_key_that_is_lost_ends_a_rotation_and_is_named(open_memory: MemoryOpener, call: Call) -> None:
+    call(open_memory(key=OLD).scope("short").entries.set, "k", 1)
+    memory = open_memory(key=NEW)
     with pytest.raises(WrongKeyError, match=rf"short.*{OLD.active}.*{NEW.active}"):
         call(memory.rotate)
     assert under(OLD, memory)
 
 
 def test_a_scope_under_another_key_keeps_nobody_from_tidying_and_writing_the_others(
-    opening: Opening, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
+    open_memory: MemoryOpener, call: Call, clock: Clock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    call(opening(key=None).scope("foreign").entries.set, "k", 1)
-    memory = opening(key=OLD, policy=wmem.Policy.session(max_entries=100))
+    call(open_memory(key=None).scope("foreign").entries.set, "k", 1)
+    memory = open_memory(key=OLD, policy=wmem.Policy.session(max_entries=100))
     for name in ("before", "session"):
         call(memory.scope(name).items.add, "short-lived", ttl_s=60)
     clock.now += 61
@@ -214,51 +216,51 @@ def test_a_scope_under_another_key_keeps_nobody_from_tidying_and_writing_the_oth
         call(memory.scope("foreign").entries.get, "k")
 
 
-def test_what_was_stored_without_a_key_is_encrypted_by_a_rotation(opening: Opening, call: Call) -> None:
-    plain = opening()
+def test_what_was_stored_without_a_key_is_encrypted_by_a_rotation(open_memory: MemoryOpener, call: Call) -> None:
+    plain = open_memory()
     filled(plain, call)
     before = told(plain, call)
     with pytest.raises(WrongKeyError, match="plaintext=True"):
-        call(opening(key=NEW).scope("short").messages.all)
-    moving = opening(key=MIGRATING)
+        call(open_memory(key=NEW).scope("short").messages.all)
+    moving = open_memory(key=MIGRATING)
     assert told(moving, call) == before
     call(moving.scope("short").entries.set, "new", 1)
     assert not under(NEW, moving)
     assert call(moving.rotate) == 6
     assert under(NEW, moving)
     call(moving.scope("short").entries.remove, "new")
-    assert told(opening(key=NEW), call) == before
+    assert told(open_memory(key=NEW), call) == before
     with pytest.raises(WrongKeyError, match=NEW.active):
         call(plain.scope("short").messages.all)
 
 
-def test_without_a_key_there_is_nothing_to_write_anew(opening: Opening, call: Call) -> None:
-    memory = opening()
+def test_without_a_key_there_is_nothing_to_write_anew(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory()
     filled(memory, call)
     before = stored(memory)
     assert call(memory.rotate) == 0
     assert stored(memory) == before
 
 
-def test_a_disposed_scope_is_not_brought_back(opening: Opening, call: Call) -> None:
-    memory = opening(key=OLD)
+def test_a_disposed_scope_is_not_brought_back(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory(key=OLD)
     filled(memory, call)
     call(memory.scope("short").dispose)
-    turned = opening(key=NEW_THEN_OLD)
+    turned = open_memory(key=NEW_THEN_OLD)
     assert call(turned.rotate) == 4
     assert call(turned.working.children) == ["long", "still"]
 
 
-def test_a_closed_memory_rotates_nothing(opening: Opening, call: Call) -> None:
-    memory = opening(key=OLD)
+def test_a_closed_memory_rotates_nothing(open_memory: MemoryOpener, call: Call) -> None:
+    memory = open_memory(key=OLD)
     call(memory.close)
     with pytest.raises(wmem.InvalidInputError, match="closed"):
         call(memory.rotate)
 
 
-def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call, url: str) -> None:
+def test_keys_change_under_writers_who_lose_nothing(open_memory: MemoryOpener, call: Call, url: str) -> None:
     """The steps of the manual, with writers of both steps at work all along."""
-    call(opening(key=OLD).scope("s").messages.append, {"role": "user", "content": "first", "id": "first"})
+    call(open_memory(key=OLD).scope("s").messages.append, {"role": "user", "content": "first", "id": "first"})
     written: list[str] = []
     failed: list[BaseException] = []
 
@@ -277,7 +279,7 @@ def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call
         threading.Thread(target=write, args=("slow to turn", OLD_THEN_NEW)),
         threading.Thread(target=write, args=("turned", NEW_THEN_OLD)),
     ]
-    rotating = opening(key=NEW_THEN_OLD)
+    rotating = open_memory(key=NEW_THEN_OLD)
     for writer in writers:
         writer.start()
     rotations = 0
@@ -292,7 +294,7 @@ def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call
     assert not failed
     call(rotating.rotate)
     assert under(NEW, rotating)
-    found = [str(message.id) for message in call(opening.elsewhere(key=NEW).scope("s").messages.all)]
+    found = [str(message.id) for message in call(open_memory.in_other_process(key=NEW).scope("s").messages.all)]
     assert sorted(found) == sorted(["first", *written])
     assert len(written) == 120
 
@@ -300,11 +302,11 @@ def test_keys_change_under_writers_who_lose_nothing(opening: Opening, call: Call
 # -- others in between, step by step
 
 
-def rotate(memory: wmem.AgentMemory, **ports: Callable[..., Any]) -> int:
+def rotate_agent(memory: wmem.AgentMemory, **ports: Callable[..., Any]) -> int:
     """Rotate with other ports in place of some of the store's own."""
-    store = memory._opened.store
+    store = memory._core.store
     given = {name.replace("_", "."): port for name, port in ports.items()}
-    return run(rotated(store.engine, (memory.agent_id,), NOON), {**store.sync_ports, **given})
+    return run(rotate(store.engine, (memory.agent_id,), NOON), {**store.sync_ports, **given})
 
 
 @pytest.fixture
@@ -320,7 +322,7 @@ def turned(url: str) -> Iterator[wmem.AgentMemory]:
 def test_what_others_write_under_the_old_key_meanwhile_is_written_anew_too(
     others: int, turned: wmem.AgentMemory, url: str
 ) -> None:
-    compact = turned._opened.store.sync_ports["Journal.compact"]
+    compact = turned._core.store.sync_ports["Journal.compact"]
     left = list(range(others))
 
     def overtaken(*arguments: Any) -> bool:
@@ -330,13 +332,13 @@ def test_what_others_write_under_the_old_key_meanwhile_is_written_anew_too(
         return done
 
     with wmem.open(url, agent_id="agent", key=OLD_THEN_NEW) as late:
-        assert rotate(turned, Journal_compact=overtaken) == 1
+        assert rotate_agent(turned, Journal_compact=overtaken) == 1
     assert under(NEW, turned)
     assert turned.scope("s").messages.count() == others
 
 
 def test_a_rotation_that_others_undo_all_the_time_says_so_and_ends(turned: wmem.AgentMemory, url: str) -> None:
-    compact = turned._opened.store.sync_ports["Journal.compact"]
+    compact = turned._core.store.sync_ports["Journal.compact"]
 
     def overtaken(*arguments: Any) -> bool:
         done: bool = compact(*arguments)
@@ -345,14 +347,14 @@ def test_a_rotation_that_others_undo_all_the_time_says_so_and_ends(turned: wmem.
 
     with wmem.open(url, agent_id="agent", key=OLD_THEN_NEW) as late:
         with pytest.raises(wmem.ConflictError, match=r"'s'.*active everywhere"):
-            rotate(turned, Journal_compact=overtaken)
+            rotate_agent(turned, Journal_compact=overtaken)
         said = late.scope("s").messages.count()
     assert turned.rotate() == 1
     assert turned.scope("s").messages.count() == said
 
 
 def test_another_compaction_in_between_is_no_obstacle(turned: wmem.AgentMemory) -> None:
-    compact = turned._opened.store.sync_ports["Journal.compact"]
+    compact = turned._core.store.sync_ports["Journal.compact"]
 
     def twice(*arguments: Any) -> bool:
         assert compact(*arguments)
@@ -360,7 +362,7 @@ def test_another_compaction_in_between_is_no_obstacle(turned: wmem.AgentMemory) 
         assert not done, "what others have compacted so far is not compacted again"
         return done
 
-    assert rotate(turned, Journal_compact=twice) == 0, "it was somebody else who wrote it"
+    assert rotate_agent(turned, Journal_compact=twice) == 0, "it was somebody else who wrote it"
     assert under(NEW, turned)
     assert turned.scope("s").entries.get("k") == 0
 
@@ -371,7 +373,7 @@ def test_a_rotation_that_fails_half_way_loses_nothing_and_goes_on_when_it_is_rep
     with wmem.open(url, agent_id="agent", key=OLD) as memory:
         for number in range(4):
             memory.scope(f"s{number}").entries.set("k", number)
-    compact = turned._opened.store.sync_ports["Journal.compact"]
+    compact = turned._core.store.sync_ports["Journal.compact"]
     calls: list[Path] = []
 
     def failing(path: Path, *arguments: Any) -> bool:
@@ -383,7 +385,7 @@ def test_a_rotation_that_fails_half_way_loses_nothing_and_goes_on_when_it_is_rep
         return done
 
     with pytest.raises(StoreError, match="full"):
-        rotate(turned, Journal_compact=failing)
+        rotate_agent(turned, Journal_compact=failing)
     assert [turned.scope(f"s{number}").entries.get("k") for number in range(4)] == [0, 1, 2, 3]
     assert turned.rotate() == 3
     assert under(NEW, turned)
@@ -391,13 +393,13 @@ def test_a_rotation_that_fails_half_way_loses_nothing_and_goes_on_when_it_is_rep
 
 
 def test_a_scope_that_ends_meanwhile_is_left_out(turned: wmem.AgentMemory) -> None:
-    read = turned._opened.store.sync_ports["Journal.read"]
+    read = turned._core.store.sync_ports["Journal.read"]
 
     def ended(asked: Any) -> Any:
-        turned._opened.store.sync_ports["Journal.delete"](("agent", "s"), None)
+        turned._core.store.sync_ports["Journal.delete"](("agent", "s"), None)
         return read(asked)
 
-    assert rotate(turned, Journal_read=ended) == 0
+    assert rotate_agent(turned, Journal_read=ended) == 0
     assert turned.scope("s").entries.get("k") is None
 
 
@@ -405,22 +407,22 @@ def test_what_the_store_still_keeps_of_the_old_key_is_said(
     turned: wmem.AgentMemory, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, "wmem"):
-        assert rotate(turned, Purge_purge=lambda _: ("the tape in the cellar",)) == 1
-        assert rotate(turned, Purge_purge=lambda _: ("asked for nothing",)) == 0
+        assert rotate_agent(turned, Purge_purge=lambda _: ("the tape in the cellar",)) == 1
+        assert rotate_agent(turned, Purge_purge=lambda _: ("asked for nothing",)) == 0
     assert "not yet gone from the store: the tape in the cellar" in caplog.text
     assert "asked for nothing" not in caplog.text
 
 
 def test_nothing_that_is_logged_or_raised_shows_content_or_keys(
-    opening: Opening, call: Call, caplog: pytest.LogCaptureFixture
+    open_memory: MemoryOpener, call: Call, caplog: pytest.LogCaptureFixture
 ) -> None:
-    filled(opening(key=OLD), call)
+    filled(open_memory(key=OLD), call)
     with caplog.at_level(logging.DEBUG, "wmem"):
         refusals = []
-        for attempt in reads(opening(key=NEW), call).values():
+        for attempt in reads(open_memory(key=NEW), call).values():
             with pytest.raises(WrongKeyError) as refused:
                 attempt()
             refusals.append(str(refused.value))
-        assert call(opening(key=NEW_THEN_OLD).rotate) == 6
+        assert call(open_memory(key=NEW_THEN_OLD).rotate) == 6
     for secret in (SECRET, "a5a5", "5a5a", "paWl", "Wlpa"):
         assert secret not in f"{caplog.text} {refusals}"

@@ -25,12 +25,12 @@ def MyJournal(place):
 """
 
 
-class InBothColours:
+class InBothModes:
     """One store with a journal for threads and one for coroutines."""
 
     @pytest.fixture
-    def connect(self, colour: str) -> testing.Connect:
-        made = DictJournal() if colour == "sync" else AsyncDictJournal()
+    def connect(self, mode: str) -> testing.Connect:
+        made = DictJournal() if mode == "sync" else AsyncDictJournal()
         return lambda: made
 
 
@@ -47,32 +47,32 @@ class TestAsyncJournal(testing.JournalSuite):
         return AsyncDictJournal()
 
 
-class TestEntries(InBothColours, testing.EntriesSuite): ...
+class TestEntries(InBothModes, testing.EntriesSuite): ...
 
 
-class TestMemory(InBothColours, testing.MemorySuite): ...
+class TestMemory(InBothModes, testing.MemorySuite): ...
 
 
-class TestMessages(InBothColours, testing.MessagesSuite): ...
+class TestMessages(InBothModes, testing.MessagesSuite): ...
 
 
-class TestErasure(InBothColours, testing.ErasureSuite): ...
+class TestErasure(InBothModes, testing.ErasureSuite): ...
 
 
-class TestHybrid(InBothColours, testing.HybridSuite): ...
+class TestHybrid(InBothModes, testing.HybridSuite): ...
 
 
-class TestVectors(InBothColours, testing.VectorsSuite): ...
+class TestVectors(InBothModes, testing.VectorsSuite): ...
 
 
-class TestScopesOfASyncJournalInBothColours(testing.ScopesSuite):
+class TestScopesOfASyncJournalInBothModes(testing.ScopesSuite):
     @pytest.fixture
     def connect(self) -> testing.Connect:
         made = DictJournal()
         return lambda: made
 
 
-async def test_a_journal_is_opened_in_the_colours_it_has() -> None:
+async def test_a_journal_is_opened_in_the_modes_it_has() -> None:
     own = DictJournal()
     with wmem.open("journal://", agent_id="a", client=own) as memory:
         memory.working.entries.set("k", 1)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 import wmem
-from tests.conformance.conftest import Call, Opening
+from tests.conformance.conftest import Call, MemoryOpener
 from wmem import BudgetError, InvalidInputError, Message, Policy, Scope
 from wmem.flow import Flow
 from wmem.replica import Replica
@@ -40,17 +40,17 @@ def test_a_temporary_scope_needs_a_name(name: Any) -> None:
 # -- what a URL names
 
 
-def opener(colour: str) -> Any:
-    return wmem.open if colour == "sync" else wmem.aopen
+def opener(mode: str) -> Any:
+    return wmem.open if mode == "sync" else wmem.aopen
 
 
 @pytest.mark.parametrize("name", ["50% of #1, what? 日本 é", "a%23b%2Fc"])
-def test_a_memorys_url_opens_the_same_directory_again(tmp_path: Path, call: Call, colour: str, name: str) -> None:
-    memory = call(opener(colour), f"disk://{quote(str(tmp_path / name))}", agent_id="a")
+def test_a_memorys_url_opens_the_same_directory_again(tmp_path: Path, call: Call, mode: str, name: str) -> None:
+    memory = call(opener(mode), f"disk://{quote(str(tmp_path / name))}", agent_id="a")
     call(memory.working.entries.set, "k", 1)
     call(memory.close)
     assert [each.name for each in tmp_path.iterdir()] == [name]
-    again = call(opener(colour), memory.url, agent_id="a")
+    again = call(opener(mode), memory.url, agent_id="a")
     assert again.url == memory.url
     assert call(again.working.entries.get, "k") == 1
     call(again.close)
@@ -58,9 +58,9 @@ def test_a_memorys_url_opens_the_same_directory_again(tmp_path: Path, call: Call
 
 
 @pytest.mark.parametrize("url", ["disk://{}/x?y=1", "disk://{}/x#f", "disk:///", "disk://", "disk:// ", "memory:///"])
-def test_a_url_that_names_no_store_is_refused(tmp_path: Path, call: Call, colour: str, url: str) -> None:
+def test_a_url_that_names_no_store_is_refused(tmp_path: Path, call: Call, mode: str, url: str) -> None:
     with pytest.raises(InvalidInputError, match="://"):
-        call(opener(colour), url.format(tmp_path), agent_id="a")
+        call(opener(mode), url.format(tmp_path), agent_id="a")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -261,9 +261,9 @@ def test_a_role_that_is_none_gets_the_typed_error() -> None:
         Message.of(wrong, "x")
 
 
-def test_a_counter_without_a_name_is_refused(call: Call, colour: str, url: str) -> None:
+def test_a_counter_without_a_name_is_refused(call: Call, mode: str, url: str) -> None:
     with pytest.raises(InvalidInputError, match="name"):
-        call(opener(colour), url, agent_id="a", counter=len)
+        call(opener(mode), url, agent_id="a", counter=len)
 
 
 # -- views
@@ -282,21 +282,21 @@ def test_a_view_takes_no_assignment(name: str) -> None:
 
 
 def test_of_two_that_begin_a_scope_at_once_with_other_numbers_one_writes_nothing(
-    opening: Opening, call: Call, monkeypatch: pytest.MonkeyPatch
+    open_memory: MemoryOpener, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ours = opening().scope("s", policy=Policy.session(max_entries=1))
-    theirs = plain(opening.elsewhere().scope("s", policy=Policy.session(max_entries=2)))
-    room = Handle._room
+    ours = open_memory().scope("s", policy=Policy.session(max_entries=1))
+    theirs = plain(open_memory.in_other_process().scope("s", policy=Policy.session(max_entries=2)))
+    room = Handle._prepare_creation
 
     def overtaken(handle: Handle, replica: Replica[Any]) -> Flow[None]:
         yield from room(handle, replica)
         monkeypatch.undo()
         theirs.entries.set("k", "theirs")
 
-    monkeypatch.setattr(Handle, "_room", overtaken)
+    monkeypatch.setattr(Handle, "_prepare_creation", overtaken)
     with pytest.raises(InvalidInputError, match="max_entries 2 not 1"):
         call(ours.messages.append, said("ours"))
-    seen = opening.elsewhere().scope("s")
+    seen = open_memory.in_other_process().scope("s")
     assert (call(seen.entries.keys), call(seen.messages.count)) == (["k"], 0)
     assert seen.policy.max_entries == 2
 

@@ -18,12 +18,12 @@ from wmem.journal.disk import DiskJournal
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Tail
 from wmem.model.change import ItemPut, ItemRemoved
-from wmem.model.history import ORIGIN, VECTORS, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path
 from wmem.model.row import Row
 from wmem.ports import sync_ports
 from wmem.replica import Replica
 from wmem.scope.entry_flows import MISSING, update
-from wmem.scope.erasure import erased
+from wmem.scope.erasure import erase
 from wmem.scope.message_flows import pop
 from wmem.state import APPLIED_MAX
 
@@ -71,10 +71,11 @@ def journal(request: pytest.FixtureRequest, tmp_path: Directory) -> Iterator[Any
     made.close()
 
 
-def begin(engine: Engine[bytes], ports: Ports, path: Path = PATH, size: int = 1) -> Birth:
+def begin(engine: Engine[bytes], ports: Ports, path: Path = PATH, size: int = 1) -> Incarnation:
     """Store a scope's first item."""
     _, birth = run(
-        engine.commit(path, lambda _: ([ItemPut(row("first", size))], None), opening=(), birth=None, now=NOON), ports
+        engine.commit(path, lambda _: ([ItemPut(row("first", size))], None), opening=(), incarnation=None, now=NOON),
+        ports,
     )
     assert birth is not None
     return birth
@@ -89,7 +90,7 @@ def test_a_journal_is_compacted_when_its_tail_holds_as_many_bytes_as_its_snapsho
     base, snapshot, tail_bytes, seen = ORIGIN, 0, 0, 0
     for number in range(400):
         run(engine.post(PATH, birth, [ItemPut(row(f"item {number}", 2_000))], now=NOON), ports)
-        (replica,) = run(engine.caught_up([PATH]), ports)
+        (replica,) = run(engine.sync([PATH]), ports)
         tail: Tail[bytes] = journal.read({PATH: Cursor(0, 1)})[PATH]  # from nowhere: all there is
         if tail.base != base:
             due = max(COMPACT_MIN_BYTES, snapshot)
@@ -102,7 +103,7 @@ def test_a_journal_is_compacted_when_its_tail_holds_as_many_bytes_as_its_snapsho
         assert tail_bytes < max(COMPACT_MIN_BYTES, snapshot)
     assert seen >= 4
     assert list(replica.state.rows) == ["first", *(f"item {number}" for number in range(400))]
-    assert list(run(Engine(JsonCodec()).caught_up([PATH]), ports)[0].state.rows) == list(replica.state.rows)
+    assert list(run(Engine(JsonCodec()).sync([PATH]), ports)[0].state.rows) == list(replica.state.rows)
 
 
 def test_two_thousand_appends_write_at_most_three_times_their_bytes(journal: Any) -> None:
@@ -111,7 +112,7 @@ def test_two_thousand_appends_write_at_most_three_times_their_bytes(journal: Any
     journal.written = given = 0
     for number in range(2_000):
         change = ItemPut(row(f"message {number}", 500))
-        given += len(engine.codec.write_record([change], PATH, 1))
+        given += len(engine.codec.encode_record([change], PATH, 1))
         run(engine.post(PATH, birth, [change], now=NOON), ports)
     assert journal.written <= 3 * given
 
@@ -119,19 +120,19 @@ def test_two_thousand_appends_write_at_most_three_times_their_bytes(journal: Any
 def test_compacting_what_others_compacted_further_changes_nothing(journal: Any) -> None:
     one, other, ports = Engine(JsonCodec()), Engine(JsonCodec()), sync_ports(journal)
     birth = begin(one, ports)
-    (late,) = run(one.caught_up([PATH]), ports)
+    (late,) = run(one.sync([PATH]), ports)
     run(other.post(PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
-    (replica,) = run(other.caught_up([PATH]), ports)
+    (replica,) = run(other.sync([PATH]), ports)
     assert run(other.compact(replica, NOON), ports)
     assert not run(one.compact(late, NOON), ports)
     assert not run(other.compact(replica, NOON), ports)
-    assert list(run(one.caught_up([PATH]), ports)[0].state.rows) == ["first", "second"]
+    assert list(run(one.sync([PATH]), ports)[0].state.rows) == ["first", "second"]
 
 
 def test_a_scope_above_the_limit_leaves_compaction_to_maintenance(journal: Any) -> None:
     engine, ports = Engine(JsonCodec()), sync_ports(journal)
     begin(engine, ports, size=5_000)
-    (replica,) = run(engine.caught_up([PATH]), ports)
+    (replica,) = run(engine.sync([PATH]), ports)
     assert not run(engine.compact(replica, NOON, limit=4_000), ports)
     assert run(engine.compact(replica, NOON, limit=6_000), ports)
 
@@ -140,14 +141,14 @@ def test_a_reader_behind_a_checkpoint_says_resynced_once_and_goes_on_one_by_one(
     here, there, ports = Engine(JsonCodec()), Engine(JsonCodec()), sync_ports(journal)
     birth = begin(here, ports)
     events: list[str] = []
-    here.listen("agent", lambda event: events.append(type(event.change).__name__))
+    here.subscribe("agent", lambda event: events.append(type(event.change).__name__))
     run(there.post(PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
-    (replica,) = run(there.caught_up([PATH]), ports)
+    (replica,) = run(there.sync([PATH]), ports)
     run(there.compact(replica, NOON), ports)
     run(there.post(PATH, birth, [ItemPut(row("third"))], now=NOON), ports)
-    run(here.caught_up([PATH]), ports)
+    run(here.sync([PATH]), ports)
     run(there.post(PATH, birth, [ItemPut(row("fourth")), ItemRemoved("first")], now=NOON), ports)
-    run(here.caught_up([PATH]), ports)
+    run(here.sync([PATH]), ports)
     assert events == ["Resynced", "ItemPut", "ItemRemoved"]
 
 
@@ -160,7 +161,7 @@ def scopes(count: int) -> list[Path]:
 
 def held(engine: Engine[Any]) -> list[Path]:
     """The paths of the replicas, the longest unused first."""
-    return [path for path, _ in sorted(engine._replicas.items(), key=lambda each: each[1].used)]
+    return [path for path, _ in sorted(engine._replicas.items(), key=lambda each: each[1].last_use)]
 
 
 def test_replicas_leave_the_longest_unused_first_whatever_their_size(journal: Any) -> None:
@@ -179,9 +180,9 @@ def test_replicas_leave_the_longest_unused_first_and_read_the_same_again(journal
     assert len(kept) < 64
     assert kept == scopes(100)[-len(kept) :]
     for path in scopes(100):
-        (replica,) = run(engine.caught_up([path]), ports)
+        (replica,) = run(engine.sync([path]), ports)
         assert replica.state.rows["first"] == row("first", 1_000)
-    run(engine.caught_up([scopes(100)[40]]), ports)
+    run(engine.sync([scopes(100)[40]]), ports)
     assert held(engine)[-1] == scopes(100)[40]
 
 
@@ -191,9 +192,9 @@ def test_a_few_large_replicas_keep_to_the_bound_too(journal: Any) -> None:
         begin(writer, ports, path, size=20_000)
     engine = Engine(JsonCodec(), replica_bytes=100_000)
     for path in scopes(30):
-        run(engine.caught_up([path]), ports)
+        run(engine.sync([path]), ports)
     for _ in range(50):
-        run(engine.caught_up([scopes(30)[0]]), ports)
+        run(engine.sync([scopes(30)[0]]), ports)
     assert sum(replica.state.bytes for replica in engine._replicas.values()) <= 2 * 100_000
 
 
@@ -230,14 +231,14 @@ class Wide:
 
 def test_vectors_count_among_the_bytes_of_a_replica(tmp_path: Path) -> None:
     with wmem.open(f"sqlite://{tmp_path}/store.db", agent_id="agent", embedder=Wide()) as memory:
-        engine = memory._opened.store.engine
+        engine = memory._core.store.engine
         engine._replica_bytes = 1_000_000
         for number in range(12):  # of 64 rows of 4 kB each
             vectors_in(memory.scope(f"session-{number}"), 10 * number)
         replicas = engine._replicas.values()
         assert sum(replica.state.bytes for replica in replicas) < 500_000
-        assert 1 <= sum(replica.beside > 0 for replica in replicas) <= 4
-        assert sum(replica.beside for replica in replicas) <= 1_000_000
+        assert 1 <= sum(replica.index_bytes > 0 for replica in replicas) <= 4
+        assert sum(replica.index_bytes for replica in replicas) <= 1_000_000
 
 
 class Watched(DictJournal):
@@ -255,7 +256,7 @@ class Watched(DictJournal):
 def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_texts() -> None:
     embedder, journal = Wide(), Watched()
     with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
-        engine = memory._opened.store.engine
+        engine = memory._core.store.engine
         engine._replica_bytes = 600_000
         session, other = memory.scope("session"), memory.scope("other")
         other.items.add("used long ago", ttl_s=None)
@@ -264,12 +265,12 @@ def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_text
             vectors_in(session, number)
             kept |= {id(engine.replica(session.path)), id(engine.replica(other.path))}
         assert len(kept) == 2, "what was remembered was let go for vectors of it"
-        assert engine.let_go.keys() == {("agent", VECTORS)}
-        assert engine.known(("agent", VECTORS)) is None
+        assert engine.evicted_caches.keys() == {("agent", VECTOR_SCOPE)}
+        assert engine.synced_replica(("agent", VECTOR_SCOPE)) is None
         journal.afresh.clear()
         before = embedder.given
         vectors_in(session, 100)
-        assert (("agent", VECTORS) in journal.afresh, embedder.given - before) == (False, 11)
+        assert (("agent", VECTOR_SCOPE) in journal.afresh, embedder.given - before) == (False, 11)
     with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
         before = embedder.given
         memory.scope("session").pack("question", budget=1_000)
@@ -278,13 +279,13 @@ def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_text
 
 def test_a_scope_larger_than_the_bound_stays_while_its_vectors_are_looked_up() -> None:
     with wmem.open("journal://", agent_id="agent", embedder=Wide(), client=DictJournal()) as memory:
-        engine = memory._opened.store.engine
+        engine = memory._core.store.engine
         engine._replica_bytes = 100_000
         session, kept = memory.scope("session"), set[int]()
         for number in range(0, 100, 10):
             vectors_in(session, number)
             kept.add(id(engine.replica(session.path)))
-        assert engine.replica(session.path).beside > 100_000
+        assert engine.replica(session.path).index_bytes > 100_000
         assert len(kept) == 1
 
 
@@ -316,7 +317,7 @@ def ours(url: str) -> Iterator[wmem.AgentMemory]:
 
 
 def ports_of(memory: wmem.AgentMemory) -> Ports:
-    return memory._opened.colours.sync
+    return memory._core.ports.sync
 
 
 def half_disposed(memory: wmem.AgentMemory) -> Callable[[], None]:
@@ -465,7 +466,7 @@ def test_an_erasure_ends_although_others_write_without_pause(ours: wmem.AgentMem
         there.messages.append(said("busy"))
         return ports["Journal.append"](path, *rest)
 
-    told = run(erased(scope._handle, [item.id]), {**ports, "Journal.append": overtaken})
+    told = run(erase(scope._handle, [item.id]), {**ports, "Journal.append": overtaken})
     assert told.ids == (item.id,)
     assert scope.items.all(include_expired=True) == []
 
@@ -587,21 +588,21 @@ def test_a_reader_that_a_compaction_overtakes_takes_nothing_for_damage(tmp_path:
             if name.startswith("s") and self.between is not None:
                 between, self.between = self.between, None
                 between()
-            return super()._get(name)
+            return super()._read_row(name)
 
     slow, quick = Overtaken(f"{tmp_path}/store"), DiskJournal(f"{tmp_path}/store")
     codec = JsonCodec()
 
     def written_and_compacted(name: str, journal: DiskJournal) -> None:
         number = int.from_bytes(name.encode(), "big")
-        journal.append(PATH, number, codec.write_record([ItemPut(row(name))], PATH, number), None, None)
+        journal.append(PATH, number, codec.encode_record([ItemPut(row(name))], PATH, number), None, None)
         engine = Engine(codec)
-        (replica,) = run(engine.caught_up([PATH]), sync_ports(journal))
+        (replica,) = run(engine.sync([PATH]), sync_ports(journal))
         assert run(engine.compact(replica, NOON), sync_ports(journal))
 
     written_and_compacted("one", quick)
     slow.between = lambda: written_and_compacted("two", quick)
-    (replica,) = run(Engine(codec).caught_up([PATH]), sync_ports(slow))
+    (replica,) = run(Engine(codec).sync([PATH]), sync_ports(slow))
     assert replica.damage == []
     assert list(replica.state.rows) in (["one"], ["one", "two"])
     slow.close()
@@ -614,7 +615,7 @@ def test_a_reader_that_a_new_life_overtakes_sees_none_of_it(
     ours.scope("s").entries.set("k", "old life")
     bound = ours.scope("s")
     assert bound.entries.get_many(["k"]) == {"k": "old life"}
-    caught_up = Engine.caught_up
+    caught_up = Engine.sync
     engine = bound._handle.engine
 
     def overtaken(self: Engine[Any], paths: list[Path]) -> Flow[list[Replica[Any]]]:

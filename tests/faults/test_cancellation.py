@@ -154,8 +154,8 @@ async def test_a_call_after_a_cancelled_one_sees_what_became_of_it(tmp_path: Pat
     await asyncio.wait([task], timeout=10)
     assert task.cancelled(), "a cancelled call is let go at once"
     forked = Pool(4)
-    forked.left = set(pool.left)
-    forked.forked()  # as in a child process, which has none of these threads
+    forked.abandoned = set(pool.abandoned)
+    forked.reset_after_fork()  # as in a child process, which has none of these threads
     elsewhere = await asyncio.wait_for(PooledJournal(slow, forked).read({path: ORIGIN}), 10)
     assert elsewhere[path].records == ()
     forked.close()

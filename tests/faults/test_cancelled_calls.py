@@ -16,7 +16,7 @@ import pytest
 import wmem
 from tests.soak.world import Names
 from wmem.testing import Clock as StandingClock
-from wmem.testing.opening import _apart as apart
+from wmem.testing.opening import _without_open_stores as apart
 
 Fate: TypeAlias = Literal["before", "during", "after"]
 
@@ -149,7 +149,7 @@ async def _scene(url: str, agent: str, clock: StandingClock) -> Scene:
     documents = _documents()
     for path, document in documents.items():
         await memory.scope(*path, policy=_QUEUE if path == ("queue",) else None).import_(document)
-    clock.pass_(2.0)
+    clock.advance(2.0)
     critical, plain, forgotten = (memory["id"] for memory in documents["s",]["memories"])
     queue = memory.scope("queue", policy=_QUEUE)
     return Scene(memory, memory.scope("s"), queue, critical, plain, forgotten, documents["s", "draft"], clock)
@@ -188,13 +188,13 @@ class Case:
     async def cut(self, number: int, fate: Fate, then: Act | None = None) -> str | None:
         """What two engines show after a try whose call was cancelled; None when it made no such call."""
         scene, agent, clock = await self.scene()
-        colours = scene.memory._opened.colours
-        cutter, ports = Cutter(number, fate), colours.aio
-        colours._async = {name: cutter.around(port) for name, port in ports.items()}
+        modes = scene.memory._core.ports
+        cutter, ports = Cutter(number, fate), modes.aio
+        modes._async = {name: cutter.around(port) for name, port in ports.items()}
         task = asyncio.create_task(self.act(scene))
         await asyncio.wait([task])
         assert task.cancelled() is cutter.cut
-        colours._async = ports
+        modes._async = ports
         if not task.cancelled():
             task.result()
         if then is not None:
@@ -254,7 +254,7 @@ async def test_B86_an_act_of_several_records_cancelled_in_any_call_can_be_asked_
 @pytest.mark.parametrize("fate", FATES)
 async def test_B86_a_fetch_cancelled_in_any_call_promotes_once_and_counts_nothing_twice(fate: Fate, store: str) -> None:
     async def then(scene: Scene) -> None:
-        scene.clock.pass_(2.0)  # long-term ids tell the second: a second copy would have another
+        scene.clock.advance(2.0)  # long-term ids tell the second: a second copy would have another
         item = await scene.session.items.fetch(scene.critical)
         assert item.access_count in (2, 3)  # a count may be lost with what it was to be stored with
         (copy,) = await scene.memory.episodic.items.all()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 FILLER = """
     import asyncio, json, resource, signal, sys
     import wmem
-    url, colour = sys.argv[1], sys.argv[2]
+    url, mode = sys.argv[1], sys.argv[2]
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # the write fails instead
     memory = wmem.open(url, agent_id="agent")
     session = memory.scope("session")
@@ -34,7 +34,7 @@ FILLER = """
         for number in range(400):
             for name, act in tries(number):
                 try:
-                    if colour == "sync":
+                    if mode == "sync":
                         act(session)
                     else:
                         await act(session.aio())
@@ -59,11 +59,11 @@ FILLER = """
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_full_disk_is_a_typed_error_and_loses_nothing_and_works_again_with_room(
-    colour: str, url: str, directory: Path, script: "Script"
+    mode: str, url: str, directory: Path, script: "Script"
 ) -> None:
-    acknowledged, refused = json.loads(script(FILLER, url, colour))
+    acknowledged, refused = json.loads(script(FILLER, url, mode))
     assert len(refused) > 3, "the disk was never full"
     assert all(str(directory) in told for _, told in refused)
     with wmem.open(url, agent_id="agent") as memory:

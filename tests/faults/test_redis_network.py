@@ -12,17 +12,17 @@ import redis
 import redis.asyncio
 
 import wmem
-from tests.conformance.conftest import call, clock, colour
+from tests.conformance.conftest import call, clock, mode
 from tests.proxy import Fate, Proxy
 from tests.servers import RedisServer
 from wmem.errors import StoreError, UnknownOutcomeError
 from wmem.journal.port import new_record_id
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.model.history import ORIGIN, Path
-from wmem.testing import Call, Clock, Opening
+from wmem.testing import Call, Clock, MemoryOpener
 from wmem.testing.embedders import Embedder
 
-__all__ = ["call", "clock", "colour"]
+__all__ = ["call", "clock", "mode"]
 
 PATH: Path = ("agent", "session")
 FATES: tuple[Fate, ...] = ("request", "reply", "half")
@@ -40,8 +40,8 @@ def url(proxy: Proxy, valkey_url: str) -> str:
 
 
 @pytest.fixture
-def opening(url: str, call: Call, colour: str, clock: Clock) -> Iterator[Opening]:
-    made = Opening(url, {}, call, colour, clock)
+def open_memory(url: str, call: Call, mode: str, clock: Clock) -> Iterator[MemoryOpener]:
+    made = MemoryOpener(url, {}, call, mode, clock)
     yield made
     made.close()
 
@@ -56,9 +56,9 @@ def _said(proxy: Proxy, call: Call, act: Any, *args: Any, **named: Any) -> list[
 
 
 def test_an_append_is_one_round_trip_and_so_is_a_read_at_depth_three(
-    opening: Opening, call: Call, proxy: Proxy
+    open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
-    session = opening().scope("session")
+    session = open_memory().scope("session")
     deep = session.child("task").child("step")
     for scope in (session, deep):
         call(scope.entries.set, "key", "value")
@@ -69,12 +69,12 @@ def test_an_append_is_one_round_trip_and_so_is_a_read_at_depth_three(
 
 
 def test_a_cold_open_of_a_thousand_items_takes_at_most_two_round_trips(
-    opening: Opening, call: Call, proxy: Proxy
+    open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
-    session = opening().scope("session")
+    session = open_memory().scope("session")
     for first in range(0, 1000, 100):
         call(session.messages.append, [{"role": "user", "content": f"{first + n}"} for n in range(100)])
-    elsewhere = opening.elsewhere().scope("session")
+    elsewhere = open_memory.in_other_process().scope("session")
     before = len(proxy.commands)
     assert len(call(elsewhere.messages.all)) == 1000
     assert len(proxy.commands) - before <= 2
@@ -82,10 +82,10 @@ def test_a_cold_open_of_a_thousand_items_takes_at_most_two_round_trips(
 
 @pytest.mark.parametrize("verb", ["clear", "dispose"])
 def test_what_takes_everything_away_asks_for_vectors_in_no_round_trip_of_their_own(
-    verb: str, opening: Opening, call: Call, proxy: Proxy
+    verb: str, open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
     # Reads, the mark, the deletion or the checkpoint, and what the server tells of its files: without vectors no less.
-    memory = opening()
+    memory = open_memory()
     for name in ("known to the server", "session"):
         session = memory.scope(name)
         call(session.entries.set, "key", "value")
@@ -94,8 +94,10 @@ def test_what_takes_everything_away_asks_for_vectors_in_no_round_trip_of_their_o
     assert len(_said(proxy, call, getattr(session, verb))) == 7
 
 
-def test_a_pack_asks_for_vectors_when_there_is_something_new_alone(opening: Opening, call: Call, proxy: Proxy) -> None:
-    session = opening(embedder=Embedder()).scope("session")
+def test_a_pack_asks_for_vectors_when_there_is_something_new_alone(
+    open_memory: MemoryOpener, call: Call, proxy: Proxy
+) -> None:
+    session = open_memory(embedder=Embedder()).scope("session")
     for text in ("a dog", "a car"):
         call(session.items.add, text, type="fact")
         call(session.pack, "puppy", budget=500)
@@ -114,10 +116,10 @@ def _at(step: int, fate: Fate, place: int) -> Fate:
 
 @pytest.mark.parametrize("fate", FATES)
 def test_a_connection_dropped_at_any_step_loses_and_doubles_nothing(
-    fate: Fate, opening: Opening, call: Call, proxy: Proxy
+    fate: Fate, open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
     for step in range(6):
-        session = opening(f"agent-{step}").scope("session")
+        session = open_memory(f"agent-{step}").scope("session")
         call(session.messages.append, {"role": "user", "content": "begin"})
         call(session.entries.set, "count", 0)
         begun = len(proxy.commands)
@@ -138,16 +140,16 @@ def test_a_connection_dropped_at_any_step_loses_and_doubles_nothing(
         assert sure <= count <= sure + unsure
         assert max(texts.values()) == 1
         assert sure + 1 <= len(texts) <= sure + unsure + 1
-        elsewhere = opening.elsewhere(f"agent-{step}").scope("session")
+        elsewhere = open_memory.in_other_process(f"agent-{step}").scope("session")
         assert call(elsewhere.entries.get, "count") == count
         assert Counter(message.text for message in call(elsewhere.messages.all)) == texts
 
 
 @pytest.mark.parametrize("fate", FATES)
 def test_a_lost_write_is_unknown_and_a_lost_read_a_failure(
-    fate: Fate, call: Call, colour: str, url: str, proxy: Proxy
+    fate: Fate, call: Call, mode: str, url: str, proxy: Proxy
 ) -> None:
-    journal: Any = RedisJournal(url) if colour == "sync" else AsyncRedisJournal(url)
+    journal: Any = RedisJournal(url) if mode == "sync" else AsyncRedisJournal(url)
     head = call(journal.append, PATH, 1, b"1", None, None).cursor
     proxy.fate = lambda _: fate
     writes: list[tuple[Any, ...]] = [
@@ -165,12 +167,12 @@ def test_a_lost_write_is_unknown_and_a_lost_read_a_failure(
         assert not isinstance(failed.value, UnknownOutcomeError)
     proxy.fate = lambda _: "pass"
     assert call(journal.read, {PATH: ORIGIN})[PATH].head != head or fate == "request"
-    call(journal.close if colour == "sync" else journal.aclose)
+    call(journal.close if mode == "sync" else journal.aclose)
 
 
-def test_a_server_that_cannot_be_reached_has_changed_nothing(call: Call, colour: str, new_server: Any) -> None:
+def test_a_server_that_cannot_be_reached_has_changed_nothing(call: Call, mode: str, new_server: Any) -> None:
     server: RedisServer = new_server()
-    journal: Any = RedisJournal(server.url) if colour == "sync" else AsyncRedisJournal(server.url)
+    journal: Any = RedisJournal(server.url) if mode == "sync" else AsyncRedisJournal(server.url)
     call(journal.append, PATH, 1, b"1", None, None)
     server.kill()
     for _ in range(2):
@@ -179,18 +181,18 @@ def test_a_server_that_cannot_be_reached_has_changed_nothing(call: Call, colour:
     assert not isinstance(failed.value, UnknownOutcomeError)
     server.start()
     assert call(journal.append, PATH, 3, b"3", None, None).cursor.version == 1
-    call(journal.close if colour == "sync" else journal.aclose)
+    call(journal.close if mode == "sync" else journal.aclose)
 
 
 def test_a_client_that_repeats_by_itself_stores_nothing_twice(
-    proxy: Proxy, valkey_url: str, colour: str, call: Call, clock: Clock
+    proxy: Proxy, valkey_url: str, mode: str, call: Call, clock: Clock
 ) -> None:
     # The caller's own, with the driver's default retries, and every third reply lost.
     number = itertools.count()
     proxy.fate = lambda _: "reply" if next(number) % 3 == 2 else "pass"
-    kind: Any = redis.Redis if colour == "sync" else redis.asyncio.Redis
+    kind: Any = redis.Redis if mode == "sync" else redis.asyncio.Redis
     client = kind(port=proxy.port, db=int(valkey_url.rpartition("/")[2]))
-    opening = Opening("redis://", {"client": client}, call, colour, clock)
+    opening = MemoryOpener("redis://", {"client": client}, call, mode, clock)
     session = opening().scope("session")
     for each in range(20):
         call(session.messages.append, {"role": "user", "content": f"{each}"})
@@ -200,11 +202,11 @@ def test_a_client_that_repeats_by_itself_stores_nothing_twice(
         assert len(stored) > 40, "the network lost nothing"  # what the driver repeated is there twice, and read once
     assert [message.text for message in call(session.messages.all)] == [f"{each}" for each in range(20)]
     assert call(session.entries.get, "count") == 20
-    again = opening.elsewhere().scope("session")
+    again = opening.in_other_process().scope("session")
     assert [message.text for message in call(again.messages.all)] == [f"{each}" for each in range(20)]
     opening.close()
     assert call(client.ping)
-    call(client.close if colour == "sync" else client.aclose)
+    call(client.close if mode == "sync" else client.aclose)
 
 
 class RedisJournalReader:

@@ -158,7 +158,7 @@ def test_a_scope_whose_items_are_all_past_their_time_goes_on_after_it_lapsed(val
 
 
 @pytest.mark.slow
-def test_a_cluster_serves_a_memory_in_both_colours(cluster_url: str) -> None:
+def test_a_cluster_serves_a_memory_in_both_modes(cluster_url: str) -> None:
     agents = [f"agent-{number} {{x}}" for number in range(6)]  # on all three nodes
     for agent in agents:
         with wmem.open(cluster_url, agent_id=agent) as memory:

@@ -145,7 +145,7 @@ def told(memory: wmem.AgentMemory) -> dict[str, Any]:
 
 def _told_queue(memory: wmem.AgentMemory) -> dict[str, Any]:
     queue, session = memory.scope("queue"), memory.scope("session")
-    _, state = run(queue._handle.replica(), memory._opened.colours.sync)
+    _, state = run(queue._handle.replica(), memory._core.ports.sync)
     return {
         "policy": queue.policy.name,
         "items": [_dumped(item) for item in queue.items.all()],

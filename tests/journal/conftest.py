@@ -1,4 +1,4 @@
-"""Journals on each kind of server, in both colours."""
+"""Journals on each kind of server, sync and async."""
 
 import asyncio
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 import redis
 
-from tests.conformance.conftest import call, colour
+from tests.conformance.conftest import call, mode
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
-from wmem.journal.redis_url import redis_name
+from wmem.journal.redis_url import parse_redis_url
 from wmem.testing import Call
 
-__all__ = ["call", "colour"]
+__all__ = ["call", "mode"]
 
 SERVERS = ("valkey_url", "redis62_url", "cluster_url")
 
@@ -24,12 +24,12 @@ def server_url(request: pytest.FixtureRequest) -> str:
 
 
 class Journals:
-    """The journals of one store in one colour; their methods are called through `call`."""
+    """The journals of one store in one mode; their methods are called through `call`."""
 
-    def __init__(self, url: str, call: Call, colour: str) -> None:
+    def __init__(self, url: str, call: Call, mode: str) -> None:
         self.url = url
         self._call = call
-        self.kind: Any = RedisJournal if colour == "sync" else AsyncRedisJournal
+        self.kind: Any = RedisJournal if mode == "sync" else AsyncRedisJournal
         self.made: list[Any] = []
 
     def __call__(self, **options: Any) -> Any:
@@ -43,8 +43,8 @@ class Journals:
 
 
 @pytest.fixture
-def journals(server_url: str, call: Call, colour: str) -> Iterator[Journals]:
-    made = Journals(server_url, call, colour)
+def journals(server_url: str, call: Call, mode: str) -> Iterator[Journals]:
+    made = Journals(server_url, call, mode)
     yield made
     made.close()
 
@@ -58,9 +58,9 @@ def journal(journals: Journals) -> Any:
 @pytest.fixture
 def server(server_url: str) -> Iterator[Any]:
     """What somebody with another tool sees of the store."""
-    url = redis_name(server_url)
-    kind = redis.RedisCluster if url.cluster else redis.Redis
-    with kind.from_url(url.driver) as client:
+    url = parse_redis_url(server_url)
+    kind = redis.RedisCluster if url.is_cluster else redis.Redis
+    with kind.from_url(url.driver_url) as client:
         yield client
 
 

@@ -61,9 +61,9 @@ def files(kind: Kind, directory: Path) -> Iterator[Callable[[], Any]]:
 
 
 @pytest.fixture
-def journal(files: Callable[[], Any], colour: str) -> Iterator[Any]:
-    """One journal of the store, in the colour of the test."""
-    if colour == "sync":
+def journal(files: Callable[[], Any], mode: str) -> Iterator[Any]:
+    """One journal of the store, in the mode of the test."""
+    if mode == "sync":
         yield files()
         return
     pool = Pool(2)
@@ -311,7 +311,7 @@ def test_a_purge_that_a_reader_or_a_writer_hinders_says_so(
 def test_a_store_too_large_to_be_written_anew_says_what_to_run(
     files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.journal.database, "_SCRUB_MAX_BYTES", 1)
+    monkeypatch.setattr(wmem.journal.database, "_VACUUM_MAX_BYTES", 1)
     journal = files()
     journal.append(PATH, 1, b"<a secret>", None, None)
     journal.delete(PATH, None)
@@ -423,7 +423,7 @@ def test_B49_a_store_that_another_process_keeps_to_itself_is_waited_for_and_no_l
 def test_B49_a_thread_that_writes_for_long_is_waited_for_and_no_longer(tmp_path: Path) -> None:
     journal = SqliteJournal(str(tmp_path / "store.db"), wait_s=0.2)
     with ThreadPoolExecutor(1) as pool:
-        with journal._database.writing():
+        with journal._database.write_transaction():
             written = pool.submit(journal.append, PATH, 1, b"1", None, None)
             with pytest.raises(ConflictError, match=r"0\.2 s"):
                 written.result()

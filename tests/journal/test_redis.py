@@ -14,7 +14,7 @@ from wmem.errors import StoreError
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import MISSED_MAX, Appended, Tail, new_record_id
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Call
 
 PATH: Path = ("agent", "session")
@@ -39,7 +39,7 @@ class Twins:
         self.paths = [("a",), ("a", "b"), ("a", "b", "c"), ("a", "bc"), ('a"', "{b}"), ("a", "b,]*?[")]
 
     def compare(self, ours: Any, theirs: Any) -> None:
-        if isinstance(ours, Cursor | Birth):
+        if isinstance(ours, Cursor | Incarnation):
             assert type(ours) is type(theirs)
             pair = (ours, theirs)
             known = [each for each in self.met if each[0] == ours or each[1] == theirs]
@@ -57,7 +57,7 @@ class Twins:
     def step(self) -> None:
         rng = self.rng
         path, cursors = rng.choice(self.paths), [each for each in self.met if isinstance(each[0], Cursor)]
-        births = [each for each in self.met if isinstance(each[0], Birth)] or [(None, None)]
+        births = [each for each in self.met if isinstance(each[0], Incarnation)] or [(None, None)]
         # Mostly what is new: old cursors are refused, which tells little.
         cursor = rng.choice(cursors[-4:] if rng.random() < 0.7 else cursors)
         birth = rng.choice(births[-3:])
@@ -173,7 +173,7 @@ def test_what_is_refused_does_not_prolong(call: Call, journal: Any, server: Any)
     call(journal.append, PATH, 1, b"1", None, 1000.0)
     left = _left(server)
     call(journal.append, PATH, 2, b"2", Cursor(9, 9), None)
-    call(journal.append, PATH, 2, b"2", Birth(9), 5000.0)
+    call(journal.append, PATH, 2, b"2", Incarnation(9), 5000.0)
     call(journal.compact, PATH, Cursor(9, 9), b"no", None)
     assert _left(server) == left
 
@@ -197,9 +197,9 @@ def test_compaction_keeps_the_time_of_both_keys(call: Call, journal: Any, server
 # -- lapse
 
 
-def _lapsed(call: Call, journal: Any) -> Birth:
+def _lapsed(call: Call, journal: Any) -> Incarnation:
     """A scope whose time is over; its life."""
-    birth: Birth = call(journal.append, PATH, 1, b"1", None, None).birth
+    birth: Incarnation = call(journal.append, PATH, 1, b"1", None, None).birth
     call(journal.delete, PATH, None)
     birth = call(journal.append, PATH, 1, b"1", None, 0.001).birth
     wait_until(lambda: not call(journal.read, {PATH: ORIGIN})[PATH].records, "a scope to lapse")
@@ -208,7 +208,7 @@ def _lapsed(call: Call, journal: Any) -> Birth:
 
 def test_a_lapsed_scope_is_empty_and_keeps_its_life(call: Call, journal: Any) -> None:
     birth = _lapsed(call, journal)
-    nothing: Tail[bytes] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, birth=birth)
+    nothing: Tail[bytes] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=birth)
     assert call(journal.read, {PATH: ORIGIN}) == {PATH: nothing}
     assert call(journal.read, {PATH: Cursor(1, birth.chain)}) == {PATH: nothing._replace(joined=False)}
     assert list(call(journal.paths, ("agent",))) == []
@@ -238,7 +238,7 @@ def test_a_lapsed_scope_begins_again_in_the_same_life(expected: Cursor | None, c
 
 def test_a_lapsed_scope_can_be_deleted_and_then_has_another_life(call: Call, journal: Any, server: Any) -> None:
     birth = _lapsed(call, journal)
-    call(journal.delete, PATH, Birth(birth.chain ^ 1))
+    call(journal.delete, PATH, Incarnation(birth.chain ^ 1))
     assert call(journal.read, {PATH: ORIGIN})[PATH].birth == birth
     call(journal.delete, ("agent",), None)
     assert call(journal.read, {PATH: ORIGIN})[PATH].birth is None
@@ -400,7 +400,7 @@ def test_many_paths_of_a_root_are_read_at_one_instant(call: Call, journals: Jour
 
     for path in paths:
         call(writer.append, path, 1, b"1", None, None)
-    tails, *_ = call.together([lambda: reader.read(dict.fromkeys(paths, ORIGIN)), *[write] * 10])
+    tails, *_ = call.run_concurrently([lambda: reader.read(dict.fromkeys(paths, ORIGIN)), *[write] * 10])
     assert list(tails) == paths
     assert all(tail.records for tail in tails.values())
 

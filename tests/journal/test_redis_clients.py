@@ -23,7 +23,7 @@ from tests.proxy import Proxy
 from tests.servers import RedisServer, wait_until
 from wmem.errors import InvalidInputError, StoreError
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
-from wmem.journal.redis_url import redis_name
+from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor
 from wmem.testing import Call
 
@@ -49,11 +49,11 @@ QUOTED = "p%3Aw%20%40%2F%23%25"
     ],
 )
 def test_a_store_has_one_spelling_and_shows_no_password(told: str, shown: str) -> None:
-    name = redis_name(told)
+    name = parse_redis_url(told)
     assert (str(name), repr(name)) == (shown, repr(shown))
-    assert redis_name(name) is name
+    assert parse_redis_url(name) is name
     assert PASSWORD not in f"{name!s}{name!r}{pickle.dumps(name)!r}"
-    assert (QUOTED in told) == (PASSWORD in _driver_password(name.driver))
+    assert (QUOTED in told) == (PASSWORD in _driver_password(name.driver_url))
 
 
 def _driver_password(url: str) -> str:
@@ -100,14 +100,14 @@ def test_a_password_that_is_not_quoted_is_refused_without_repeating_any_of_it(
 
 
 @pytest.mark.parametrize("option", ["socket_timeout=soon", "max_connections=few", "cluster=true&socket_timeout=soon"])
-def test_an_option_with_a_value_that_it_cannot_have_is_refused(option: str, colour: str) -> None:
-    kind = RedisJournal if colour == "sync" else AsyncRedisJournal
+def test_an_option_with_a_value_that_it_cannot_have_is_refused(option: str, mode: str) -> None:
+    kind = RedisJournal if mode == "sync" else AsyncRedisJournal
     with pytest.raises(InvalidInputError, match=option.rpartition("&")[2].partition("=")[0]):
         kind(f"redis://localhost?{option}")
 
 
-def test_an_option_of_the_drivers_pool_is_taken_in_both_colours(valkey_url: str, call: Call, colour: str) -> None:
-    opener: Any = wmem.open if colour == "sync" else wmem.aopen
+def test_an_option_of_the_drivers_pool_is_taken_in_both_modes(valkey_url: str, call: Call, mode: str) -> None:
+    opener: Any = wmem.open if mode == "sync" else wmem.aopen
     memory: Any = call(opener, f"{valkey_url}?max_connections=3", agent_id="agent")
     call(memory.scope("session").entries.set, "k", 1)
     assert call(memory.scope("session").entries.get, "k") == 1
@@ -138,15 +138,15 @@ def test_a_url_opens_the_store_again_without_showing_the_password(locked: RedisS
 
 
 def test_a_refusal_is_certain_only_where_no_driver_may_have_repeated_the_call(
-    client: Any, colour: str, call: Call, server_url: str
+    client: Any, mode: str, call: Call, server_url: str
 ) -> None:
-    kind: Any = RedisJournal if colour == "sync" else AsyncRedisJournal
+    kind: Any = RedisJournal if mode == "sync" else AsyncRedisJournal
     theirs = kind(server_url, client=client)
     assert call(theirs.append, ("agent",), 1, b"1", Cursor(1, 1), None).certain is False
     ours = kind(server_url)
     refused = call(ours.append, ("agent",), 1, b"1", Cursor(1, 1), None)
     assert (refused.cursor, refused.certain) == (None, "cluster" not in server_url)
-    call(ours.close if colour == "sync" else ours.aclose)
+    call(ours.close if mode == "sync" else ours.aclose)
 
 
 @pytest.mark.parametrize("user", ["", ":wrong@"])
@@ -199,11 +199,11 @@ def _certified(place: Path) -> ssl.SSLContext:
 
 
 def test_tls_is_spoken_with_a_server_that_is_certified_and_no_other(
-    valkey_server: RedisServer, valkey_url: str, tmp_path: Path, call: Call, colour: str
+    valkey_server: RedisServer, valkey_url: str, tmp_path: Path, call: Call, mode: str
 ) -> None:
     with Proxy(valkey_server.port, _certified(tmp_path / "ca.pem")) as proxy:
         place = proxy.url(valkey_url).replace("redis://", "rediss://")
-        opener: Any = wmem.open if colour == "sync" else wmem.aopen
+        opener: Any = wmem.open if mode == "sync" else wmem.aopen
         memory = call(opener, f"{place}?ssl_ca_certs={quote(str(tmp_path / 'ca.pem'))}", agent_id="agent")
         call(memory.scope("session").entries.set, "key", "value")
         assert call(memory.scope("session").entries.get, "key") == "value"
@@ -215,23 +215,23 @@ def test_tls_is_spoken_with_a_server_that_is_certified_and_no_other(
 # -- clients
 
 
-def _client(url: str, colour: str, **options: Any) -> Any:
-    name = redis_name(url)
-    module: Any = redis if colour == "sync" else redis.asyncio
-    return (module.RedisCluster if name.cluster else module.Redis).from_url(name.driver, **options)
+def _client(url: str, mode: str, **options: Any) -> Any:
+    name = parse_redis_url(url)
+    module: Any = redis if mode == "sync" else redis.asyncio
+    return (module.RedisCluster if name.is_cluster else module.Redis).from_url(name.driver_url, **options)
 
 
 @pytest.fixture(params=["bytes", "text", "text, protocol 3"])
-def client(request: pytest.FixtureRequest, server_url: str, colour: str, call: Call) -> Iterator[Any]:
-    """A caller's own client of either colour, for bytes or text."""
+def client(request: pytest.FixtureRequest, server_url: str, mode: str, call: Call) -> Iterator[Any]:
+    """A caller's own client of either mode, for bytes or text."""
     options = {"decode_responses": request.param != "bytes"} | ({"protocol": 3} if "3" in request.param else {})
-    made = _client(server_url, colour, **options)
+    made = _client(server_url, mode, **options)
     yield made
-    call(made.close if colour == "sync" else made.aclose)
+    call(made.close if mode == "sync" else made.aclose)
 
 
-def test_B108_bytes_and_text_clients_see_the_same(client: Any, colour: str, call: Call, server_url: str) -> None:
-    opener: Any = wmem.open if colour == "sync" else wmem.aopen
+def test_B108_bytes_and_text_clients_see_the_same(client: Any, mode: str, call: Call, server_url: str) -> None:
+    opener: Any = wmem.open if mode == "sync" else wmem.aopen
     memory = call(opener, server_url, agent_id="agent", client=client, key=wmem.KeyRing(b"\x00" * 32))
     messages = memory.scope("session").messages
     first, middle, last = [call(messages.append, {"role": "user", "content": text}) for text in "abc"]
@@ -244,8 +244,8 @@ def test_B108_bytes_and_text_clients_see_the_same(client: Any, colour: str, call
     assert call(client.ping), "the caller's client was closed"
 
 
-def test_a_client_of_the_other_colour_is_refused_with_what_to_do(valkey_url: str, call: Call, colour: str) -> None:
-    other, opener = ("async", wmem.open) if colour == "sync" else ("sync", wmem.aopen)
+def test_a_client_of_the_other_mode_is_refused_with_what_to_do(valkey_url: str, call: Call, mode: str) -> None:
+    other, opener = ("async", wmem.open) if mode == "sync" else ("sync", wmem.aopen)
     made = _client(valkey_url, other)
 
     def use() -> None:

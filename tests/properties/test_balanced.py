@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import Recall
+from wmem import RecallProfile
 
 NOW = 1_700_000_000.0
 DAY = 86_400.0
@@ -35,7 +35,7 @@ def opened(**options: Any) -> wmem.AgentMemory:
 
 
 def test_the_coefficients_are_those_of_the_document() -> None:
-    profile = Recall.balanced()
+    profile = RecallProfile.balanced()
     weights = profile.similarity, profile.recency, profile.importance, profile.duplication
     assert weights == (0.40, 0.25, 0.25, 0.10)
     assert profile.half_life_s == 7 * DAY
@@ -163,7 +163,7 @@ HOBBIES: Mapping[str, tuple[str, ...]] = {
     "singing": ("sings", "singing", "sing"),
 }
 IN_OTHER_WORDS = {
-    "painting": "watercolours",
+    "painting": "watermodes",
     "swimming": "crawl",
     "baking": "oven",
     "climbing": "rope",
@@ -242,7 +242,7 @@ def test_a_balanced_pack_holds_nine_tenths_of_what_a_made_up_task_needs(task: Ta
 
 def test_that_task_is_none_for_what_knows_no_similarity(task: Task) -> None:
     assert task.found(None) < 0.1
-    assert task.found(Recall.balanced(similarity=0)) < 0.3
+    assert task.found(RecallProfile.balanced(similarity=0)) < 0.3
 
 
 class Meaning:

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from wmem.errors import CorruptionError, StoreError, WmemError
 from wmem.journal import codec as codec_module
-from wmem.journal.codec import FORMAT_VERSION, Codec, IdentityCodec, JsonCodec, _framed
+from wmem.journal.codec import FORMAT_VERSION, Codec, IdentityCodec, JsonCodec, _frame_json
 from wmem.journal.crypto import AesCodec
-from wmem.journal.frame import framed, seal
+from wmem.journal.frame import frame_payload, location_checksum
 from wmem.journal.keyring import KeyRing
 from wmem.model.change import (
-    CHANGES,
+    CHANGE_TYPES,
     Change,
     Cleared,
     Erased,
@@ -130,14 +130,14 @@ KEPT = Checkpoint(
     erased=("gone",),
     step=4,
 )
-RECORD = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
-REST = CODEC.write_checkpoint(KEPT, PATH, UPTO)
+RECORD = CODEC.encode_record(SAMPLE, PATH, RECORD_ID)
+REST = CODEC.encode_checkpoint(KEPT, PATH, UPTO)
 
 EACH = pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 
 
 def test_every_kind_of_change_is_drawn() -> None:
-    assert set(OF_EACH) == set(CHANGES)
+    assert set(OF_EACH) == set(CHANGE_TYPES)
 
 
 @EACH
@@ -145,7 +145,7 @@ def test_every_kind_of_change_is_drawn() -> None:
 def test_a_record_reads_back_as_itself(
     codec: Codec[bytes], changes: tuple[Change, ...], path: Path, record_id: int
 ) -> None:
-    read = codec.read_record(codec.write_record(changes, path, record_id), path, record_id)
+    read = codec.decode_record(codec.encode_record(changes, path, record_id), path, record_id)
     assert read == changes
     # A value that equals another of another type (0 and False, () and []) must come back as it was.
     assert repr(read) == repr(changes)
@@ -154,7 +154,7 @@ def test_a_record_reads_back_as_itself(
 @EACH
 @given(kept=CHECKPOINTS, path=PATHS, upto=CURSORS)
 def test_a_checkpoint_reads_back_as_itself(codec: Codec[bytes], kept: Checkpoint, path: Path, upto: Cursor) -> None:
-    read = codec.read_checkpoint(codec.write_checkpoint(kept, path, upto), path, upto)
+    read = codec.decode_checkpoint(codec.encode_checkpoint(kept, path, upto), path, upto)
     assert read == kept
     assert repr(read) == repr(kept)
 
@@ -162,8 +162,8 @@ def test_a_checkpoint_reads_back_as_itself(codec: Codec[bytes], kept: Checkpoint
 @given(changes=st.lists(st.one_of(*OF_EACH.values()), max_size=5).map(tuple), kept=CHECKPOINTS)
 def test_in_process_memory_changes_are_kept_as_they_are(changes: tuple[Change, ...], kept: Checkpoint) -> None:
     plain = IdentityCodec()
-    assert plain.read_record(plain.write_record(changes, PATH, 1), PATH, 1) == changes
-    assert plain.read_checkpoint(plain.write_checkpoint(kept, PATH, UPTO), PATH, UPTO) is kept
+    assert plain.decode_record(plain.encode_record(changes, PATH, 1), PATH, 1) == changes
+    assert plain.decode_checkpoint(plain.encode_checkpoint(kept, PATH, UPTO), PATH, UPTO) is kept
     assert plain.size(changes) > 0
     assert plain.size(kept) > sum(len(row.content) for row in kept.rows)
 
@@ -180,8 +180,8 @@ BOTH = pytest.mark.parametrize(
         pytest.param(*case, id=f"{name}-{kind}")
         for name, codec in CODECS.items()
         for kind, case in {
-            "record": (codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_record, RECORD_ID),
-            "checkpoint": (codec.write_checkpoint(KEPT, PATH, UPTO), codec.read_checkpoint, UPTO),
+            "record": (codec.encode_record(SAMPLE, PATH, RECORD_ID), codec.decode_record, RECORD_ID),
+            "checkpoint": (codec.encode_checkpoint(KEPT, PATH, UPTO), codec.decode_checkpoint, UPTO),
         }.items()
     ],
 )
@@ -217,26 +217,26 @@ def test_nothing_that_was_cut_or_grew_is_ever_read(payload: bytes, reads: Any, p
 @EACH
 @given(foreign=st.tuples(st.sampled_from((b"", b"wmem 2 ", b"wmem-aes 1 ")), st.binary(max_size=60)).map(b"".join))
 def test_foreign_bytes_are_never_read(codec: Codec[bytes], foreign: bytes) -> None:
-    refuses(foreign, codec.read_record, RECORD_ID)
+    refuses(foreign, codec.decode_record, RECORD_ID)
 
 
 @EACH
 @given(path=PATHS, record_id=WHOLE)
 def test_a_record_is_refused_anywhere_but_in_its_place(codec: Codec[bytes], path: Path, record_id: int) -> None:
-    refuses(codec.write_record(SAMPLE, path, RECORD_ID), codec.read_record, record_id)
-    refuses(codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_record, record_id)
+    refuses(codec.encode_record(SAMPLE, path, RECORD_ID), codec.decode_record, record_id)
+    refuses(codec.encode_record(SAMPLE, PATH, RECORD_ID), codec.decode_record, record_id)
 
 
 @EACH
 def test_a_record_and_a_checkpoint_are_refused_as_each_other(codec: Codec[bytes]) -> None:
-    refuses(codec.write_record(SAMPLE, PATH, RECORD_ID), codec.read_checkpoint, Cursor(1, RECORD_ID))
-    refuses(codec.write_checkpoint(KEPT, PATH, UPTO), codec.read_record, UPTO.chain)
+    refuses(codec.encode_record(SAMPLE, PATH, RECORD_ID), codec.decode_checkpoint, Cursor(1, RECORD_ID))
+    refuses(codec.encode_checkpoint(KEPT, PATH, UPTO), codec.decode_record, UPTO.chain)
 
 
 def test_no_two_places_with_like_segments_share_aseal() -> None:
     places = [("a", "b"), ("a/b",), ("ab",), ("a", "", "b"), ('a","b',), ("a", "b", "1"), ("b", "a"), ("A", "b")]
-    assert len({seal(place, 1) for place in places}) == len(places)
-    assert seal(("a", "1"), 2) != seal(("a",), 12)
+    assert len({location_checksum(place, 1) for place in places}) == len(places)
+    assert location_checksum(("a", "1"), 2) != location_checksum(("a",), 12)
 
 
 @EACH
@@ -245,35 +245,35 @@ def test_an_intact_payload_of_a_newer_version_says_to_upgrade(
     codec: Codec[bytes], version: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(codec_module, "FORMAT_VERSION", version)
-    record = codec.write_record(SAMPLE, PATH, RECORD_ID)
-    rest = codec.write_checkpoint(Checkpoint((), None, False, (), (), (), ()), PATH, UPTO)
+    record = codec.encode_record(SAMPLE, PATH, RECORD_ID)
+    rest = codec.encode_checkpoint(Checkpoint((), None, False, (), (), (), ()), PATH, UPTO)
     monkeypatch.undo()
     for reads in (
-        lambda: codec.read_record(record, PATH, RECORD_ID),
-        lambda: codec.read_checkpoint(rest, PATH, UPTO),
+        lambda: codec.decode_record(record, PATH, RECORD_ID),
+        lambda: codec.decode_checkpoint(rest, PATH, UPTO),
     ):
         with pytest.raises(StoreError, match=f"format {version}.*upgrade") as refused:
             reads()
         assert not isinstance(refused.value, CorruptionError)
     # What was damaged is damaged, whichever version wrote it.
-    refuses(record[:-1], codec.read_record, RECORD_ID)
+    refuses(record[:-1], codec.decode_record, RECORD_ID)
 
 
 @given(told=JSON, body=st.binary(max_size=10))
 def test_an_intact_payload_that_says_nothing_sensible_gets_the_typed_error(told: Any, body: bytes) -> None:
-    payload = _framed(told, [body], seal(PATH, RECORD_ID))
+    payload = _frame_json(told, [body], location_checksum(PATH, RECORD_ID))
     try:
-        CODEC.read_record(payload, PATH, RECORD_ID)
+        CODEC.decode_record(payload, PATH, RECORD_ID)
     except WmemError as refused:
         assert isinstance(refused, CorruptionError)  # noqa: PT017  # what it is, if it is refused
-    kept = _framed(told, [body], seal(PATH, UPTO.chain))
+    kept = _frame_json(told, [body], location_checksum(PATH, UPTO.chain))
     with pytest.raises(CorruptionError):
-        CODEC.read_checkpoint(kept, PATH, UPTO)
+        CODEC.decode_checkpoint(kept, PATH, UPTO)
 
 
 @pytest.mark.parametrize("told", [["text"], [5], [None], {"rows": [5]}])
 def test_an_intact_record_of_another_shape_is_damaged(told: Any) -> None:
-    refuses(_framed(told, [], seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+    refuses(_frame_json(told, [], location_checksum(PATH, RECORD_ID)), CODEC.decode_record, RECORD_ID)
 
 
 @pytest.mark.parametrize(
@@ -289,29 +289,29 @@ def test_an_intact_record_of_another_shape_is_damaged(told: Any) -> None:
     ],
 )
 def test_an_intact_record_of_no_known_change_is_damaged(told: Any) -> None:
-    refuses(_framed(told, [], seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+    refuses(_frame_json(told, [], location_checksum(PATH, RECORD_ID)), CODEC.decode_record, RECORD_ID)
 
 
 @pytest.mark.parametrize(
     "head", [b"", b"wmem ", b"wmem x ", b"wmem 2 3 ", b"wmem -1 ", b"wmem 2", b"wmem %s " % (b"9" * 5000)]
 )
 def test_an_intact_payload_with_a_foreign_head_is_damaged(head: bytes) -> None:
-    refuses(framed(head, b"[]\n", seal(PATH, RECORD_ID)), CODEC.read_record, RECORD_ID)
+    refuses(frame_payload(head, b"[]\n", location_checksum(PATH, RECORD_ID)), CODEC.decode_record, RECORD_ID)
 
 
 def test_a_checkpoint_of_the_format_that_knew_no_steps_stands_at_none() -> None:
     told = json.loads(REST.split(b"\n")[1])
     del told["step"]
     body = json.dumps(told).encode() + b"\n" + REST.split(b"\n", 2)[2]
-    older = framed(b"wmem 1 ", body, seal(PATH, UPTO.chain))
-    assert CODEC.read_checkpoint(older, PATH, UPTO) == CODEC.read_checkpoint(REST, PATH, UPTO)._replace(step=0)
+    older = frame_payload(b"wmem 1 ", body, location_checksum(PATH, UPTO.chain))
+    assert CODEC.decode_checkpoint(older, PATH, UPTO) == CODEC.decode_checkpoint(REST, PATH, UPTO)._replace(step=0)
 
 
 def test_only_a_payload_of_the_present_format_is_current() -> None:
-    assert CODEC.current(RECORD)
-    assert CODEC.current(REST)
-    assert not any(CODEC.current(each) for each in (b"wmem 1 00000000\n[]", b"", b"wmem 20 ", b"wmem-aes 1 "))
-    assert IdentityCodec().current(SAMPLE)
+    assert CODEC.is_current(RECORD)
+    assert CODEC.is_current(REST)
+    assert not any(CODEC.is_current(each) for each in (b"wmem 1 00000000\n[]", b"", b"wmem 20 ", b"wmem-aes 1 "))
+    assert IdentityCodec().is_current(SAMPLE)
 
 
 def test_a_payload_can_be_read_with_a_pager() -> None:

@@ -18,7 +18,7 @@ from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, S
 from wmem.journal import crypto
 from wmem.journal.codec import JsonCodec
 from wmem.journal.crypto import AesCodec
-from wmem.journal.frame import framed, seal
+from wmem.journal.frame import frame_payload, location_checksum
 from wmem.journal.keyring import KeyRing
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.history import Cursor, Path
@@ -33,9 +33,9 @@ OLD, NEW = b"\xa5" * 32, bytes(range(200, 232))
 RING = KeyRing(OLD)
 CODEC = AesCodec(RING)
 SAMPLE: tuple[Change, ...] = (ItemPut(Row("id", b'"the launch code"', NOON, NOON, key="what is secret")),)
-RECORD = CODEC.write_record(SAMPLE, PATH, RECORD_ID)
+RECORD = CODEC.encode_record(SAMPLE, PATH, RECORD_ID)
 KEPT = Checkpoint((SAMPLE[0].row,), "{}", False, (1, 2), (), (), ())
-REST = CODEC.write_checkpoint(KEPT, PATH, UPTO)
+REST = CODEC.encode_checkpoint(KEPT, PATH, UPTO)
 KEYS = st.binary(min_size=32, max_size=32).filter(lambda key: not key.isascii())
 
 
@@ -138,10 +138,10 @@ def test_rings_and_codecs_are_equal_by_their_keys_and_which_is_active(
 def test_a_missing_key_is_named_and_is_no_damage() -> None:
     mine = AesCodec(KeyRing(NEW))
     for reads in (
-        lambda: mine.read_record(RECORD, PATH, RECORD_ID),
-        lambda: mine.read_checkpoint(REST, PATH, UPTO),
-        lambda: JsonCodec().read_record(RECORD, PATH, RECORD_ID),
-        lambda: JsonCodec().read_checkpoint(REST, PATH, UPTO),
+        lambda: mine.decode_record(RECORD, PATH, RECORD_ID),
+        lambda: mine.decode_checkpoint(REST, PATH, UPTO),
+        lambda: JsonCodec().decode_record(RECORD, PATH, RECORD_ID),
+        lambda: JsonCodec().decode_checkpoint(REST, PATH, UPTO),
     ):
         with pytest.raises(WrongKeyError, match=RING.active) as refused:
             reads()
@@ -151,37 +151,37 @@ def test_a_missing_key_is_named_and_is_no_damage() -> None:
 def test_any_key_of_the_ring_decrypts_and_the_active_one_encrypts() -> None:
     ring = RING.with_active(NEW)
     both = AesCodec(ring)
-    assert both.read_record(RECORD, PATH, RECORD_ID) == SAMPLE
-    assert both.read_checkpoint(REST, PATH, UPTO) == KEPT
-    record = both.write_record(SAMPLE, PATH, RECORD_ID)
-    assert AesCodec(KeyRing(NEW)).read_record(record, PATH, RECORD_ID) == SAMPLE
-    assert both.current(record)
-    assert not both.current(RECORD)
-    assert not both.current(b"")
+    assert both.decode_record(RECORD, PATH, RECORD_ID) == SAMPLE
+    assert both.decode_checkpoint(REST, PATH, UPTO) == KEPT
+    record = both.encode_record(SAMPLE, PATH, RECORD_ID)
+    assert AesCodec(KeyRing(NEW)).decode_record(record, PATH, RECORD_ID) == SAMPLE
+    assert both.is_current(record)
+    assert not both.is_current(RECORD)
+    assert not both.is_current(b"")
 
 
 def test_what_is_not_encrypted_is_refused_unless_the_ring_was_made_to_read_it() -> None:
-    plain = JsonCodec().write_record(SAMPLE, PATH, RECORD_ID)
-    rest = JsonCodec().write_checkpoint(KEPT, PATH, UPTO)
+    plain = JsonCodec().encode_record(SAMPLE, PATH, RECORD_ID)
+    rest = JsonCodec().encode_checkpoint(KEPT, PATH, UPTO)
     for reads in (
-        lambda: CODEC.read_record(plain, PATH, RECORD_ID),
-        lambda: CODEC.read_checkpoint(rest, PATH, UPTO),
+        lambda: CODEC.decode_record(plain, PATH, RECORD_ID),
+        lambda: CODEC.decode_checkpoint(rest, PATH, UPTO),
     ):
         with pytest.raises(WrongKeyError, match="plaintext=True"):
             reads()
     moving = AesCodec(KeyRing(OLD, plaintext=True))
-    assert moving.read_record(plain, PATH, RECORD_ID) == SAMPLE
-    assert moving.read_checkpoint(rest, PATH, UPTO) == KEPT
-    assert moving.read_record(RECORD, PATH, RECORD_ID) == SAMPLE
-    assert not moving.current(plain)
+    assert moving.decode_record(plain, PATH, RECORD_ID) == SAMPLE
+    assert moving.decode_checkpoint(rest, PATH, UPTO) == KEPT
+    assert moving.decode_record(RECORD, PATH, RECORD_ID) == SAMPLE
+    assert not moving.is_current(plain)
 
 
 def test_what_a_later_version_encrypted_says_to_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crypto, "_VERSION", 2)
-    record = AesCodec(RING).write_record(SAMPLE, PATH, RECORD_ID)
+    record = AesCodec(RING).encode_record(SAMPLE, PATH, RECORD_ID)
     monkeypatch.undo()
     with pytest.raises(StoreError, match=r"format 2.*upgrade") as refused:
-        CODEC.read_record(record, PATH, RECORD_ID)
+        CODEC.decode_record(record, PATH, RECORD_ID)
     assert not isinstance(refused.value, CorruptionError)
 
 
@@ -192,8 +192,8 @@ REFUSED_BY_TAG = "an encrypted payload (that was changed, or belongs elsewhere|o
 BOTH = pytest.mark.parametrize(
     ("payload", "reads", "place", "sealed"),
     [
-        pytest.param(RECORD, CODEC.read_record, RECORD_ID, seal(PATH, RECORD_ID), id="record"),
-        pytest.param(REST, CODEC.read_checkpoint, UPTO, seal(PATH, UPTO.chain), id="checkpoint"),
+        pytest.param(RECORD, CODEC.decode_record, RECORD_ID, location_checksum(PATH, RECORD_ID), id="record"),
+        pytest.param(REST, CODEC.decode_checkpoint, UPTO, location_checksum(PATH, UPTO.chain), id="checkpoint"),
     ],
 )
 
@@ -201,7 +201,7 @@ BOTH = pytest.mark.parametrize(
 def forged(payload: bytes, sealed: int, change: Callable[[bytes], bytes] = lambda body: body) -> bytes:
     """A payload with another body under a checksum that holds."""
     line, _, body = payload.partition(b"\n")
-    return framed(line[:-8], change(body), sealed)
+    return frame_payload(line[:-8], change(body), sealed)
 
 
 @BOTH
@@ -235,7 +235,7 @@ def test_a_record_is_refused_in_every_other_place(path: Path, record_id: int) ->
     for where, number in ((path, RECORD_ID), (PATH, record_id)):
         if (where, number) != (PATH, RECORD_ID):
             with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-                CODEC.read_record(forged(RECORD, seal(where, number)), where, number)
+                CODEC.decode_record(forged(RECORD, location_checksum(where, number)), where, number)
 
 
 @given(version=st.integers(0, 2**52), chain=st.integers(0, 2**52))
@@ -243,29 +243,31 @@ def test_a_checkpoint_is_refused_at_every_other_cursor(version: int, chain: int)
     for cursor in (Cursor(version, UPTO.chain), Cursor(UPTO.version, chain)):
         if cursor != UPTO:
             with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-                CODEC.read_checkpoint(forged(REST, seal(PATH, cursor.chain)), PATH, cursor)
+                CODEC.decode_checkpoint(forged(REST, location_checksum(PATH, cursor.chain)), PATH, cursor)
 
 
 def test_a_record_and_a_checkpoint_are_refused_as_each_other() -> None:
     with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-        CODEC.read_checkpoint(RECORD, PATH, Cursor(1, RECORD_ID))  # the same checksum covers both
+        CODEC.decode_checkpoint(RECORD, PATH, Cursor(1, RECORD_ID))  # the same checksum covers both
     with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-        CODEC.read_record(REST, PATH, UPTO.chain)
+        CODEC.decode_record(REST, PATH, UPTO.chain)
 
 
 def test_a_payload_under_the_id_of_another_key_of_the_ring_is_refused() -> None:
     ring = RING.with_active(NEW)
     head = b"wmem-aes 1 %s " % ring.active.encode()
-    renamed = framed(head, RECORD.partition(b"\n")[2], seal(PATH, RECORD_ID))
+    renamed = frame_payload(head, RECORD.partition(b"\n")[2], location_checksum(PATH, RECORD_ID))
     with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-        AesCodec(ring).read_record(renamed, PATH, RECORD_ID)
+        AesCodec(ring).decode_record(renamed, PATH, RECORD_ID)
 
 
 @pytest.mark.parametrize("version", [b"0", b"01"])
 def test_a_payload_under_another_version_is_refused(version: bytes) -> None:
     head = b"wmem-aes %s %s " % (version, RING.active.encode())
     with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
-        CODEC.read_record(framed(head, RECORD.partition(b"\n")[2], seal(PATH, RECORD_ID)), PATH, RECORD_ID)
+        CODEC.decode_record(
+            frame_payload(head, RECORD.partition(b"\n")[2], location_checksum(PATH, RECORD_ID)), PATH, RECORD_ID
+        )
 
 
 @pytest.mark.parametrize(
@@ -274,14 +276,14 @@ def test_a_payload_under_another_version_is_refused(version: bytes) -> None:
 def test_an_intact_payload_with_a_foreign_head_is_damaged(head: bytes) -> None:
     for codec in (CODEC, JsonCodec()):
         with pytest.raises(StoreError):
-            codec.read_record(framed(head, b"", seal(PATH, RECORD_ID)), PATH, RECORD_ID)
+            codec.decode_record(frame_payload(head, b"", location_checksum(PATH, RECORD_ID)), PATH, RECORD_ID)
 
 
 # -- what a payload shows
 
 
 def test_a_payload_shows_the_id_of_its_key_and_its_size_and_nothing_else() -> None:
-    plain = JsonCodec().write_record(SAMPLE, PATH, RECORD_ID)
+    plain = JsonCodec().encode_record(SAMPLE, PATH, RECORD_ID)
     line, _, body = RECORD.partition(b"\n")
     assert line.startswith(b"wmem-aes 1 %s " % RING.active.encode())
     assert len(body) == 12 + len(plain) + 16
@@ -292,7 +294,7 @@ def test_a_payload_shows_the_id_of_its_key_and_its_size_and_nothing_else() -> No
 
 
 def test_no_nonce_comes_twice_and_no_two_payloads_are_alike() -> None:
-    written = [CODEC.write_record(SAMPLE, PATH, RECORD_ID) for _ in range(10_000)]
+    written = [CODEC.encode_record(SAMPLE, PATH, RECORD_ID) for _ in range(10_000)]
     nonces = {payload.partition(b"\n")[2][:12] for payload in written}
     assert len(nonces) == 10_000
     # Every bit of a nonce is drawn: none stands still.
@@ -306,7 +308,7 @@ def test_no_nonce_comes_twice_and_no_two_payloads_are_alike() -> None:
 @given(paths=st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3).map(tuple), min_size=2, unique=True))
 def test_scopes_have_keys_of_their_own(paths: list[Path]) -> None:
     nonce, plain = bytes(12), bytes(32)
-    ciphers = [crypto._cipher(OLD, path).encrypt(nonce, plain, None) for path in paths]
+    ciphers = [crypto._scope_cipher(OLD, path).encrypt(nonce, plain, None) for path in paths]
     assert len(set(ciphers)) == len(paths)
 
 
@@ -321,8 +323,8 @@ def test_equal_keys_share_an_engine_and_others_do_not(tmp_path: Directory) -> No
         wmem.open(url, agent_id="c", key=KeyRing(OLD, NEW)) as other,
         wmem.open(url, agent_id="d") as without,
     ):
-        assert one._opened.store is same._opened.store
-        assert len({id(each._opened.store) for each in (one, other, without)}) == 3
+        assert one._core.store is same._core.store
+        assert len({id(each._core.store) for each in (one, other, without)}) == 3
 
 
 @pytest.mark.parametrize("url", ["memory://", "memory://named"])
@@ -361,4 +363,4 @@ def test_a_ring_needs_no_cryptography() -> None:
 
 def test_no_change_is_too_small_or_too_large_to_be_encrypted() -> None:
     for changes in ((), (ItemRemoved(""),), (ItemPut(Row("i", b'"' + b"x" * 5_000_000 + b'"', NOON, NOON)),)):
-        assert CODEC.read_record(CODEC.write_record(changes, PATH, 1), PATH, 1) == changes
+        assert CODEC.decode_record(CODEC.encode_record(changes, PATH, 1), PATH, 1) == changes

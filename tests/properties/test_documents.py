@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem import Message, Native, Part, Scope, ToolCall
-from wmem.rules.likeness import same
+from wmem.rules.likeness import json_equal
 from wmem.testing import NOON, Clock
 from wmem.text.tokens import EstimateCounter
 
@@ -93,7 +93,7 @@ def lived(scope: Scope, clock: Clock, done: list[tuple[Any, ...]]) -> None:
         elif verb == "say":
             scope.messages.append(told[0])
         elif verb == "wait":
-            clock.pass_(told[0])
+            clock.advance(told[0])
         elif items := scope.items.all(include_promoted=True):
             wanted = items[told[0] % len(items)].id
             if verb == "hide":
@@ -118,7 +118,7 @@ def test_what_any_scope_exports_is_plain_json_and_imports_equal(done: list[tuple
     clock = Clock()
     with opened(clock) as one, opened(clock) as two:
         lived(one.scope("s"), clock, done)
-        clock.pass_(later)
+        clock.advance(later)
         document = one.scope("s").export()
         text = json.dumps(document)
         count = two.scope("t").import_(json.loads(text))
@@ -178,7 +178,10 @@ def matches(item: wmem.MemoryItem, asked: Mapping[str, Any], now: float) -> bool
         (not query or any(word in text for word in words))
         and (not asked.get("tags") or not set(asked["tags"]).isdisjoint(item.tags))
         and asked.get("priority") in (None, item.priority)
-        and all(name in item.metadata and same(item.metadata[name], v) for name, v in asked.get("metadata", {}).items())
+        and all(
+            name in item.metadata and json_equal(item.metadata[name], v)
+            for name, v in asked.get("metadata", {}).items()
+        )
         and (least is None or (item.confidence is not None and item.confidence >= least))
         and (asked.get("include_expired", False) or item.expires_at is None or now < item.expires_at)
         and (asked.get("include_promoted", False) or item.promoted_to is None)
@@ -197,7 +200,7 @@ def test_a_search_finds_what_a_plain_look_at_each_item_finds(
         scope.items.search("warm")
         if items:
             scope.items.promote(items[promoted % len(items)].id)
-        clock.pass_(5)
+        clock.advance(5)
         everything = scope.items.all(include_expired=True, include_promoted=True)
         for asked in questions:
             if asked.get("order", "relevance") != "relevance" and asked.get("query") in ("s", "strasse"):

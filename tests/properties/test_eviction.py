@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from wmem import InvalidInputError, MemoryItem, Policy, agent_fingerprint
 from wmem.model.row import Row
 from wmem.model.values import dump_json
-from wmem.rules.eviction import Room, Victim, leaving, recent, stale, victims
-from wmem.rules.forgetting import forgotten, understood
-from wmem.rules.informative import importances, informativeness
+from wmem.rules.eviction import Size, Victim, eviction_order, is_recent, is_stale, select_victims
+from wmem.rules.forgetting import parse_instruction, rows_to_forget
+from wmem.rules.informative import importance_by_id, tfidf_per_token
 from wmem.text.estimate import EstimateCounter
-from wmem.text.summarize import Weighted, extract, sentences
+from wmem.text.summarize import WeightedText, extract, split_sentences
 from wmem.text.tokens import MESSAGE_OVERHEAD
 
 NOON = 1_764_288_000.0
@@ -53,7 +53,7 @@ def queues(draw: st.DrawFn) -> list[Row]:
 
 
 def ordered(rows: Sequence[Row], policy: Policy = QUEUE) -> list[Victim]:
-    return list(leaving(rows, policy, step=STEP, now=NOON))
+    return list(eviction_order(rows, policy, step=STEP, now=NOON))
 
 
 # -- who may leave, and in what order
@@ -79,14 +79,14 @@ def test_what_its_importance_protects_leaves_last_the_stale_of_it_first(rows: li
     guarded = [victim.parts["importance"] >= QUEUE.guard_high for victim in seen]
     assert guarded == sorted(guarded)
     assert guarded == [victim.rule == "guarded" for victim in seen]
-    old = [stale(victim.row, QUEUE, step=STEP, now=NOON) for victim in seen if victim.rule == "guarded"]
+    old = [is_stale(victim.row, QUEUE, step=STEP, now=NOON) for victim in seen if victim.rule == "guarded"]
     assert old == sorted(old, reverse=True)
 
 
 @given(rows=queues())
 def test_of_what_is_not_protected_the_last_steps_leave_after_the_others(rows: list[Row]) -> None:
     late = [
-        recent(victim.row, QUEUE, step=STEP) for victim in ordered(rows) if victim.rule in ("stale", "low", "middle")
+        is_recent(victim.row, QUEUE, step=STEP) for victim in ordered(rows) if victim.rule in ("stale", "low", "middle")
     ]
     assert late == sorted(late)
 
@@ -98,7 +98,7 @@ def test_stale_leaves_before_low_before_middle_and_the_oldest_first_among_equals
         group = [
             (("stale", "low", "middle").index(victim.rule), place[victim.row.id])
             for victim in ordered(rows)
-            if victim.rule in ("stale", "low", "middle") and recent(victim.row, QUEUE, step=STEP) is late
+            if victim.rule in ("stale", "low", "middle") and is_recent(victim.row, QUEUE, step=STEP) is late
         ]
         assert group == sorted(group)
 
@@ -116,19 +116,19 @@ def test_where_the_oldest_leave_nothing_but_age_and_pins_count(rows: list[Row]) 
 
 def test_an_item_is_stale_from_the_first_step_or_second_beyond_its_time() -> None:
     old = row(0, step_index=10)
-    assert stale(old, QUEUE, step=30, now=NOON) is False
-    assert stale(old, QUEUE, step=31, now=NOON) is True
-    assert stale(old, QUEUE, step=10, now=NOON + 3_600) is False
-    assert stale(old, QUEUE, step=10, now=NOON + 3_600.001) is True
+    assert is_stale(old, QUEUE, step=30, now=NOON) is False
+    assert is_stale(old, QUEUE, step=31, now=NOON) is True
+    assert is_stale(old, QUEUE, step=10, now=NOON + 3_600) is False
+    assert is_stale(old, QUEUE, step=10, now=NOON + 3_600.001) is True
     off = Policy.queue(step_ttl=None, wall_ttl_s=None)
-    assert stale(old, off, step=10_000, now=NOON + 1e9) is False
-    assert stale(row(0, step_index=None), QUEUE, step=10_000, now=NOON) is False
+    assert is_stale(old, off, step=10_000, now=NOON + 1e9) is False
+    assert is_stale(row(0, step_index=None), QUEUE, step=10_000, now=NOON) is False
 
 
 def test_the_last_steps_are_counted_with_the_one_that_is_on() -> None:
-    assert [recent(row(0, step_index=step), QUEUE, step=20) for step in (15, 16, 20)] == [False, True, True]
-    assert recent(row(0, step_index=20), Policy.queue(recent_steps=0), step=20) is False
-    assert recent(row(0, step_index=None), QUEUE, step=0) is False
+    assert [is_recent(row(0, step_index=step), QUEUE, step=20) for step in (15, 16, 20)] == [False, True, True]
+    assert is_recent(row(0, step_index=20), Policy.queue(recent_steps=0), step=20) is False
+    assert is_recent(row(0, step_index=None), QUEUE, step=0) is False
 
 
 # -- how many leave
@@ -137,7 +137,7 @@ def test_the_last_steps_are_counted_with_the_one_that_is_on() -> None:
 @given(rows=queues(), items=st.integers(0, 20), tokens=st.integers(0, 300))
 def test_no_more_leave_than_it_takes_and_they_are_the_first(rows: list[Row], items: int, tokens: int) -> None:
     order = ordered(rows)
-    gone = victims(order, Room(items, tokens), Room(items, tokens))
+    gone = select_victims(order, Size(items, tokens), Size(items, tokens))
     assert gone == order[: len(gone)]
     if gone:
         fewer = gone[:-1]
@@ -150,8 +150,8 @@ def test_no_more_leave_than_it_takes_and_they_are_the_first(rows: list[Row], ite
 @given(rows=queues(), items=st.integers(0, 5), more=st.integers(0, 10))
 def test_for_room_that_is_only_wanted_nothing_protected_leaves(rows: list[Row], items: int, more: int) -> None:
     order = ordered(rows)
-    needed = victims(order, Room(items), Room(items))
-    gone = victims(order, Room(items), Room(items + more))
+    needed = select_victims(order, Size(items), Size(items))
+    gone = select_victims(order, Size(items), Size(items + more))
     assert gone[: len(needed)] == needed
     assert all(victim.rule != "guarded" for victim in gone[len(needed) :])
     assert len(gone) <= items + more
@@ -162,7 +162,7 @@ def test_for_room_that_is_only_wanted_nothing_protected_leaves(rows: list[Row], 
 
 @given(rows=queues())
 def test_a_given_importance_stays_and_a_computed_one_never_protects(rows: list[Row]) -> None:
-    scores = importances(rows, QUEUE.guard_high)
+    scores = importance_by_id(rows, QUEUE.guard_high)
     for each in rows:
         if each.importance is None:
             assert 0 <= scores[each.id] < QUEUE.guard_high
@@ -173,34 +173,37 @@ def test_a_given_importance_stays_and_a_computed_one_never_protects(rows: list[R
 @given(rows=queues(), data=st.data())
 def test_the_order_of_the_items_says_nothing_about_their_importance(rows: list[Row], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(rows))
-    assert importances(rows, 0.7) == importances(shuffled, 0.7)
+    assert importance_by_id(rows, 0.7) == importance_by_id(shuffled, 0.7)
 
 
 def test_rare_words_matter_more_than_common_ones_and_than_many_of_them() -> None:
     texts = ["ok thanks", "thanks a lot, ok", "the dog is called Biscuit", "ok ok ok thanks thanks"]
     count = EstimateCounter()
     rows = [row(number, text, tokens=count(text)) for number, text in enumerate(texts)]
-    told = informativeness(rows)
+    told = tfidf_per_token(rows)
     assert max(told, key=told.__getitem__) == "i2"
-    scores = importances(rows, 0.7)
+    scores = importance_by_id(rows, 0.7)
     assert max(scores, key=scores.__getitem__) == "i2"
 
 
 def test_what_says_the_same_matters_the_same_and_one_alone_is_in_the_middle() -> None:
-    assert importances([row(0, "a dog"), row(1, "a dog")], 0.7) == {"i0": 0.5, "i1": 0.5}
-    assert importances([row(0)], 0.7) == {"i0": 0.5}
-    assert importances([row(0, "the and of"), row(1, "Biscuit")], 0.7) == {"i0": 0.25, "i1": math.nextafter(0.7, 0)}
-    assert importances([], 0.7) == {}
+    assert importance_by_id([row(0, "a dog"), row(1, "a dog")], 0.7) == {"i0": 0.5, "i1": 0.5}
+    assert importance_by_id([row(0)], 0.7) == {"i0": 0.5}
+    assert importance_by_id([row(0, "the and of"), row(1, "Biscuit")], 0.7) == {
+        "i0": 0.25,
+        "i1": math.nextafter(0.7, 0),
+    }
+    assert importance_by_id([], 0.7) == {}
 
 
 def test_long_texts_are_judged_like_short_ones_but_for_what_stands_around_each() -> None:
     long = "Biscuit the dog " * 2_000
-    told = informativeness([row(0, long, tokens=8_000), row(1, "Biscuit the dog", tokens=4)])
+    told = tfidf_per_token([row(0, long, tokens=8_000), row(1, "Biscuit the dog", tokens=4)])
     assert told["i0"] * (8_000 + MESSAGE_OVERHEAD) / 8_000 == pytest.approx(told["i1"] * (4 + MESSAGE_OVERHEAD) / 4)
 
 
 def test_one_word_alone_is_not_denser_than_what_tells_more() -> None:
-    told = informativeness([row(0, "ok", tokens=1), row(1, "deadline: Friday, 5 pm", tokens=7)])
+    told = tfidf_per_token([row(0, "ok", tokens=1), row(1, "deadline: Friday, 5 pm", tokens=7)])
     assert told["i0"] < told["i1"]
 
 
@@ -222,7 +225,7 @@ def test_one_word_alone_is_not_denser_than_what_tells_more() -> None:
     ],
 )
 def test_an_instruction_is_understood_whatever_its_case_and_spaces(told: str, meant: tuple[str, int]) -> None:
-    assert understood(told) == meant
+    assert parse_instruction(told) == meant
 
 
 @pytest.mark.parametrize(
@@ -245,17 +248,17 @@ def test_an_instruction_is_understood_whatever_its_case_and_spaces(told: str, me
 )
 def test_anything_else_is_refused_with_the_four_that_are_not(told: object) -> None:
     with pytest.raises(InvalidInputError, match=r"'oldest', 'least important', 'position:N', 'before:step_N'"):
-        understood(told)
+        parse_instruction(told)
 
 
 @given(rows=queues(), number=st.integers(0, 20))
 def test_what_is_forgotten_is_what_was_meant(rows: list[Row], number: int) -> None:
-    scores = importances(rows, 0.7)
-    assert forgotten(("oldest", 0), rows, scores) == rows[:1]
-    assert forgotten(("position", number), rows, scores) == ([rows[number]] if number < len(rows) else [])
-    before = forgotten(("before", number), rows, scores)
+    scores = importance_by_id(rows, 0.7)
+    assert rows_to_forget(("oldest", 0), rows, scores) == rows[:1]
+    assert rows_to_forget(("position", number), rows, scores) == ([rows[number]] if number < len(rows) else [])
+    before = rows_to_forget(("before", number), rows, scores)
     assert before == [each for each in rows if each.step_index is not None and each.step_index < number]
-    least = forgotten(("least important", 0), rows, scores)
+    least = rows_to_forget(("least important", 0), rows, scores)
     assert len(least) == min(1, len(rows))
     if least:
         lowest = [each for each in rows if scores[each.id] == min(scores.values())]
@@ -266,7 +269,7 @@ def test_what_is_forgotten_is_what_was_meant(rows: list[Row], number: int) -> No
 
 TEXTS = st.lists(
     st.builds(
-        Weighted,
+        WeightedText,
         st.lists(WORDS, min_size=1, max_size=4).map(". ".join) | st.text(max_size=60),
         st.floats(0, 1),
     ),
@@ -276,41 +279,41 @@ TEXTS = st.lists(
 
 @given(texts=TEXTS, limit=st.integers(1, 80))
 def test_an_extract_is_made_of_whole_sentences_in_their_order_within_the_limit(
-    texts: list[Weighted], limit: int
+    texts: list[WeightedText], limit: int
 ) -> None:
     count = EstimateCounter()
     made = extract(texts, limit, count)
     assert made.tokens == count(made.text) <= limit or made == ("", 0, ())
-    assert list(made.places) == sorted(set(made.places))
-    told = [sentence for text in texts for sentence in sentences(text.text)]
+    assert list(made.source_indices) == sorted(set(made.source_indices))
+    told = [sentence for text in texts for sentence in split_sentences(text.text)]
     assert all(line in told for line in made.text.split("\n") if made.text)
     assert extract(texts, limit, count) == made
 
 
 def test_the_weightiest_is_kept_and_what_is_said_twice_is_quoted_once() -> None:
     count = EstimateCounter()
-    texts = [Weighted("The dog is Biscuit. It rains.", 0.2), Weighted("The deadline is Friday!", 0.9)]
-    assert extract([*texts, Weighted("it RAINS.", 0.1)], 100, count).text == (
+    texts = [WeightedText("The dog is Biscuit. It rains.", 0.2), WeightedText("The deadline is Friday!", 0.9)]
+    assert extract([*texts, WeightedText("it RAINS.", 0.1)], 100, count).text == (
         "The dog is Biscuit.\nIt rains.\nThe deadline is Friday!"
     )
     short = extract(texts, count("The deadline is Friday!"), count)
-    assert (short.text, short.places) == ("The deadline is Friday!", (1,))
+    assert (short.text, short.source_indices) == ("The deadline is Friday!", (1,))
     assert extract(texts, 1, count) == ("", 0, ())
 
 
 def test_sentences_end_where_readers_end_them() -> None:
-    assert sentences('He said "go." We went!  Why?\nNo idea') == ['He said "go."', "We went!", "Why?", "No idea"]
-    assert sentences("\u96e8\u3002\u6674\u308c\uff01 v1.2 is out") == [
+    assert split_sentences('He said "go." We went!  Why?\nNo idea') == ['He said "go."', "We went!", "Why?", "No idea"]
+    assert split_sentences("\u96e8\u3002\u6674\u308c\uff01 v1.2 is out") == [
         "\u96e8\u3002",
         "\u6674\u308c\uff01",
         "v1.2 is out",
     ]
-    assert sentences(" \n ") == []
+    assert split_sentences(" \n ") == []
 
 
 def test_a_text_of_blank_space_alone_is_looked_through_at_once() -> None:
     began = time.thread_time()
-    assert sentences(" " * 100_000) == []
+    assert split_sentences(" " * 100_000) == []
     assert time.thread_time() - began < 0.5  # a look from each of its places takes four seconds and more
 
 
@@ -351,7 +354,7 @@ def test_B65_none_switches_each_limit_off() -> None:
     off = Policy.queue(ttl_s=None, **dict.fromkeys(names))
     assert all(getattr(off, name) is None for name in names)
     assert set(off.ttl_s.values()) == {None}
-    assert off.capped is False
+    assert off.has_item_limit is False
 
 
 def test_a_callback_is_neither_stored_nor_compared_and_found_again_by_an_equal_policy() -> None:
@@ -361,10 +364,10 @@ def test_a_callback_is_neither_stored_nor_compared_and_found_again_by_an_equal_p
     mine = Policy.buffer(flush_threshold=5, on_flush=handed)
     stored = Policy.model_validate_json(mine.model_dump_json(exclude_defaults=True))
     assert (stored, stored.on_flush) == (mine, None)
-    assert stored.calling(mine).on_flush is handed
-    assert stored.calling(Policy.buffer(flush_threshold=6, on_flush=handed)).on_flush is None
-    assert stored.calling(Policy.buffer(flush_threshold=5)).on_flush is None
-    weighed = stored.weighed("balanced").calling(mine)
+    assert stored.with_on_flush_of(mine).on_flush is handed
+    assert stored.with_on_flush_of(Policy.buffer(flush_threshold=6, on_flush=handed)).on_flush is None
+    assert stored.with_on_flush_of(Policy.buffer(flush_threshold=5)).on_flush is None
+    weighed = stored.with_profile("balanced").with_on_flush_of(mine)
     assert (weighed.on_flush, weighed.recall) == (handed, "balanced")
     assert mine != Policy.buffer(flush_threshold=6, on_flush=handed)
     assert mine != "buffer"

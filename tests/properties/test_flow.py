@@ -48,7 +48,7 @@ class OpenShop:
 
 
 class SlowShop:
-    """The port in the colour of coroutines."""
+    """The port in the mode of coroutines."""
 
     async def price(self, name: str, /) -> int:
         await asyncio.sleep(0)
@@ -61,7 +61,7 @@ class SlowShop:
 
 @pytest.fixture(params=["sync", "async"])
 def drive(request: pytest.FixtureRequest) -> Callable[[Flow[Any]], Any]:
-    """Drives a flow through a shop, in either colour."""
+    """Drives a flow through a shop, in either mode."""
     if request.param == "sync":
         return lambda flow: run(flow, bind(Shop=OpenShop()))
     return lambda flow: asyncio.run(arun(flow, bind(Shop=SlowShop())))
@@ -264,7 +264,7 @@ async def test_a_write_cancelled_anywhere_is_there_or_not_and_the_next_one_works
 
     def put(name: str) -> Flow[Any]:
         return engine.commit(
-            PATH, lambda _: ([ItemPut(Row(name, b"", 0.0, 0.0))], None), opening=(), birth=None, now=0.0
+            PATH, lambda _: ([ItemPut(Row(name, b"", 0.0, 0.0))], None), opening=(), incarnation=None, now=0.0
         )
 
     stalled = asyncio.Event()
@@ -278,13 +278,13 @@ async def test_a_write_cancelled_anywhere_is_there_or_not_and_the_next_one_works
     assert not engine.replica(PATH).compacting
 
     await arun(put("next"), ports)
-    (replica,) = await arun(engine.caught_up([PATH]), ports)
+    (replica,) = await arun(engine.sync([PATH]), ports)
     there = asked == "compact" or (asked == "append" and served)
     assert list(replica.state.rows) == (["cancelled", "next"] if there else ["next"])
     assert replica.cursor == journal.head(PATH)
 
 
-# -- colours
+# -- modes
 
 
 async def test_async_in_memory_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

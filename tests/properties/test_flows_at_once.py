@@ -20,11 +20,11 @@ from wmem.flow import Flow, arun, bind, run
 from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.change import ItemPut, ScopeOpened
-from wmem.model.history import ORIGIN, Birth, Path
+from wmem.model.history import ORIGIN, Incarnation, Path
 from wmem.model.row import Row
 from wmem.ports import async_ports, sync_ports
 from wmem.state import State
-from wmem.waiting import Lines
+from wmem.waiting import WriteQueue
 
 PATH: Path = ("agent", "session")
 NOW = 1_764_288_000.0
@@ -89,7 +89,7 @@ class Writer(Actor):
     """Adds one to what it finds."""
 
     def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any]) -> None:
-        super().__init__(engine.commit(PATH, add_one, opening=OPENING, birth=None, now=NOW), journal)
+        super().__init__(engine.commit(PATH, add_one, opening=OPENING, incarnation=None, now=NOW), journal)
 
 
 class Poster(Actor):
@@ -102,11 +102,11 @@ class Poster(Actor):
 
 class Reader(Actor):
     def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any]) -> None:
-        super().__init__(engine.caught_up([PATH]), journal)
+        super().__init__(engine.sync([PATH]), journal)
 
 
-def born(journal: MemoryJournal[Any]) -> Birth:
-    birth = journal.read({PATH: ORIGIN})[PATH].birth
+def born(journal: MemoryJournal[Any]) -> Incarnation:
+    birth = journal.read({PATH: ORIGIN})[PATH].incarnation
     assert birth is not None
     return birth
 
@@ -128,7 +128,7 @@ def store() -> Store:
 def count(store: Store) -> int:
     engine, journal = store
     replica = engine.replica(PATH)
-    replica.adopt(replica.cursor, journal.read({PATH: replica.cursor})[PATH])
+    replica.apply_tail(replica.cursor, journal.read({PATH: replica.cursor})[PATH])
     return int(replica.state.rows["count"].content)
 
 
@@ -191,13 +191,13 @@ def test_one_who_is_left_where_it_is_holds_nobody_up_for_long(store: Store, cloc
 
 
 def test_who_stands_at_an_entry_may_write_to_its_scope_meanwhile(store: Store, clock: Clock) -> None:
-    lines = store[0].lines
-    with lines.place(PATH, "key") as outer, lines.place(PATH, "key") as next_one:
-        assert run(lines.turn(outer, 1), {}) == 0.0
-        assert next(lines.turn(next_one, 0))[0] == "Pause.until"
+    lines = store[0].write_queue
+    with lines.ticket(PATH, "key") as outer, lines.ticket(PATH, "key") as next_one:
+        assert run(lines.wait_turn(outer, 1), {}) == 0.0
+        assert next(lines.wait_turn(next_one, 0))[0] == "Pause.until"
         assert Writer(*store).until("nothing").slept == 0
-    with lines.place(PATH, "key") as later:
-        assert run(lines.turn(later, 0), {}) == 0.0
+    with lines.ticket(PATH, "key") as later:
+        assert run(lines.wait_turn(later, 0), {}) == 0.0
 
 
 def test_one_who_gives_up_lets_the_next_one_go(store: Store, clock: Clock) -> None:
@@ -214,11 +214,11 @@ def test_a_child_process_waits_for_nobody_of_its_parent(store: Store, clock: Clo
     first, left = (Writer(*store).until("Journal.append") for _ in range(2))
     first.step()
     left.until("Pause.sleep").step()
-    lines = store[0].lines
-    with lines.place(PATH) as forking, ThreadPoolExecutor(1) as other_thread:
+    lines = store[0].write_queue
+    with lines.ticket(PATH) as forking, ThreadPoolExecutor(1) as other_thread:
         held = other_thread.submit(lines._lock.acquire)
         assert held.result()
-        store[0].forked()
+        store[0].reset_after_fork()
         child = Writer(*store)
         child.until("nothing")
         lines.leave(forking)  # by the one thread that goes on
@@ -331,15 +331,15 @@ def test_what_lands_is_remembered_while_somebody_reads_and_no_longer(store: Stor
     replica = store[0].replica(PATH)
     Writer(*store).until("nothing")
     Poster(*store, "alone").until("nothing")
-    assert len(replica._passed) == 0
+    assert len(replica._recent_records) == 0
     reader, thrown_away = (Reader(*store).until("Journal.read") for _ in range(2))
     Poster(*store, "while two read").until("nothing")
-    assert len(replica._passed) == 1
+    assert len(replica._recent_records) == 1
     reader.until("nothing")
     thrown_away.flow.close()
     assert replica.readers == set()
     Poster(*store, "alone again").until("nothing")
-    assert len(replica._passed) == 0
+    assert len(replica._recent_records) == 0
 
 
 def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None:
@@ -358,9 +358,9 @@ def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None
 
 
 def test_who_comes_first_is_woken_and_only_then() -> None:
-    lines, rung = Lines(), list[str]()
-    places = {name: lines.place(PATH) for name in "abcd"}
-    asked = {name: next(lines.turn(place, 1), None) for name, place in places.items()}
+    lines, rung = WriteQueue(), list[str]()
+    places = {name: lines.ticket(PATH) for name in "abcd"}
+    asked = {name: next(lines.wait_turn(place, 1), None) for name, place in places.items()}
     for name in "bcd":
         request = asked[name]
         assert request is not None
@@ -375,10 +375,10 @@ def test_who_comes_first_is_woken_and_only_then() -> None:
 
 
 def test_a_bell_that_is_hung_up_too_late_rings_at_once() -> None:
-    lines, rung = Lines(), list[str]()
-    first, second = lines.place(PATH), lines.place(PATH)
-    run(lines.turn(first, 1), {})
-    _, (hang, _) = next(lines.turn(second, 1))
+    lines, rung = WriteQueue(), list[str]()
+    first, second = lines.ticket(PATH), lines.ticket(PATH)
+    run(lines.wait_turn(first, 1), {})
+    _, (hang, _) = next(lines.wait_turn(second, 1))
     lines.leave(first)
     hang(partial(rung.append, "second"))
     lines.leave(second)
@@ -388,7 +388,7 @@ def test_a_bell_that_is_hung_up_too_late_rings_at_once() -> None:
 
 def test_threads_and_loops_wait_in_one_line_and_each_is_woken() -> None:
     """Each holds the first place for a while that no other waits out by looking again."""
-    lines, at, entered = Lines(), list[int](), threading.Lock()
+    lines, at, entered = WriteQueue(), list[int](), threading.Lock()
     no_journal: Any = None
 
     def hold(number: int) -> None:
@@ -397,13 +397,13 @@ def test_threads_and_loops_wait_in_one_line_and_each_is_woken() -> None:
         entered.release()
 
     def in_a_thread(number: int) -> None:
-        with lines.place(PATH) as place:
-            run(lines.turn(place, 1), sync_ports(no_journal))
+        with lines.ticket(PATH) as place:
+            run(lines.wait_turn(place, 1), sync_ports(no_journal))
             hold(number)
 
     async def in_a_loop(number: int) -> None:
-        with lines.place(PATH) as place:
-            await arun(lines.turn(place, 1), async_ports(no_journal))
+        with lines.ticket(PATH) as place:
+            await arun(lines.wait_turn(place, 1), async_ports(no_journal))
             hold(number)
 
     async def many(numbers: range) -> None:
@@ -411,8 +411,8 @@ def test_threads_and_loops_wait_in_one_line_and_each_is_woken() -> None:
 
     threads = [threading.Thread(target=in_a_thread, args=(number,)) for number in range(20)]
     threads += [threading.Thread(target=asyncio.run, args=(many(range(first, first + 20)),)) for first in (20, 40, 60)]
-    with lines.place(PATH) as first:
-        run(lines.turn(first, 1), {})
+    with lines.ticket(PATH) as first:
+        run(lines.wait_turn(first, 1), {})
         for each in threads:
             each.start()
         time.sleep(0.2)
@@ -424,10 +424,10 @@ def test_threads_and_loops_wait_in_one_line_and_each_is_woken() -> None:
 
 
 def test_a_flow_that_is_collected_in_the_midst_of_another_leaves_its_line() -> None:
-    lines = Lines()
-    left = lines.place(PATH)
+    lines = WriteQueue()
+    left = lines.ticket(PATH)
     with lines._lock:  # as when the collector runs while the line is looked at
-        run(lines.turn(left, 1), {})
+        run(lines.wait_turn(left, 1), {})
         lines.leave(left)
-    with lines.place(PATH) as later:
-        assert run(lines.turn(later, 0), {}) == 0.0
+    with lines.ticket(PATH) as later:
+        assert run(lines.wait_turn(later, 0), {}) == 0.0

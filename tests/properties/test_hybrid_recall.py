@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
-from wmem.text.vectors import Vectors, as_rows, read_vector, written_vector
+from wmem.text.vectors import VectorIndex, decode_vector, encode_vector, to_unit_rows
 
 WORDS = st.sampled_from(["dog", "cat", "boat", "when", "did", "Anna", "sail", "May", "2023", "yesterday", "I", "we"])
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
@@ -51,37 +51,39 @@ def test_with_vectors_that_say_nothing_a_pack_is_that_of_words_alone(texts: list
 def test_vectors_kept_write_by_write_find_what_those_made_at_once_find(
     steps: list[tuple[str, list[int] | None]],
 ) -> None:
-    kept, model = Vectors(), dict[str, Any]()
+    kept, model = VectorIndex(), dict[str, Any]()
     for id, numbers in steps:
         model.pop(id, None)
         if numbers is None:
             kept.remove(id)
         else:
-            model[id] = as_rows([numbers], 1)[0]
+            model[id] = to_unit_rows([numbers], 1)[0]
             kept.put(id, model[id])
-    asked = as_rows([[1, 7, 50]], 1)[0]  # across which no such row lies, but for rounding
-    near = kept.near(asked)
+    asked = to_unit_rows([[1, 7, 50]], 1)[0]  # across which no such row lies, but for rounding
+    near = kept.similarities(asked)
     cosines = {id: max(0.0, float(vector @ asked)) for id, vector in model.items()}
     best = max(cosines.values(), default=0.0)
     assert len(kept) == len(model)
     if near is None:
         assert best == 0
         return
-    assert {id: near.of(id) for id in model} == pytest.approx({id: (each / best) ** 2 for id, each in cosines.items()})
-    assert near.best(100).keys() == {id for id, each in cosines.items() if each > 0}
-    assert list(near.best(2).values()) == sorted(near.best(100).values(), reverse=True)[:2]
+    assert {id: near.score(id) for id in model} == pytest.approx(
+        {id: (each / best) ** 2 for id, each in cosines.items()}
+    )
+    assert near.top(100).keys() == {id for id, each in cosines.items() if each > 0}
+    assert list(near.top(2).values()) == sorted(near.top(100).values(), reverse=True)[:2]
 
 
 @given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=8))
 def test_a_stored_vector_reads_as_it_was_written(numbers: list[float]) -> None:
-    (vector,) = as_rows([numbers], 1)
-    read = read_vector(written_vector(vector), len(vector))
+    (vector,) = to_unit_rows([numbers], 1)
+    read = decode_vector(encode_vector(vector), len(vector))
     assert read is not None
     assert np.array_equal(read, vector)
     assert float(np.linalg.norm(vector)) == pytest.approx(1.0 if any(numbers) else 0.0, abs=1e-5)
-    assert read_vector(written_vector(vector), len(vector) + 1) is None
+    assert decode_vector(encode_vector(vector), len(vector) + 1) is None
 
 
 def test_what_is_too_large_for_a_float_is_refused_without_a_warning_of_numpy_s() -> None:
     with pytest.raises(ValueError, match="finite"):
-        as_rows([[1e300, 1.0]], 1)
+        to_unit_rows([[1e300, 1.0]], 1)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from wmem.text.index import Index, terms_of
+from wmem.text.index import Index, to_terms
 
 VOCABULARY = ["dog", "Biscuit", "train", "東京タワー", "café", "Straße", "ไปเที่ยว", "the", "iPhone", "42"]
 said = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)
@@ -95,7 +95,7 @@ def test_search_is_ranked_capped_and_only_finds_what_shares_a_term(
     found = index_of(texts).search(query, limit)
     assert len(found) <= limit
     assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
-    assert all(score > 0 and set(terms_of(texts[id])) & set(terms_of(query)) for id, score in found)
+    assert all(score > 0 and set(to_terms(texts[id])) & set(to_terms(query)) for id, score in found)
 
 
 def test_of_equal_scores_the_one_added_first_comes_first() -> None:

@@ -120,7 +120,7 @@ def test_a_terminal_of_any_width_shows_why_what_it_costs_and_the_beginning_of_th
             assert report.score is None or any(f" {report.score:.3f} " in line for line in units)
 
 
-def test_without_colours_the_sections_of_the_bar_are_told_apart(session: wmem.Scope) -> None:
+def test_without_modes_the_sections_of_the_bar_are_told_apart(session: wmem.Scope) -> None:
     shown = in_terminal(session.pack("question 7", budget=1_500, system="Be brief. " * 20, reserve=200), 72)
     bar = shown.split("\n")[1]
     assert len(set(bar)) >= 4
@@ -137,8 +137,8 @@ def test_what_would_command_a_terminal_or_cannot_be_encoded_is_shown_as_unknown(
 
 
 def test_markup_in_a_message_is_text_in_a_terminal(session: wmem.Scope) -> None:
-    session.messages.append({"role": "user", "content": "[red]not a colour[/red] [/wrong"})
-    assert "[red]not a colour[/red] [/wrong" in in_terminal(session.pack(budget=500))
+    session.messages.append({"role": "user", "content": "[red]not a mode[/red] [/wrong"})
+    assert "[red]not a mode[/red] [/wrong" in in_terminal(session.pack(budget=500))
 
 
 @settings(max_examples=40, deadline=None)

@@ -64,7 +64,7 @@ def test_what_no_provider_can_mean_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="factor"):
         Calibration(factor=9)
     with pytest.raises(InvalidInputError, match="limit 0"):
-        Calibration().refused(100, 0)
+        Calibration().learn_refusal(100, 0)
 
 
 def test_B73_a_provider_that_counts_six_tenths_more_is_met_after_smaller_tries_and_then_at_once() -> None:
@@ -85,7 +85,7 @@ def test_B73_a_provider_that_counts_six_tenths_more_is_met_after_smaller_tries_a
                     known = known.learn(context.tokens, reported)
                     tries.append(tried)
                     break
-                known = known.refused(context.tokens, limit)
+                known = known.learn_refusal(context.tokens, limit)
         assert tries[0] == 1, "a short prompt fits at once, and its usage is reported"
         assert set(tries[1:]) == {1}, "and none was refused after that"
         assert reported > 0.8 * limit
@@ -96,7 +96,7 @@ def test_B73_an_overflow_leads_to_a_smaller_try_until_it_fits() -> None:
     sizes: list[int] = []
     while not sizes or sizes[-1] * 1.6 > limit:
         sizes.append(known.budget(limit))
-        known = known.refused(sizes[-1], limit)
+        known = known.learn_refusal(sizes[-1], limit)
     assert sizes == sorted(sizes, reverse=True)
     assert len(sizes) <= 7
 
@@ -190,7 +190,7 @@ def test_refusals_in_many_threads_are_all_taken_in() -> None:
 
     def refused() -> None:
         begin.wait()
-        known.refused("m", 4_000, limit=4_000)
+        known.learn_refusal("m", 4_000, limit=4_000)
 
     threads = [threading.Thread(target=refused) for _ in range(8)]
     interval = sys.getswitchinterval()

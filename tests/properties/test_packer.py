@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem.errors import BudgetError
-from wmem.model.context import Context, Profile
+from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
-from wmem.pack import Candidate, PackRequest, Recalled, pack
+from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
 from wmem.text.tokens import EstimateCounter, default_counter, message_tokens
 
 
@@ -159,7 +159,7 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
             *(each for each in known if each.pinned or each.role == "system"),
             *draw(st.sampled_from([[], [], items[:1]])),
         ],
-        recalled=[Recalled(candidate=each, score=1.0 / (n + 1)) for n, each in enumerate(found)],
+        recalled=[RecalledCandidate(candidate=each, score=1.0 / (n + 1)) for n, each in enumerate(found)],
         system=draw(st.sampled_from(["", "You are a helpful agent."])),
         tools=draw(st.sampled_from([(), ({"name": "look_up", "parameters": {"q": "string"}},)])),
         reserve=draw(st.sampled_from([0, 0, 50])),
@@ -406,7 +406,7 @@ def _with(request: PackRequest, **changes: Any) -> PackRequest:
 
 
 @pytest.mark.parametrize("profile", ["openai", "anthropic", "gemini"])
-def test_pack_reads_and_decodes_no_more_of_a_long_session_than_the_budget_needs(profile: Profile) -> None:
+def test_pack_reads_and_decodes_no_more_of_a_long_session_than_the_budget_needs(profile: ProviderProfile) -> None:
     read: list[int] = []
     decoded: list[int] = []
 

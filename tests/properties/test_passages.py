@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem.pack.passage import passage
-from wmem.text.summarize import sentences
-from wmem.text.terms import terms_of
+from wmem.text.summarize import split_sentences
+from wmem.text.terms import to_terms
 from wmem.text.tokens import default_counter
 
 COUNT = default_counter()
@@ -36,7 +36,7 @@ def test_a_passage_keeps_to_its_room_and_says_nothing_that_was_not_said(
     assert found.tokens <= tokens
     assert COUNT(found.text.replace(" … ", " ")) <= tokens
     left = found.text.replace(" … ", " ")
-    for sentence in sentences(text):
+    for sentence in split_sentences(text):
         if left.startswith(sentence):
             left = left[len(sentence) :].lstrip()
     assert not left, "whole sentences, in their order"
@@ -61,17 +61,17 @@ def test_a_fact_deep_in_a_long_text_is_quoted_in_whatever_form_it_is_told() -> N
     for asked, fact in (("What did I buy?", "I bought a grand lamp."), ("Where is my mother?", "Mom sits by the sea.")):
         told = padding(3, 200)
         told[120:121] = [fact]
-        found = passage(" ".join(told), terms_of(asked), 60, COUNT)
+        found = passage(" ".join(told), to_terms(asked), 60, COUNT)
         assert found is not None
         assert fact in found.text
-    assert passage("A grand thing. A brand.", terms_of("Who runs?"), 60, COUNT) is None
+    assert passage("A grand thing. A brand.", to_terms("Who runs?"), 60, COUNT) is None
 
 
 def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
     listed = "\n".join(f"{place}. **{line}** It goes on." for place, line in enumerate(padding(2, 90), 1))
-    assert sentences(listed)[0].startswith("1. **"), "a number is no sentence"
+    assert split_sentences(listed)[0].startswith("1. **"), "a number is no sentence"
     for asked in ("7th", "seventh", "number 7"):
-        found = passage(f"Here is the list.\n{listed}", terms_of(f"What was the {asked} one in the list?"), 120, COUNT)
+        found = passage(f"Here is the list.\n{listed}", to_terms(f"What was the {asked} one in the list?"), 120, COUNT)
         assert found is not None
         assert "7. **" in found.text
     assert passage(listed, ["95th"], 120, COUNT) is None

@@ -18,14 +18,14 @@ import pytest
 import wmem.engine
 import wmem.journal.memory
 import wmem.waiting
-from wmem.engine import Engine, OtherLife
+from wmem.engine import Engine, StaleIncarnation
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask, bind, run
 from wmem.journal.codec import Codec, IdentityCodec, JsonCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Appended, Journal
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, ScopeOpened
-from wmem.model.history import ORIGIN, Birth, Cursor, Path
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
 from wmem.replica import Replica
 from wmem.state import State
@@ -77,7 +77,7 @@ class RemoteJournal(MemoryJournal[Any]):
         self.given: dict[Cursor, tuple[Cursor, int, Any]] = {}
 
     def append(
-        self, path: Path, record_id: int, record: Any, expected: Cursor | Birth | None, keep_s: float | None, /
+        self, path: Path, record_id: int, record: Any, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[Any]:
         reply = super().append(path, record_id, record, expected, keep_s)
         if reply.cursor is not None:
@@ -119,9 +119,9 @@ class Actor:
 class Told:
     """What the callers were told."""
 
-    meant: dict[str, Birth] = field(default_factory=dict)
+    meant: dict[str, Incarnation] = field(default_factory=dict)
     """The life for which a record was made, where the caller said so."""
-    stored: dict[str, Birth] = field(default_factory=dict)
+    stored: dict[str, Incarnation] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
     numbers: list[int] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
@@ -143,12 +143,12 @@ class Schedule:
         self.engines = [Engine(codec, head=head), Engine(codec, head=head)]
         self.ports = bind(Journal=self.journal, Pause=self)
         self.told = Told()
-        self.births: list[Birth] = []
+        self.births: list[Incarnation] = []
         self.late: list[Request] = []
         self.rolled_back = False
         self.heard: list[Counter[str]] = [Counter(), Counter()]
         for engine, heard in zip(self.engines, self.heard, strict=True):
-            engine.listen(PATH[0], self._listener(heard))
+            engine.subscribe(PATH[0], self._listener(heard))
 
     def sleep(self, _seconds: float, /) -> None:
         if self.hurried:
@@ -178,7 +178,7 @@ class Schedule:
             number = 1 + (0 if count is None else int(count.content))
             return [ItemPut(_row("count", number)), ItemPut(_row(name))], number
 
-        number, met = yield from engine.commit(PATH, decide, opening=OPENING, birth=birth, now=NOW)
+        number, met = yield from engine.commit(PATH, decide, opening=OPENING, incarnation=birth, now=NOW)
         assert met is not None
         self.told.stored[name] = met
         self.told.numbers.append(number)
@@ -187,12 +187,14 @@ class Schedule:
     def add(self, engine: Engine[Any], name: str) -> Flow[None]:
         changes: list[Change] = [ItemPut(_row(name)), ItemTouched("total", 1, NOW)]
         if self.births and self.rng.random() < 0.5:
-            birth: Birth | None = self.rng.choice(self.births)
+            birth: Incarnation | None = self.rng.choice(self.births)
         else:
-            (replica,) = yield from engine.caught_up([PATH])
-            birth = replica.birth
+            (replica,) = yield from engine.sync([PATH])
+            birth = replica.incarnation
         if birth is None:
-            _, birth = yield from engine.commit(PATH, lambda _: (changes, None), opening=OPENING, birth=None, now=NOW)
+            _, birth = yield from engine.commit(
+                PATH, lambda _: (changes, None), opening=OPENING, incarnation=None, now=NOW
+            )
             assert birth is not None
         else:
             self.told.meant[name] = birth
@@ -203,14 +205,14 @@ class Schedule:
         self.told.stored[name] = birth
         yield from self._look(engine, name, birth)
 
-    def _look(self, engine: Engine[Any], name: str, birth: Birth) -> Flow[None]:
+    def _look(self, engine: Engine[Any], name: str, birth: Incarnation) -> Flow[None]:
         self.births.append(birth)
-        (replica,) = yield from engine.caught_up([PATH])
-        if replica.birth == birth and name not in replica.state.rows:
+        (replica,) = yield from engine.sync([PATH])
+        if replica.incarnation == birth and name not in replica.state.rows:
             self.told.unseen.append(name)
 
     def fetch(self, engine: Engine[Any], _name: str) -> Flow[None]:
-        (replica,) = yield from engine.caught_up([PATH])
+        (replica,) = yield from engine.sync([PATH])
         with replica.lock:
             if "fetched" in replica.state.rows:
                 replica.touch("fetched", NOW)
@@ -218,16 +220,16 @@ class Schedule:
 
     def compact(self, engine: Engine[Any], _name: str) -> Flow[None]:
         if self.rng.random() < 0.5:
-            yield from engine.caught_up([PATH])
+            yield from engine.sync([PATH])
         yield from engine.compact(engine.replica(PATH), NOW)
 
     def shed(self, engine: Engine[Any], _name: str) -> Flow[None]:
         yield from ()
-        engine.forget(PATH)  # as when the replicas take too much memory
+        engine.drop_replicas(PATH)  # as when the replicas take too much memory
 
     def delete(self, engine: Engine[Any], _name: str) -> Flow[None]:
         yield from ask(Journal.delete, PATH, None)
-        engine.forget(PATH)
+        engine.drop_replicas(PATH)
 
     def roll_back(self, _engine: Engine[Any], _name: str) -> Flow[None]:
         yield from ()
@@ -241,7 +243,7 @@ class Schedule:
     def _write(self, flow: Flow[None], name: str) -> Flow[None]:
         try:
             yield from flow
-        except (ConflictError, OtherLife):
+        except (ConflictError, StaleIncarnation):
             self.told.refused.add(name)
         except StoreError:
             pass  # unknown: all of it is there, or nothing
@@ -325,15 +327,15 @@ class Schedule:
         told, journal = self.told, self.journal
         truth = State()
         for _, record_id, payload in journal.history():
-            truth.fold(record_id, self.codec.read_record(payload, PATH, record_id))
+            truth.fold(record_id, self.codec.decode_record(payload, PATH, record_id))
         rows = truth.rows
-        replicas = [run(engine.caught_up([PATH]), self.ports)[0] for engine in self.engines]
+        replicas = [run(engine.sync([PATH]), self.ports)[0] for engine in self.engines]
         fresh: Replica[Any] = Replica(PATH, self.codec)
-        fresh.adopt(ORIGIN, journal.read({PATH: ORIGIN})[PATH])
+        fresh.apply_tail(ORIGIN, journal.read({PATH: ORIGIN})[PATH])
         for replica in [fresh, *replicas]:
             if replica.state.checkpoint() != truth.checkpoint() or replica.cursor != journal.head(PATH):
                 yield "a replica is not the fold of its journal"
-        life = fresh.birth
+        life = fresh.incarnation
         count, total, fetched = (rows.get(each) or _row(each) for each in ("count", "total", "fetched"))
         if int(count.content) != sum(name.startswith("increment") for name in rows):
             yield "an increment was counted twice, or not at all"
@@ -355,7 +357,7 @@ class Schedule:
             yield "a record is in another life than it was meant for"
         if not told.refused.isdisjoint(rows):
             yield "a refused record is there"
-        pending = sum(replica.state.unwritten.get("fetched", (0, NOW))[0] for replica in replicas)
+        pending = sum(replica.state.unwritten_touches.get("fetched", (0, NOW))[0] for replica in replicas)
         if pending + fetched.access_count > told.fetches:
             yield "a fetch was counted twice"
 
@@ -406,7 +408,7 @@ def test_without_record_ids_in_the_fold_a_schedule_ends_wrong(chance: Chance, mo
     def trusting(state: State, record_id: int, changes: Iterable[Change]) -> list[Row | None] | None:
         if record_id in state.applied:
             state.applied.remove(record_id)
-            state.recent.remove(record_id)
+            state.applied_order.remove(record_id)
         return fold(state, record_id, changes)
 
     monkeypatch.setattr(State, "fold", trusting)
@@ -440,20 +442,20 @@ def test_without_record_ids_in_the_commit_a_schedule_ends_wrong(
 def test_with_a_replica_that_adopts_every_tail_a_schedule_ends_wrong(
     chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    adopt = Replica.adopt
-    monkeypatch.setattr(Replica, "adopt", lambda replica, _, tail: adopt(replica, replica.cursor, tail))
+    adopt = Replica.apply_tail
+    monkeypatch.setattr(Replica, "apply_tail", lambda replica, _, tail: adopt(replica, replica.cursor, tail))
     assert _first_wrong(chance) is not None
 
 
 def test_with_a_replica_that_adopts_its_own_records_anywhere_a_schedule_ends_wrong(
     chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    adopt_own = Replica.adopt_own
+    adopt_own = Replica.apply_appended
 
     def anywhere(replica: Replica[Any], reply: Appended[Any], record_id: int, changes: Sequence[Change]) -> bool:
         return adopt_own(replica, reply._replace(previous=replica.cursor), record_id, changes)
 
-    monkeypatch.setattr(Replica, "adopt_own", anywhere)
+    monkeypatch.setattr(Replica, "apply_appended", anywhere)
     assert _first_wrong(chance) is not None
 
 
@@ -524,8 +526,8 @@ class Scene:
     def sleep(self, _seconds: float, /) -> None:
         self.chance.clock += 1.0
 
-    def open(self) -> Birth:
-        flow = self.engine.commit(PATH, lambda _: (OPENING, None), opening=(), birth=None, now=NOW)
+    def open(self) -> Incarnation:
+        flow = self.engine.commit(PATH, lambda _: (OPENING, None), opening=(), incarnation=None, now=NOW)
         _, birth = run(flow, self.ports)
         assert birth is not None
         return birth
@@ -537,7 +539,7 @@ class Scene:
     def fetches(self) -> int:
         """How often the item was fetched, once everything is written."""
         run(self.engine.post(PATH, self.birth, [], now=NOW), self.ports)
-        (replica,) = run(self.engine.caught_up([PATH]), self.ports)
+        (replica,) = run(self.engine.sync([PATH]), self.ports)
         return replica.state.rows["fetched"].access_count
 
     def post(self) -> Flow[Any]:
@@ -547,7 +549,7 @@ class Scene:
         def decide(_: State) -> tuple[Sequence[Change], None]:
             return [ItemPut(_row("new"))], None
 
-        return self.engine.commit(PATH, decide, opening=(), birth=self.birth, now=NOW)
+        return self.engine.commit(PATH, decide, opening=(), incarnation=self.birth, now=NOW)
 
 
 def _until_append(scene: Scene, flow: Flow[Any], reply: object = None) -> Request:
@@ -605,13 +607,13 @@ def test_a_write_that_came_late_is_not_said_to_have_changed_nothing(chance: Chan
 def test_a_listener_hears_once_of_a_write_whose_replica_was_shed_meanwhile(chance: Chance) -> None:
     scene = Scene(chance)
     heard: list[str] = []
-    scene.engine.listen(PATH[0], lambda event: heard.append(getattr(getattr(event.change, "row", None), "id", "")))
+    scene.engine.subscribe(PATH[0], lambda event: heard.append(getattr(getattr(event.change, "row", None), "id", "")))
     flow = scene.post()
     append = _until_append(scene, flow)
-    scene.engine.forget(PATH)
-    run(scene.engine.caught_up([PATH]), scene.ports)
+    scene.engine.drop_replicas(PATH)
+    run(scene.engine.sync([PATH]), scene.ports)
     reply = scene.serve(append)
-    run(scene.engine.caught_up([PATH]), scene.ports)
+    run(scene.engine.sync([PATH]), scene.ports)
     with pytest.raises(StopIteration):
         flow.send(reply)
     assert heard.count("new") == 1
@@ -637,5 +639,5 @@ def test_a_record_for_a_life_that_is_over_is_refused(chance: Chance) -> None:
     scene.journal.delete(PATH, None)
     assert scene.open() != scene.birth
     assert run(scene.post(), scene.ports) is False
-    (replica,) = run(scene.engine.caught_up([PATH]), scene.ports)
+    (replica,) = run(scene.engine.sync([PATH]), scene.ports)
     assert "new" not in replica.state.rows

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem.text import matches
-from wmem.text.cues import cues_of, speaker_in
-from wmem.text.dates import dates_in, fits
+from wmem.text.cues import detect_intent, detect_speaker
+from wmem.text.dates import parse_dates, score_date
 from wmem.text.index import Feedback, Index
-from wmem.text.languages import STOP_WORDS, language_of
+from wmem.text.languages import STOP_WORDS, detect_language
 from wmem.text.stem import stem
-from wmem.text.terms import terms_of, words_of
-from wmem.text.turns import NEAR, Turns
+from wmem.text.terms import to_terms, to_words
+from wmem.text.turns import MAX_NEIGHBORS, NeighborGraph
 
 NOW = 1_700_000_000.0  # Tuesday, 14 November 2023
 DAY = 86_400.0
@@ -66,11 +66,11 @@ def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
     found = []
     for dense_at in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(matches, "_DENSE_AT", dense_at)
-            made = index.matches(query, feedback=Feedback(0.2, 3, 5))
+            patch.setattr(matches, "_NUMPY_MIN_TEXTS", dense_at)
+            made = index.scorer(query, feedback=Feedback(0.2, 3, 5))
             live = [known for id in texts if (known := made.number(id)) is not None]
-            scores = made.sums.plain(made.of(made.sums.whole(live)))
-            found.append((made.best(10), made.groups([1, 2]), scores))
+            scores = made.ops.to_list(made.scores_of(made.ops.ints(live)))
+            found.append((made.hits(10), made.group_scores([1, 2]), scores))
     assert found[0] == found[1]
 
 
@@ -82,7 +82,7 @@ def test_sessions_have_the_scores_they_would_have_had_without_what_came_and_went
     asked, fresh = Index(), Index()
     for id, text in texts.items():
         asked.add(id, text, int(id) % 3)
-        asked.matches(query).groups([1, 2])
+        asked.scorer(query).group_scores([1, 2])
     for number in sorted(again & set(map(int, texts))):
         asked.add(str(number), texts[str(number)], 1)
     for number in sorted(gone):
@@ -90,7 +90,7 @@ def test_sessions_have_the_scores_they_would_have_had_without_what_came_and_went
     for id, text in texts.items():
         if int(id) not in gone:
             fresh.add(id, text, 1 if int(id) in again else int(id) % 3)
-    assert asked.matches(query).groups([1, 2]) == fresh.matches(query).groups([1, 2])
+    assert asked.scorer(query).group_scores([1, 2]) == fresh.scorer(query).group_scores([1, 2])
 
 
 @given(seed=st.integers(0, 10**6), wanted=st.integers(0, 12))
@@ -105,8 +105,8 @@ def test_the_best_of_very_many_are_found_by_columns_as_by_single_postings(seed: 
     found = []
     for dense_at in (0, 10**9):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(matches, "_DENSE_AT", dense_at)
-            found.append(index.matches("dog lake 42").best(wanted))
+            patch.setattr(matches, "_NUMPY_MIN_TEXTS", dense_at)
+            found.append(index.scorer("dog lake 42").hits(wanted))
     assert found[0] == found[1]
 
 
@@ -154,7 +154,7 @@ def test_lists_and_arrays_recall_the_same_to_the_last_bit(
         scope.messages.append(talk)
         for dense_at in (0, 10**9):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(matches, "_DENSE_AT", dense_at)
+                patch.setattr(matches, "_NUMPY_MIN_TEXTS", dense_at)
                 found.append(recalled(scope, query, scoring))
     assert found[0] == found[1]
 
@@ -164,7 +164,7 @@ def with_neighbours(talk: list[dict[str, object]], gone: set[int], again: set[in
     left = [message for message in talk if int(str(message["id"])) not in gone]
     noise = [{"role": "user", "content": "a dog", "id": f"gone{number}", "thread_id": "noise"} for number in range(80)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(matches, "_DENSE_AT", 0 if dense else 10**9)
+        patch.setattr(matches, "_NUMPY_MIN_TEXTS", 0 if dense else 10**9)
         for moved in (True, False):
             with wmem.open("memory://", agent_id="agent", clock=lambda: NOW) as memory:
                 scope = memory.scope("session")
@@ -244,12 +244,12 @@ def test_forms_of_english_words_meet_that_no_ending_tells_of() -> None:
     ],
 )
 def test_a_language_is_told_by_its_script_and_its_commonest_words(text: str, language: str) -> None:
-    assert language_of(words_of(text)) == language
+    assert detect_language(to_words(text)) == language
 
 
 def test_what_shows_no_language_is_in_the_usual_one() -> None:
-    assert language_of(["seen"], "german") == "german"
-    assert language_of(["see"], "no language") == "english"
+    assert detect_language(["seen"], "german") == "german"
+    assert detect_language(["see"], "no language") == "english"
 
 
 @given(word=st.text(min_size=1, max_size=20), language=st.sampled_from(sorted(STOP_WORDS)))
@@ -277,7 +277,7 @@ def test_B114_korean_words_are_found_without_their_particles() -> None:
 def test_the_answer_is_found_beside_the_question_that_was_asked_then(session: wmem.Scope) -> None:
     fill(session, thread_id="early")
     say(session, "What did you name the puppy?", id="question", thread_id="talk")
-    say(session, "Biscuit, because of her colour!", id="answer", thread_id="talk")
+    say(session, "Biscuit, because of her mode!", id="answer", thread_id="talk")
     say(session, "Lovely.", id="after", thread_id="elsewhere")
     fill(session, thread_id="late")
     found = ranked(session, "How was the puppy named?")
@@ -307,7 +307,7 @@ def test_what_no_one_said_does_not_stand_between_a_question_and_its_answer(sessi
             {"role": "assistant", "tool_calls": [call], "thread_id": "talk"},
             {"role": "tool", "tool_call_id": "c", "content": "an album", "thread_id": "talk", "id": "result"},
             {"role": "system", "content": "Be brief.", "thread_id": "talk"},
-            {"role": "assistant", "content": "Biscuit, because of her colour!", "thread_id": "talk", "id": "answer"},
+            {"role": "assistant", "content": "Biscuit, because of her mode!", "thread_id": "talk", "id": "answer"},
         ]
     )
     fill(session, thread_id="late")
@@ -344,7 +344,7 @@ def test_what_happened_beside_an_item_is_found_and_a_fact_stands_for_itself(sess
 
 
 def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
-    turns = Turns()
+    turns = NeighborGraph()
 
     def put(id: str, at: float, thread: str | None = None) -> int:
         return turns.sessions[turns.put(id, "said", role="user", name=None, thread=thread, at=at, tokens=3)]
@@ -373,20 +373,20 @@ def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
 )
 @settings(max_examples=150, deadline=None)
 def test_who_is_near_whom_is_kept_up_to_date_write_by_write(steps: list[tuple[str, str | None]]) -> None:
-    turns = Turns()
+    turns = NeighborGraph()
     for id, name in steps:
         if name == "gone":
             turns.remove(id)
         else:
             turns.put(id, "said", role="user", name=name, thread=None, at=0.0, tokens=3)
-    assert turns.near[:NEAR].tolist() == [0] * NEAR
+    assert turns.neighbors[:MAX_NEIGHBORS].tolist() == [0] * MAX_NEIGHBORS
     for slot in filter(None, map(turns.slot, "abcdefghij")):
-        near = turns.near[slot * NEAR : (slot + 1) * NEAR]
+        near = turns.neighbors[slot * MAX_NEIGHBORS : (slot + 1) * MAX_NEIGHBORS]
         for links, found in ((turns.before, near[::2]), (turns.after, near[1::2])):
             way = [slot]
             for _ in found:
                 way.append(links[way[-1]])
-            voices = [turns.voices[each] for each in way]
+            voices = [turns.speaker_numbers[each] for each in way]
             changes = [sum(map(ne, voices[:away], voices[1:])) for away in range(1, len(way))]
             wanted = [each if away < 2 or changes[away] <= 2 else 0 for away, each in enumerate(way[1:])]
             assert found.tolist() == wanted
@@ -421,21 +421,21 @@ def test_the_speaker_that_is_named_comes_first(session: wmem.Scope) -> None:
     assert ranked(session, "What is Grace painting?")[0] == "Grace"
     assert ranked(session, "What is Ada painting?")[0] == "Ada"
     part = next(unit.parts for unit in session.pack("Ada painting", budget=900).included if unit.ids == ("Ada",))
-    assert part["x speaker"] == wmem.Recall().speaker
+    assert part["x speaker"] == wmem.RecallProfile().speaker
 
 
 def test_a_speaker_is_known_from_a_transcript_too() -> None:
-    assert speaker_in(None, "Ada Lovelace: I was there") == speaker_in("Ada_Lovelace", "I was there") != "ada"
+    assert detect_speaker(None, "Ada Lovelace: I was there") == detect_speaker("Ada_Lovelace", "I was there") != "ada"
     assert (
-        speaker_in(None, "[8 May 2023, 1:56 pm] Ada: I was there")
-        == speaker_in(None, "(Monday) Ada: so was I")
+        detect_speaker(None, "[8 May 2023, 1:56 pm] Ada: I was there")
+        == detect_speaker(None, "(Monday) Ada: so was I")
         == "ada"
     )
-    assert speaker_in(None, "no colon here") is None
-    assert speaker_in(None, "[8 May 2023] no colon here") is None
-    cues = cues_of("Did Ada go?", NOW, ["ada lovelace", "grace"])
+    assert detect_speaker(None, "no colon here") is None
+    assert detect_speaker(None, "[8 May 2023] no colon here") is None
+    cues = detect_intent("Did Ada go?", NOW, ["ada lovelace", "grace"])
     assert cues.speaker == "ada lovelace"
-    assert cues_of("Did Ada see Grace?", NOW, ["ada lovelace", "grace"]).speaker is None
+    assert detect_intent("Did Ada see Grace?", NOW, ["ada lovelace", "grace"]).speaker is None
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ def test_of_speakers_whose_names_begin_alike_the_one_is_meant_who_is_named_whole
     question: str, speaker: str | None
 ) -> None:
     known = ["speaker 1", "speaker 2", "ann", "ann lee", "grace hopper", "will", "will smith", ""]
-    assert cues_of(question, NOW, known).speaker == speaker
+    assert detect_intent(question, NOW, known).speaker == speaker
 
 
 def test_what_the_user_said_comes_first_when_the_user_asks_about_oneself(session: wmem.Scope) -> None:
@@ -466,7 +466,7 @@ def test_what_the_user_said_comes_first_when_the_user_asks_about_oneself(session
     say(session, "bought a bicycle in town", id="mine")
     fill(session)
     assert ranked(session, "Which bicycle did I buy?")[0] == "mine"
-    assert not cues_of("Which US holiday was it?", NOW, []).first_person
+    assert not detect_intent("Which US holiday was it?", NOW, []).first_person
 
 
 def test_a_transcript_says_who_the_user_is_whatever_the_role_of_what_quotes_it(session: wmem.Scope) -> None:
@@ -478,7 +478,7 @@ def test_a_transcript_says_who_the_user_is_whatever_the_role_of_what_quotes_it(s
     fill(session)
     parts = {unit.ids[0]: unit.parts for unit in session.pack("Which bicycle did I buy?", budget=900).included}
     assert "x user" not in parts["theirs"]
-    assert parts["mine"]["x user"] == parts["also"]["x user"] == wmem.Recall().user
+    assert parts["mine"]["x user"] == parts["also"]["x user"] == wmem.RecallProfile().user
 
 
 def test_what_the_assistant_said_is_found_when_the_user_asks_for_that(session: wmem.Scope) -> None:
@@ -524,7 +524,7 @@ def test_a_long_answer_is_found_by_what_it_answers_when_the_answer_is_asked_for(
 def test_a_question_for_what_the_assistant_said_is_told_from_one_that_is_only_put_to_it(
     question: str, asks: bool
 ) -> None:
-    assert cues_of(question, NOW, []).second_person is asks
+    assert detect_intent(question, NOW, []).second_person is asks
 
 
 @pytest.mark.parametrize(
@@ -550,12 +550,12 @@ def test_a_question_for_what_the_assistant_said_is_told_from_one_that_is_only_pu
     ],
 )
 def test_dates_in_a_question_match_the_days_near_them(question: str, day: date, match: float) -> None:
-    assert fits(dates_in(question, NOW), day) == match
+    assert score_date(parse_dates(question, NOW), day) == match
 
 
 @given(question=st.text(max_size=60), now=st.floats(allow_nan=False), at=st.dates())
 def test_no_question_has_a_date_that_breaks(question: str, now: float, at: date) -> None:
-    assert 0 <= fits(dates_in(question, now), at) <= 1
+    assert 0 <= score_date(parse_dates(question, now), at) <= 1
 
 
 @given(day=st.integers(0, 99), month=st.integers(0, 99), year=st.integers(1900, 2099), at=st.dates())
@@ -567,7 +567,7 @@ def test_no_number_is_too_strange_for_a_date(day: int, month: int, year: int, at
         f"{day} February",
         f"29 February {year}",
     ):
-        assert 0 <= fits(dates_in(question, NOW), at) <= 1
+        assert 0 <= score_date(parse_dates(question, NOW), at) <= 1
 
 
 def test_the_day_asked_for_comes_first(session: wmem.Scope) -> None:
@@ -614,17 +614,17 @@ def test_a_scope_and_its_copy_recall_the_same() -> None:
 @given(weights=st.dictionaries(st.sampled_from(["recency", "importance", "session", "feedback"]), st.floats(0, 9)))
 @settings(max_examples=20, deadline=None)
 def test_a_policy_keeps_how_what_is_recalled_is_weighed(weights: dict[str, float]) -> None:
-    policy = wmem.Policy(recall=wmem.Recall(**weights))
+    policy = wmem.Policy(recall=wmem.RecallProfile(**weights))
     stored = json.loads(policy.model_dump_json(exclude_defaults=True))
     assert wmem.Policy(**stored) == policy
-    assert wmem.Policy(**stored).weighing == policy.recall
+    assert wmem.Policy(**stored).recall_profile == policy.recall
 
 
 def test_recency_moves_what_is_recalled_by_the_half_life_it_was_given(session: wmem.Scope) -> None:
     for days in (20, 10, 0):
         say(session, "the lake was cold", id=f"{days} days", created_at=NOW - days * DAY)
     fill(session)
-    fresh = wmem.Recall.balanced(recency=1.0, half_life_s=10 * DAY)
+    fresh = wmem.RecallProfile.balanced(recency=1.0, half_life_s=10 * DAY)
     parts = {unit.ids[0]: unit.parts for unit in session.pack("lake", budget=999, scoring=fresh).included if unit.parts}
     assert ranked(session, "lake", scoring=fresh) == ["0 days", "10 days", "20 days"]
     assert parts["10 days"]["recency"] == pytest.approx(0.5)
@@ -647,7 +647,7 @@ def test_a_score_is_what_its_parts_say(session: wmem.Scope) -> None:
 )
 def test_a_coefficient_out_of_range_is_refused(bad: dict[str, float]) -> None:
     with pytest.raises(wmem.InvalidInputError, match=next(iter(bad))):
-        wmem.Recall(**bad)
+        wmem.RecallProfile(**bad)
 
 
 def test_an_unknown_profile_is_refused_by_name(session: wmem.Scope) -> None:
@@ -737,4 +737,4 @@ def test_without_anything_recalled_the_newest_question_and_its_answer_are_what_s
 
 
 def test_terms_are_those_of_the_text_however_it_is_written() -> None:
-    assert terms_of("The ＣＡＦÉ’s trains") == terms_of("the cafe\u0301's train")
+    assert to_terms("The ＣＡＦÉ’s trains") == to_terms("the cafe\u0301's train")

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmem.engine import KEEP_GRACE_S, keep_of
+from wmem.engine import KEEP_GRACE_S, retention_s
 from wmem.errors import InvalidInputError
-from wmem.journal.disk import _name, _root_shard, _row, _shard
+from wmem.journal.disk import _path_name, _record_key, _root_shard_key, _shard_key
 from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt
 from wmem.model.change import ItemPut, ItemRemoved, PolicyChanged
-from wmem.model.history import Birth, Path
+from wmem.model.history import Incarnation, Path
 from wmem.model.ids import new_ulid
-from wmem.model.instants import epoch, iso
+from wmem.model.instants import to_epoch, to_iso
 from wmem.model.row import Row
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance, time_decay
-from wmem.rules.promotion import due, touches_due
+from wmem.rules.promotion import promotion_rule, should_flush_touches
 from wmem.rules.ttl import DEFAULT_TTL, expiry
 from wmem.waiting import backoff
 
@@ -64,8 +64,8 @@ def test_importance_is_what_the_formula_gives_on_paper(priority: str, accesses: 
 
 def test_what_the_formula_puts_on_the_threshold_is_promoted() -> None:
     policy = Policy.session()
-    assert due(drawn("high", 700, 7, None), 0, NOON, policy) == "importance"
-    assert due(drawn("high", 699, 7, None), 0, NOON, policy) is None
+    assert promotion_rule(drawn("high", 700, 7, None), 0, NOON, policy) == "importance"
+    assert promotion_rule(drawn("high", 699, 7, None), 0, NOON, policy) is None
 
 
 @given(row=ROWS, now=LATER, more=COUNT)
@@ -139,11 +139,11 @@ def test_what_is_due_to_be_written_stays_due_with_every_fetch_and_moment(
     row: Row, unwritten: int, waited: float
 ) -> None:
     policy = Policy.session()
-    if touches_due(row, unwritten, NOON, NOON + waited, policy):
-        assert touches_due(row, unwritten + 1, NOON, NOON + waited, policy)
-        assert touches_due(row, unwritten, NOON, NOON + waited + 1, policy)
-    assert touches_due(row, 32, NOON, NOON, policy)
-    assert touches_due(row, 1, NOON, NOON + 1, policy)
+    if should_flush_touches(row, unwritten, NOON, NOON + waited, policy):
+        assert should_flush_touches(row, unwritten + 1, NOON, NOON + waited, policy)
+        assert should_flush_touches(row, unwritten, NOON, NOON + waited + 1, policy)
+    assert should_flush_touches(row, 32, NOON, NOON, policy)
+    assert should_flush_touches(row, 1, NOON, NOON + 1, policy)
 
 
 @given(now=LATER, lives=st.lists(st.none() | TTL, max_size=5))
@@ -151,7 +151,7 @@ def test_a_record_is_kept_as_long_as_its_longest_item_and_while_that_can_be_revi
     now: float, lives: list[float | None]
 ) -> None:
     puts = [ItemPut(Row("i", b"", now, now, expires_at=None if life is None else now + life)) for life in lives]
-    kept = keep_of([ItemRemoved("gone"), *puts], now)
+    kept = retention_s([ItemRemoved("gone"), *puts], now)
     if None in lives:
         assert kept is None
     else:
@@ -159,7 +159,9 @@ def test_a_record_is_kept_as_long_as_its_longest_item_and_while_that_can_be_revi
 
 
 def test_what_somebody_chose_for_a_scope_is_kept_for_ever_whatever_is_in_it() -> None:
-    assert keep_of([ItemPut(Row("i", b"", NOON, NOON, expires_at=NOON + 1)), PolicyChanged("{}", NOON)], NOON) is None
+    assert (
+        retention_s([ItemPut(Row("i", b"", NOON, NOON, expires_at=NOON + 1)), PolicyChanged("{}", NOON)], NOON) is None
+    )
 
 
 @given(row=ROWS, now=LATER)
@@ -234,13 +236,13 @@ PLACES = st.tuples(PATHS, st.integers(0, 2**52 - 1), st.integers(1, 2**40))
 
 @given(one=PATHS, other=PATHS)
 def test_no_two_paths_share_a_name_on_disk(one: Path, other: Path) -> None:
-    assert (_name(one) == _name(other)) is (one == other)
+    assert (_path_name(one) == _path_name(other)) is (one == other)
 
 
 @given(one=PLACES, other=PLACES)
 def test_no_two_places_share_a_row_on_disk(one: tuple[Path, int, int], other: tuple[Path, int, int]) -> None:
     def row(place: tuple[Path, int, int]) -> str:
-        return _row(_name(place[0]), Birth(place[1]), place[2])
+        return _record_key(_path_name(place[0]), Incarnation(place[1]), place[2])
 
     assert (row(one) == row(other)) is (one == other)
 
@@ -249,11 +251,11 @@ def test_no_two_places_share_a_row_on_disk(one: tuple[Path, int, int], other: tu
 def test_rows_of_different_kinds_never_meet(one: Path, other: Path, place: tuple[Path, int, int]) -> None:
     path, birth, version = place
     rows = {
-        "meta": f"m{_name(one)}",
-        "snapshot": f"s{_name(other)}",
-        "record": _row(_name(path), Birth(birth), version),
-        "shard": _shard(other),
-        "root": _root_shard(other[0]),
+        "meta": f"m{_path_name(one)}",
+        "snapshot": f"s{_path_name(other)}",
+        "record": _record_key(_path_name(path), Incarnation(birth), version),
+        "shard": _shard_key(other),
+        "root": _root_shard_key(other[0]),
         "format": "wmem-format",
     }
     assert len(set(rows.values())) == len(rows)
@@ -263,8 +265,10 @@ def test_rows_of_different_kinds_never_meet(one: Path, other: Path, place: tuple
 def test_segments_joined_or_split_are_another_path(segments: list[str]) -> None:
     for separator in ("/", '","', ",", "", '", "', "\\"):
         joined = separator.join(segments)
-        assert _name((joined,)) != _name(tuple(segments))
-        assert _row(_name((joined,)), Birth(1), 1) != _row(_name(tuple(segments)), Birth(1), 1)
+        assert _path_name((joined,)) != _path_name(tuple(segments))
+        assert _record_key(_path_name((joined,)), Incarnation(1), 1) != _record_key(
+            _path_name(tuple(segments)), Incarnation(1), 1
+        )
 
 
 # -- instants
@@ -273,34 +277,34 @@ def test_segments_joined_or_split_are_another_path(segments: list[str]) -> None:
 @given(at=st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.timezones()))  # noqa: DTZ001  # they get one
 def test_an_instant_is_the_same_in_every_form(at: datetime) -> None:
     seconds = at.timestamp()
-    assert epoch(at) == seconds
-    assert epoch(seconds) == seconds
+    assert to_epoch(at) == seconds
+    assert to_epoch(seconds) == seconds
     # Microseconds are what a float of this size holds in any case.
-    assert epoch(iso(seconds)) == pytest.approx(seconds, abs=1e-4, rel=0)
-    assert iso(seconds).endswith("Z")
+    assert to_epoch(to_iso(seconds)) == pytest.approx(seconds, abs=1e-4, rel=0)
+    assert to_iso(seconds).endswith("Z")
 
 
 @given(at=st.datetimes(datetime(1971, 1, 1), datetime(2100, 1, 1)), offset=st.integers(-86_399, 86_399))  # noqa: DTZ001  # the point
 def test_without_an_offset_an_instant_is_utc(at: datetime, offset: int) -> None:
-    assert epoch(at) == epoch(at.isoformat()) == at.replace(tzinfo=UTC).timestamp()
+    assert to_epoch(at) == to_epoch(at.isoformat()) == at.replace(tzinfo=UTC).timestamp()
     placed = at.replace(tzinfo=timezone(timedelta(seconds=offset)))
-    assert epoch(placed) == epoch(placed.isoformat()) == pytest.approx(epoch(at) - offset, abs=1e-5)
+    assert to_epoch(placed) == to_epoch(placed.isoformat()) == pytest.approx(to_epoch(at) - offset, abs=1e-5)
 
 
 @pytest.mark.parametrize("bad", [None, True, "", "noon", "2026-13-01", math.nan, math.inf, [], {}, b"2026-01-01"])
 def test_what_is_no_instant_is_refused(bad: object) -> None:
     with pytest.raises(InvalidInputError, match="expected"):
-        epoch(bad)
+        to_epoch(bad)
 
 
 def test_a_number_beyond_every_float_is_refused() -> None:
     with pytest.raises(InvalidInputError):
-        epoch(10**400)
+        to_epoch(10**400)
 
 
 @pytest.mark.parametrize("far", [1e12, -1e12, 1e18, -1e300])
 def test_an_instant_outside_the_calendar_is_refused_where_it_comes_in(far: float) -> None:
     try:
-        iso(epoch(far))
+        to_iso(to_epoch(far))
     except InvalidInputError:
         return

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmem import InvalidInputError, Policy
-from wmem.model.ids import new_ulid, origin_of, promoted_id
+from wmem.model.ids import new_ulid, parse_promoted_id, promoted_id
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.rules.gating import EPISODIC, SEMANTIC, route
 from wmem.rules.importance import importance
-from wmem.rules.likeness import same
-from wmem.rules.promotion import due, touches_due
+from wmem.rules.likeness import json_equal
+from wmem.rules.promotion import promotion_rule, should_flush_touches
 from wmem.rules.relevance import relevance
-from wmem.rules.ttl import DEFAULT_TTL, bounded, expiry, extended, lasting, rewritten
+from wmem.rules.ttl import DEFAULT_TTL, clamp_expiry, expiry, extend_expiry, resolve_ttl, rewrite_row
 
 HOUR, DAY = 3_600.0, 86_400.0
 PRIORITIES = ("low", "medium", "high", "critical")
@@ -79,12 +79,12 @@ def test_an_expiry_is_the_time_to_live_after_now_or_never(
 @given(st.one_of(st.just(math.nan), st.just(math.inf), st.floats(max_value=0), st.booleans(), st.text(), st.just([])))
 def test_what_is_no_time_to_live_is_refused(ttl_s: Any) -> None:
     with pytest.raises(InvalidInputError, match="ttl_s"):
-        lasting(SESSION, "low", ttl_s)
+        resolve_ttl(SESSION, "low", ttl_s)
 
 
 @given(rows(), st.none() | spans, instants)
 def test_an_extension_never_shortens_and_always_revives(row: Row, ttl_s: float | None, now: float) -> None:
-    until = extended(row, ttl_s, now)
+    until = extend_expiry(row, ttl_s, now)
     if row.expires_at is None or ttl_s is None:
         assert until is None
     else:
@@ -96,14 +96,14 @@ def test_an_extension_never_shortens_and_always_revives(row: Row, ttl_s: float |
 def test_bounding_counts_from_now_what_was_written_in_the_future_once_and_nothing_else(
     row: Row, now: float, later: float
 ) -> None:
-    until = bounded(row, now)
+    until = clamp_expiry(row, now)
     if row.expires_at is None or row.updated_at <= now + DAY:
         assert until == row.expires_at
     else:
         assert until == now + max(0.0, row.expires_at - row.updated_at)
-    again = rewritten(row, now)
+    again = rewrite_row(row, now)
     assert (again.expires_at, again.updated_at) == (until, now)
-    assert bounded(again, now + later) == until
+    assert clamp_expiry(again, now + later) == until
 
 
 # -- promotion
@@ -120,7 +120,7 @@ def test_a_rule_names_an_item_exactly_when_one_of_its_four_conditions_holds(
         "importance": importance(row, now, unwritten) >= 0.8,
         "age": accesses >= 5 and now - row.created_at > 6 * HOUR,
     }
-    rule = due(row, unwritten, now, SESSION)
+    rule = promotion_rule(row, unwritten, now, SESSION)
     if row.promoted_to is not None or not row.visible(now):
         assert rule is None
     elif rule is None:
@@ -134,12 +134,12 @@ def test_a_rule_names_an_item_exactly_when_one_of_its_four_conditions_holds(
 def test_each_threshold_of_accesses_is_where_the_document_puts_it(priority: str, off: int) -> None:
     row = Row("i", b'"x"', 0.0, 0.0, priority=priority, importance=0.1, access_count=ACCESSES[priority] + off)
     expected = "accesses" if off >= 0 else "critical" if priority == "critical" else None
-    assert due(row, 0, 1.0, SESSION) == expected
+    assert promotion_rule(row, 0, 1.0, SESSION) == expected
 
 
 @pytest.mark.parametrize(("given_", "rule"), [(0.8, "importance"), (0.7999, None), (1.0, "importance"), (0.0, None)])
 def test_the_threshold_of_importance_is_eight_tenths(given_: float, rule: str | None) -> None:
-    assert due(Row("i", b'"x"', 0.0, 0.0, importance=given_, access_count=1), 0, 0.0, SESSION) == rule
+    assert promotion_rule(Row("i", b'"x"', 0.0, 0.0, importance=given_, access_count=1), 0, 0.0, SESSION) == rule
 
 
 @pytest.mark.parametrize(
@@ -150,15 +150,15 @@ def test_the_threshold_of_age_is_more_than_six_hours_with_five_accesses(
     age: float, accesses: int, rule: str | None
 ) -> None:
     row = Row("i", b'"x"', 0.0, 0.0, priority="high", importance=0.1, access_count=accesses)
-    assert due(row, 0, age, SESSION) == rule
-    assert due(row._replace(access_count=accesses - 2), 2, age, SESSION) == rule
+    assert promotion_rule(row, 0, age, SESSION) == rule
+    assert promotion_rule(row._replace(access_count=accesses - 2), 2, age, SESSION) == rule
 
 
 def test_entries_and_messages_are_never_promoted() -> None:
     row = Row("i", b'"x"', 0.0, 0.0, priority="critical", importance=1.0, access_count=50)
-    assert due(row, 0, 1e9, SESSION) is not None
-    assert due(row._replace(key="k"), 0, 1e9, SESSION) is None
-    assert due(row._replace(role="user"), 0, 1e9, SESSION) is None
+    assert promotion_rule(row, 0, 1e9, SESSION) is not None
+    assert promotion_rule(row._replace(key="k"), 0, 1e9, SESSION) is None
+    assert promotion_rule(row._replace(role="user"), 0, 1e9, SESSION) is None
 
 
 @given(rows(), st.integers(1, 40), st.none() | st.floats(0, 10))
@@ -169,7 +169,7 @@ def test_fetches_never_wait_for_more_than_a_quarter_of_what_is_lacking_32_or_a_s
     lacking = ACCESSES[row.priority] - row.access_count
     late = since is not None and 100.0 - since >= 1
     expected = unwritten >= 32 or late or (lacking > 0 and unwritten >= lacking / 4)
-    assert touches_due(row, unwritten, since, 100.0, SESSION) is expected
+    assert should_flush_touches(row, unwritten, since, 100.0, SESSION) is expected
 
 
 @given(
@@ -185,8 +185,8 @@ def test_every_item_has_one_home_in_long_term_memory(kind: str, other: str) -> N
 
 @given(st.text(min_size=1), instants)
 def test_a_promoted_id_tells_what_it_was_made_from(source: str, now: float) -> None:
-    assert origin_of(promoted_id(source, now)) == source
-    assert origin_of(new_ulid(now)) is None
+    assert parse_promoted_id(promoted_id(source, now)) == source
+    assert parse_promoted_id(new_ulid(now)) is None
 
 
 # -- relevance and likeness
@@ -205,10 +205,10 @@ def test_relevance_is_a_share_and_grows_with_earliness_use_and_importance(
 
 @given(json_values, json_values)
 def test_likeness_is_equality_of_what_is_stored(one: Any, other: Any) -> None:
-    assert same(one, one)
-    assert same(load_json(dump_json(one)), one)
-    assert same(one, other) is same(other, one)
-    if same(one, other):
+    assert json_equal(one, one)
+    assert json_equal(load_json(dump_json(one)), one)
+    assert json_equal(one, other) is json_equal(other, one)
+    if json_equal(one, other):
         assert one == other
 
 
@@ -217,6 +217,6 @@ def test_likeness_is_equality_of_what_is_stored(one: Any, other: Any) -> None:
     [(True, 1), (False, 0), ([True], [1]), ({"a": {"b": 0}}, {"a": {"b": False}}), ("1", 1), ("ab", ["a", "b"])],
 )
 def test_a_truth_value_is_no_number_and_a_text_no_list_however_deep(one: Any, other: Any) -> None:
-    assert not same(one, other)
-    assert same((1, [2]), [1, (2,)])
-    assert same(1, 1.0)
+    assert not json_equal(one, other)
+    assert json_equal((1, [2]), [1, (2,)])
+    assert json_equal(1, 1.0)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import wmem
 from wmem.model.context import Context
 from wmem.model.message import Message, ToolCall
-from wmem.pack import Candidate, PackRequest, Recalled, pack
+from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
 from wmem.text.tokens import default_counter, message_tokens
 
 COUNT = default_counter()
@@ -57,7 +57,7 @@ def packed(messages: Sequence[Message], *, memories: int = 0, system: str = "", 
         count=COUNT,
         newest_first=known[::-1],
         total=len(known),
-        recalled=[Recalled(candidate=each, score=1.0) for each in items],
+        recalled=[RecalledCandidate(candidate=each, score=1.0) for each in items],
         stable=True,
         query="memory",
         system=system,
@@ -123,7 +123,7 @@ def test_a_system_note_stays_in_front_where_a_provider_takes_system_text_only_th
     for profile, place in (("openai", 32), ("anthropic", 0), ("gemini", 0)):
         request = PackRequest(
             budget=5_000, count=COUNT, newest_first=known[::-1], total=len(known), stable=True, query="memory",
-            recalled=[Recalled(candidate=item, score=1.0)], note_role="system", profile=profile,  # type: ignore[arg-type]  # one of three
+            recalled=[RecalledCandidate(candidate=item, score=1.0)], note_role="system", profile=profile,  # type: ignore[arg-type]  # one of three
         )  # fmt: skip
         assert pack(request).note_before == place
 

@@ -179,7 +179,7 @@ def told(state: State) -> dict[str, Any]:
         "items": list(state.items),
         "messages": list(state.messages),
         # Which these are is the fold's; in what order they are shown is the pack's.
-        "standing": set(state.standing),
+        "standing": set(state.pinned_messages),
         "pinned": set(state.pinned_items),
         "policy": state.policy,
         "disposed": state.disposed,
@@ -188,7 +188,7 @@ def told(state: State) -> dict[str, Any]:
         "erased": list(state.erased),
         "step": state.step,
         "applied": state.applied,
-        "recent": list(state.recent),
+        "recent": list(state.applied_order),
         "bytes": state.bytes,
     }
 
@@ -214,7 +214,7 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "step": plain.step,
         "applied": set(plain.applied),
         "recent": plain.applied,
-        "bytes": sum(row.size for row in plain.rows),
+        "bytes": sum(row.size_bytes for row in plain.rows),
     }
 
 
@@ -231,7 +231,7 @@ def test_reads_by_key_and_by_recency_agree_with_the_rows(records: list[tuple[int
 def test_a_checkpoint_in_between_changes_nothing_that_comes_after(
     records: list[tuple[int, list[Change]]], at: int
 ) -> None:
-    restored = State.restored(folded(records[:at]).checkpoint())
+    restored = State.from_checkpoint(folded(records[:at]).checkpoint())
     assert told(restored) == told(folded(records[:at]))
     for record_id, changes in records[at:]:
         restored.fold(record_id, changes)
@@ -252,9 +252,9 @@ def test_a_state_at_rest_reads_back_as_itself_through_every_codec(records: list[
     kept = folded(records).checkpoint()
     upto = Cursor(7, 12_345)
     framed = JsonCodec()
-    assert framed.read_checkpoint(framed.write_checkpoint(kept, PATH, upto), PATH, upto) == kept
+    assert framed.decode_checkpoint(framed.encode_checkpoint(kept, PATH, upto), PATH, upto) == kept
     plain = IdentityCodec()
-    assert plain.read_checkpoint(plain.write_checkpoint(kept, PATH, upto), PATH, upto) == kept
+    assert plain.decode_checkpoint(plain.encode_checkpoint(kept, PATH, upto), PATH, upto) == kept
 
 
 @given(records=RECORDS, again=st.lists(st.integers(0, 39), max_size=10))
@@ -271,7 +271,7 @@ def test_the_last_256_records_are_known_again_and_no_older_ones() -> None:
     state = folded([(number, [ItemTouched("nobody", 1, NOON)]) for number in range(APPLIED_MAX + 1)])
     assert state.fold(1, []) is None
     assert state.fold(0, []) == []
-    assert len(state.applied) == len(state.recent) == APPLIED_MAX
+    assert len(state.applied) == len(state.applied_order) == APPLIED_MAX
 
 
 def test_the_last_thousand_decisions_are_kept() -> None:
@@ -280,7 +280,7 @@ def test_the_last_thousand_decisions_are_kept() -> None:
     ]
     state = folded(gone)
     assert [state.decisions[0].id, state.decisions[-1].id] == ["5", str(DECISIONS_MAX + 4)]
-    assert len(State.restored(state.checkpoint()).decisions) == DECISIONS_MAX
+    assert len(State.from_checkpoint(state.checkpoint()).decisions) == DECISIONS_MAX
 
 
 def test_a_scope_remembers_a_thousand_merges_and_forgets_the_first() -> None:
@@ -328,7 +328,7 @@ class Process:
             _registry.stores.update(here)
 
     def shed(self) -> None:
-        self.memory._opened.store.engine.forget(("agent",))
+        self.memory._core.store.engine.drop_replicas(("agent",))
 
     def told(self) -> dict[str, Any]:
         scope = self.memory.scope("session")

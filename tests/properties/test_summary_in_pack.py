@@ -10,7 +10,7 @@ import wmem
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
 from wmem.pack import Candidate, PackRequest, pack
-from wmem.pack.digest import COVERED
+from wmem.pack.digest import MAX_COVERED_MESSAGES
 from wmem.text.tokens import default_counter, message_tokens
 
 COUNT = default_counter()
@@ -103,9 +103,9 @@ def test_a_summary_of_a_long_session_reads_a_bounded_part_and_says_how_much() ->
             yield Candidate(id=f"m{at}", role="user", tokens=14, at=float(at), load=partial(load, at))
 
     context = pack(PackRequest(budget=2_000, count=COUNT, newest_first=newest_first(), total=100_000, summary=600))
-    assert len(read) < len(context.messages) + COVERED + 20
-    assert len(decoded) < len(context.messages) + COVERED + 20
-    assert f"covers the newest {COVERED} messages that are left out, not the 99" in context.warnings[0]
+    assert len(read) < len(context.messages) + MAX_COVERED_MESSAGES + 20
+    assert len(decoded) < len(context.messages) + MAX_COVERED_MESSAGES + 20
+    assert f"covers the newest {MAX_COVERED_MESSAGES} messages that are left out, not the 99" in context.warnings[0]
     assert context.dropped.count + len(context.messages) == 100_000
 
 

@@ -270,9 +270,9 @@ def test_B67_a_panic_of_the_tokenizer_becomes_an_estimate(monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     count = exact()
-    monkeypatch.setattr("wmem.text.bpe._load", {"o200k_base": Broken()}.__getitem__)
+    monkeypatch.setattr("wmem.text.bpe._load_encoding", {"o200k_base": Broken()}.__getitem__)
     assert count("hello world") == EstimateCounter()("hello world")
-    monkeypatch.setattr("wmem.text.bpe._load", {"o200k_base": Stopped()}.__getitem__)
+    monkeypatch.setattr("wmem.text.bpe._load_encoding", {"o200k_base": Stopped()}.__getitem__)
     with pytest.raises(KeyboardInterrupt):
         count("hello world")
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
-from wmem import Recall, Use, propose_profile
+from wmem import RecallProfile, RecallUse, propose_profile
 
 NOW = 1_700_000_000.0
 DAY = 86_400.0
@@ -20,7 +20,7 @@ BUDGET = 220  # about five notes of the twelve on a topic
 ASKED = range(12)
 """Topics whose questions were asked, and told what answers use; of the others nobody knows."""
 HELD_OUT = range(12, 24)
-uses = st.builds(Use, st.dictionaries(st.sampled_from(PARTS), st.floats(0, 1)), st.booleans())
+uses = st.builds(RecallUse, st.dictionaries(st.sampled_from(PARTS), st.floats(0, 1)), st.booleans())
 
 
 class Note(NamedTuple):
@@ -82,9 +82,9 @@ class World:
             there, wanted = there + len(held & used), wanted + len(used)
         return there / wanted
 
-    def trace(self) -> list[Use]:
+    def trace(self) -> list[RecallUse]:
         """What the packs for the questions that were asked held, and whether it was used."""
-        told: list[Use] = []
+        told: list[RecallUse] = []
         for topic in ASKED:
             told += self.scope.pack(f"topic{topic}", budget=BUDGET).uses(self.used(topic))
         return told
@@ -97,8 +97,8 @@ def session() -> Iterator[wmem.Scope]:
 
 
 @given(trace=st.lists(uses, max_size=30))
-def test_a_proposal_at_most_doubles_or_halves_and_is_the_same_every_time(trace: list[Use]) -> None:
-    profile = Recall.balanced()
+def test_a_proposal_at_most_doubles_or_halves_and_is_the_same_every_time(trace: list[RecallUse]) -> None:
+    profile = RecallProfile.balanced()
     proposed = propose_profile(trace, profile)
     assert proposed == propose_profile(list(reversed(trace)), profile)
     for name in ("similarity", "recency", "importance", "duplication"):
@@ -107,8 +107,8 @@ def test_a_proposal_at_most_doubles_or_halves_and_is_the_same_every_time(trace: 
 
 
 def test_little_use_proposes_nothing() -> None:
-    few = [Use({"recency": 1.0}, used=True)] * 4 + [Use({"bm25": 1.0}, used=False)] * 99
-    assert propose_profile(few, Recall.balanced()) == Recall.balanced()
+    few = [RecallUse({"recency": 1.0}, used=True)] * 4 + [RecallUse({"bm25": 1.0}, used=False)] * 99
+    assert propose_profile(few, RecallProfile.balanced()) == RecallProfile.balanced()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -123,7 +123,10 @@ def test_what_was_used_for_some_questions_finds_more_of_what_others_need(
         session.use_profile(propose_profile(world.trace(), session.policy.recall))
     assert before < 0.8
     assert world.recall(HELD_OUT) > 0.9
-    moved = {name: getattr(session.policy.weighing, name) / getattr(Recall.balanced(), name) for name in _weights()}
+    moved = {
+        name: getattr(session.policy.recall_profile, name) / getattr(RecallProfile.balanced(), name)
+        for name in _weights()
+    }
     assert max(moved, key=moved.__getitem__) == coefficient
 
 
@@ -136,7 +139,7 @@ def test_what_the_readme_shows_finds_more_of_what_other_questions_need(session: 
     before = world.recall(HELD_OUT)
     asked = [(f"topic{topic}", world.used(topic)) for topic in ASKED]
     exec(shown, {"wmem": wmem, "session": session, "asked": asked, "budget": BUDGET})  # it is the project's own
-    assert session.policy.weighing.name == "balanced, tuned"
+    assert session.policy.recall_profile.name == "balanced, tuned"
     assert world.recall(HELD_OUT) > before + 0.2
 
 
@@ -145,16 +148,16 @@ def test_use_that_follows_another_rule_than_the_question_needs_does_not_help_it(
     world = World(session, notes("recent", 0))
     session.use_profile("balanced")
     before = world.recall(HELD_OUT)
-    upside_down = [Use(use.parts, not use.used) for use in world.trace()]
+    upside_down = [RecallUse(use.parts, not use.used) for use in world.trace()]
     session.use_profile(propose_profile(upside_down, session.policy.recall))
     assert world.recall(HELD_OUT) < before
 
 
 def test_a_proposal_is_named_once_however_often_it_is_made() -> None:
-    trace = [Use({"bm25": 1.0}, used=True)] * 5 + [Use({"recency": 1.0}, used=False)] * 5
+    trace = [RecallUse({"bm25": 1.0}, used=True)] * 5 + [RecallUse({"recency": 1.0}, used=False)] * 5
     once = propose_profile(trace, "balanced")
     assert once.name == propose_profile(trace, once).name == "balanced, tuned"
-    assert once == propose_profile(trace, Recall.balanced())
+    assert once == propose_profile(trace, RecallProfile.balanced())
     with pytest.raises(wmem.InvalidInputError, match="balanced"):
         propose_profile(trace, "best")  # type: ignore[arg-type]  # what is refused
 

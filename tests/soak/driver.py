@@ -1,4 +1,4 @@
-"""Plays random operations on every backend in both colours and on the model, and compares all of them as it goes.
+"""Plays random operations on every backend sync and async and on the model, and compares all of them as it goes.
 
 ``make soak`` runs 100,000; a run is repeated by its seed.
 """
@@ -52,13 +52,13 @@ class Lockstep:
     """All stores and the model, each operation played on all of them.
 
     Each store has an engine for threads and one for coroutines. Which of them plays an
-    operation differs between neighbours, so that every operation is played in both colours.
+    operation differs between neighbours, so that every operation is played sync and async.
 
     Args:
         backends: By name.
         place: A fresh directory.
         server: For the backend ``redis``.
-        twice: Two stores of each backend, which play every operation in both colours.
+        twice: Two stores of each backend, which play every operation sync and async.
     """
 
     def __init__(self, backends: Sequence[str], place: Path, server: RedisServer | None, *, twice: bool) -> None:
@@ -69,9 +69,9 @@ class Lockstep:
         calls = {"sync": Call(None), "async": Call(self._loop)}
         self.worlds = []
         for number, backend in enumerate(backends):
-            for colours in _COLOURS if twice else (_COLOURS[number % 2],):
-                url = _url(backend, place / colours[0], server)
-                self.worlds.append(World(f"{backend}, {colours[0]} first", url, calls, colours, self.clock))
+            for modes in _COLOURS if twice else (_COLOURS[number % 2],):
+                url = _url(backend, place / modes[0], server)
+                self.worlds.append(World(f"{backend}, {modes[0]} first", url, calls, modes, self.clock))
 
     def close(self) -> None:
         """Close every store."""
@@ -86,7 +86,7 @@ class Lockstep:
             Difference: It did not end alike.
         """
         if operation.name == "pass_time":
-            self.clock.pass_(operation.given["seconds"])
+            self.clock.advance(operation.given["seconds"])
         expected = self.truth.play(operation)
         for world in self.worlds:
             began = time.perf_counter()
@@ -101,8 +101,8 @@ class Lockstep:
         """Compare what everybody shows, in order, through both engines of each store."""
         expected = self.truth.shown()
         for world in self.worlds:
-            for colour, shown in zip(world.colours, world.shown(), strict=True):
-                _compared(f"{world.name}: what its {colour} engine shows", expected, shown)
+            for mode, shown in zip(world.modes, world.shown(), strict=True):
+                _compared(f"{world.name}: what its {mode} engine shows", expected, shown)
 
 
 def _url(backend: str, place: Path, server: RedisServer | None) -> str:
@@ -217,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reader.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6), help="by default any")
     reader.add_argument("--every", type=int, default=100, help="compare all states after so many operations")
     reader.add_argument("--backends", nargs="+", choices=BACKENDS, default=BACKENDS)
-    reader.add_argument("--twice", action="store_true", help="two stores of each backend, with swapped colours")
+    reader.add_argument("--twice", action="store_true", help="two stores of each backend, with swapped modes")
     reader.add_argument("--shrinks", type=int, default=200, help="how often a failure is tried with fewer operations")
     given = reader.parse_args(arguments)
     with ExitStack() as stack:

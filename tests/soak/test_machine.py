@@ -1,4 +1,4 @@
-"""Random operations give the same state in the same order on every backend, in both colours, and in a plain model."""
+"""Random operations give the same state in the same order on every backend, sync and async, and in a plain model."""
 
 import itertools
 import random
@@ -24,7 +24,7 @@ from wmem.journal.memory import MemoryJournal
 from wmem.model.history import Cursor
 from wmem.model.history import Path as ScopePath
 from wmem.model.row import Row
-from wmem.rules.eviction import leaving
+from wmem.rules.eviction import eviction_order
 from wmem.state import State
 from wmem.testing import NOON
 
@@ -81,7 +81,7 @@ for _family, (_weight, _) in FAMILIES.items():
 
 @pytest.mark.slow
 @pytest.mark.no_cover  # twice as fast; every operation has tests of its own
-def test_every_backend_says_in_both_colours_what_the_model_says(valkey_server: RedisServer) -> None:
+def test_every_backend_says_in_both_modes_what_the_model_says(valkey_server: RedisServer) -> None:
     class Started(Machine):
         server = valkey_server
 
@@ -169,7 +169,9 @@ def _forgets_a_column_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _lets_the_wrong_one_leave(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wmem.scope.room, "leaving", lambda *args, **named: reversed([*leaving(*args, **named)]))
+    monkeypatch.setattr(
+        wmem.scope.room, "eviction_order", lambda *args, **named: reversed([*eviction_order(*args, **named)])
+    )
 
 
 @pytest.mark.parametrize(

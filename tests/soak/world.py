@@ -9,7 +9,7 @@ import wmem
 from tests.soak.model import PATHS, Model, Refused
 from tests.soak.operations import Operation
 from tests.soak.plain import BUFFER, QUEUE, Path
-from wmem.testing import Call, Clock, Opening
+from wmem.testing import Call, Clock, MemoryOpener
 
 __all__ = ["Names", "Truth", "World"]
 
@@ -84,19 +84,19 @@ class World:
     """One store.
 
     Args:
-        colours: Of its two engines.
+        modes: Of its two engines.
         clock: Of all memories; the driver moves it.
     """
 
-    def __init__(self, name: str, url: str, calls: Mapping[str, Call], colours: tuple[str, str], clock: Clock) -> None:
+    def __init__(self, name: str, url: str, calls: Mapping[str, Call], modes: tuple[str, str], clock: Clock) -> None:
         self.name = name
-        self.colours = colours
-        self._calls = [calls[colour] for colour in colours]
+        self.modes = modes
+        self._calls = [calls[mode] for mode in modes]
         self._openings = [
-            Opening(url, {"counter": Words()}, call, colour, clock)
-            for call, colour in zip(self._calls, colours, strict=True)
+            MemoryOpener(url, {"counter": Words()}, call, mode, clock)
+            for call, mode in zip(self._calls, modes, strict=True)
         ]
-        self._memories = [opening.elsewhere() for opening in self._openings]
+        self._memories = [opening.in_other_process() for opening in self._openings]
         self._scopes: list[dict[Path, Any]] = [{}, {}]
         self._names = Names()
         self._real: dict[str, str] = {}
@@ -146,7 +146,7 @@ class World:
     def reopen(self, engine: int) -> None:
         """As a process that ends, and another that begins."""
         self._calls[engine](self._memories[engine].close)
-        self._memories[engine] = self._openings[engine].elsewhere()
+        self._memories[engine] = self._openings[engine].in_other_process()
         self._scopes[engine] = {}
 
 
@@ -329,7 +329,7 @@ class _Act:
         return self.call(self.scope.merge_to_parent, overwrite=overwrite, items=items)
 
     def work(self, entries: dict[str, Any], content: str, merge: bool, id: str) -> None:
-        with self.call.within(self.scope.temporary("work", merge=merge)) as below:
+        with self.call.enter(self.scope.temporary("work", merge=merge)) as below:
             for key, value in entries.items():
                 self.call(below.entries.set, key, value)
             self._bound(f"{id}88", self.call(below.items.add, content).id)

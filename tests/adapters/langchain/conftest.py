@@ -76,7 +76,7 @@ Run = Callable[..., Awaitable[Any]]
 
 @pytest.fixture(params=["sync", "async"])
 def run(request: pytest.FixtureRequest) -> Run:
-    """Invokes an agent or a runnable in one colour or the other."""
+    """Invokes an agent or a runnable in one mode or the other."""
 
     async def invoke(runnable: Any, given: Any, **options: Any) -> Any:
         if request.param == "async":

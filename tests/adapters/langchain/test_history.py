@@ -1,4 +1,4 @@
-"""A session is LangChain's chat message history, on every backend and in both colours."""
+"""A session is LangChain's chat message history, on every backend and sync and async."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ def wire(messages: Sequence[BaseMessage]) -> list[str]:
 
 @pytest.fixture(params=["sync", "async"])
 def add(request: pytest.FixtureRequest) -> Any:
-    """Adds messages in one colour or the other."""
+    """Adds messages in one mode or the other."""
 
     async def adding(history: WmemChatMessageHistory, messages: Sequence[BaseMessage]) -> None:
         if request.param == "async":
@@ -51,7 +51,7 @@ def add(request: pytest.FixtureRequest) -> Any:
     return adding
 
 
-async def test_what_is_added_is_read_byte_equal_in_both_colours(add: Any, opened: wmem.AgentMemory) -> None:
+async def test_what_is_added_is_read_byte_equal_in_both_modes(add: Any, opened: wmem.AgentMemory) -> None:
     history = WmemChatMessageHistory("s", memory=opened)
     await add(history, TURN)
     assert wire(history.messages) == wire(TURN)
@@ -232,7 +232,7 @@ async def test_B101_async_entry_uses_async_methods_only_and_no_thread(monkeypatc
             assert await history.aget_messages() == []
 
 
-async def test_a_url_is_opened_once_for_both_colours_and_closed_again() -> None:
+async def test_a_url_is_opened_once_for_both_modes_and_closed_again() -> None:
     history = WmemChatMessageHistory("s", url="memory://", agent_id="agent-7")
     await asyncio.gather(*(history.aadd_messages([HumanMessage(str(n), id=str(n))]) for n in range(5)))
     history.add_messages([HumanMessage("5", id="5")])

@@ -755,7 +755,7 @@ def test_B65_a_setting_that_cannot_be_is_refused_before_anything_is_stored(
         remembering(memory, **{option: wrong})
 
 
-# --- Colours and handles ----------------------------------------------------------------------------------------------
+# --- Modes and handles ----------------------------------------------------------------------------------------------
 
 
 async def test_B101_an_async_run_uses_no_sync_face(script: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -773,7 +773,7 @@ async def test_B101_an_async_run_uses_no_sync_face(script: Any, monkeypatch: pyt
     assert middleware.last_context("s") is not None
 
 
-async def test_one_url_is_one_memory_in_both_colours(script: Any) -> None:
+async def test_one_url_is_one_memory_in_both_modes(script: Any) -> None:
     middleware = WmemMiddleware("memory://", agent_id="agent-7", budget=4_000, session="s", counter=Characters())
     model = script("One.", "Two.")
     agent = create_agent(model, middleware=[middleware])
@@ -807,7 +807,7 @@ def test_only_the_contexts_of_the_last_sessions_are_kept(
     memory: wmem.AgentMemory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("langchain_wmem._contexts._MOST", 3)
+    monkeypatch.setattr("langchain_wmem._contexts._MAX_CONTEXTS", 3)
     middleware = remembering(memory, session=lambda runtime: runtime.context["user"])
     agent = create_agent(script(), middleware=[middleware], context_schema=Someone)
     for number in range(4):
@@ -823,7 +823,7 @@ def test_a_session_whose_ledger_was_forgotten_is_recognised_again(
     memory: wmem.AgentMemory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("langchain_wmem._ledger._SESSIONS", 2)
+    monkeypatch.setattr("langchain_wmem._ledger._MAX_SESSIONS", 2)
     middleware = remembering(memory, session=lambda runtime: runtime.context["user"])
     agent = create_agent(script(), middleware=[middleware], context_schema=Someone)
     messages: dict[str, Any] = {}

@@ -45,7 +45,7 @@ def remembering(memory: wmem.AgentMemory, **options: Any) -> WmemMiddleware:
 
 
 def calls_of(sub: Any) -> BaseTool:
-    """The agent as a tool, in both colours."""
+    """The agent as a tool, sync and async."""
 
     def research(question: str) -> str:
         return str(sub.invoke(user(question))["messages"][-1].text)
@@ -119,9 +119,9 @@ async def test_parallel_sub_agents_never_see_each_other(run: Any, script: Any, o
     assert sorted(texts(prompt) for prompt in inner.prompts) == [["Basel?"], ["Bern?"], ["Biel?"]]
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_sub_agents_that_one_tool_call_runs_at_once_never_see_each_other(
-    colour: str,
+    mode: str,
     script: Any,
     memory: wmem.AgentMemory,
 ) -> None:
@@ -143,11 +143,11 @@ async def test_sub_agents_that_one_tool_call_runs_at_once_never_see_each_other(
 
     agent = create_agent(
         script(asking("Rain?")),
-        [research if colour == "sync" else aresearch],
+        [research if mode == "sync" else aresearch],
         middleware=[remembering(memory)],
         checkpointer=InMemorySaver(),
     )
-    if colour == "sync":
+    if mode == "sync":
         agent.invoke(user("Go."), THREAD)
     else:
         await agent.ainvoke(user("Go."), THREAD)

@@ -138,13 +138,13 @@ async def test_a_model_that_counts_four_tenths_more_gets_a_second_prompt_that_fi
     assert middleware.calibrations.factor("metered") == 1.4375
 
 
-@pytest.mark.parametrize("colour", ["sync", "async"])
-async def test_what_is_reported_at_the_end_of_a_stream_is_learned(memory: wmem.AgentMemory, colour: str) -> None:
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_what_is_reported_at_the_end_of_a_stream_is_learned(memory: wmem.AgentMemory, mode: str) -> None:
     long_talk(memory)
     model = Streamed(ratio=1.4, replies=[AIMessage("It rains there.")] * 2)
     agent = create_agent(model, middleware=[remembering(memory)])
     for text in ("Town 1?", "Town 2?"):
-        if colour == "sync":
+        if mode == "sync":
             pieces = [piece for piece, _ in agent.stream(user(text), stream_mode="messages")]
         else:
             pieces = [piece async for piece, _ in agent.astream(user(text), stream_mode="messages")]

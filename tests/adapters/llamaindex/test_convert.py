@@ -35,7 +35,7 @@ from llama_index.llms.openai.utils import from_openai_message, to_openai_message
 from openai.types.chat import ChatCompletionMessage
 
 from llamaindex_wmem import from_llamaindex, to_llamaindex
-from llamaindex_wmem._convert import own_text
+from llamaindex_wmem._convert import canonical_json
 from wmem import InvalidInputError, Message, Native, Part, SerializationError, ToolCall
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(200))
@@ -522,6 +522,6 @@ def test_a_message_is_known_by_the_json_it_is_handed_out_as(
     answered = "c" if role == "tool" else None
     message = Message(role=role, parts=tuple(parts), name=name, native=native, tool_call_id=answered)
     [written] = to_llamaindex([message])
-    assert own_text(message) == json.dumps(written.model_dump(mode="json"))
+    assert canonical_json(message) == json.dumps(written.model_dump(mode="json"))
     [read] = from_llamaindex([written])
-    assert own_text(read) == own_text(message)
+    assert canonical_json(read) == canonical_json(message)

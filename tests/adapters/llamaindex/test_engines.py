@@ -51,7 +51,7 @@ class Script:
 
 
 class Words:
-    """What the mock model streams from, whichever colour it is asked in."""
+    """What the mock model streams from, whichever mode it is asked in."""
 
     def __init__(self, text: str) -> None:
         self.words = [f"{word} " for word in text.split()]

@@ -135,7 +135,7 @@ async def test_get_changes_nothing_and_says_the_same_each_time(make: Make, call:
     assert stored(memory) == before
 
 
-async def test_both_colours_see_one_session(make: Make) -> None:
+async def test_both_modes_see_one_session(make: Make) -> None:
     memory = make()
     memory.put(user("a"))
     await memory.aput(user("b"))

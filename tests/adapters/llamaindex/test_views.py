@@ -19,8 +19,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallB
 import wmem
 from llamaindex_wmem import WmemMemory
 from llamaindex_wmem._convert import from_llamaindex
-from llamaindex_wmem._history import without_notes
-from llamaindex_wmem._views import Views
+from llamaindex_wmem._history import drop_notes
+from llamaindex_wmem._views import RecentViews
 from wmem import BudgetError
 
 Make = Callable[..., WmemMemory]
@@ -67,7 +67,7 @@ def call(request: pytest.FixtureRequest) -> Call:
 
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a process that has shown nothing yet."""
-    monkeypatch.setattr("llamaindex_wmem.memory.HANDED_OUT", Views())
+    monkeypatch.setattr("llamaindex_wmem.memory.RECENT_VIEWS", RecentViews())
 
 
 @pytest.fixture(params=["this process", OTHER_PROCESS])
@@ -306,22 +306,22 @@ def test_views_of_many_threads_are_all_known(make: Make) -> None:
 
 def test_only_so_many_views_are_known_and_the_oldest_goes_first(make: Make) -> None:
     memory = make(token_limit=200, recall=False)
-    views, contexts = Views(most=2), []
+    views, contexts = RecentViews(max_views=2), []
     for message in garden(40):
         memory.put(message)
         contexts.append(memory.context())
     with wmem.open(memory.url, agent_id="a") as opened:
         stored = opened.scope("s").messages.all()
     for context in contexts[-3:]:
-        views.remember(("s",), context, stored)
+        views.record(("s",), context, stored)
 
     def known(context: wmem.Context) -> bool:
-        given = without_notes(from_llamaindex(context.to_llamaindex()))
-        return views.continued(("s",), stored, given, noted=False) is not None
+        given = drop_notes(from_llamaindex(context.to_llamaindex()))
+        return views.find_continuation(("s",), stored, given, has_note=False) is not None
 
     assert [known(context) for context in contexts[-3:]] == [False, True, True]
-    views.remember(("s",), contexts[-2], stored)
-    views.remember(("s",), contexts[-3], stored)
+    views.record(("s",), contexts[-2], stored)
+    views.record(("s",), contexts[-3], stored)
     assert [known(context) for context in contexts[-3:]] == [True, True, False], "one that is shown again counts as new"
 
 

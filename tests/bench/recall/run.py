@@ -78,10 +78,10 @@ def asked(result: Result, talk: Conversation, memory: Memory, budgets: Sequence[
 
 def _told(answer: str, text: str) -> float:
     """The share of the words of an answer that a text holds."""
-    from wmem.text.terms import terms_of
+    from wmem.text.terms import to_terms
 
-    wanted = set(terms_of(answer))
-    return len(wanted & set(terms_of(text))) / len(wanted) if wanted else 1.0
+    wanted = set(to_terms(answer))
+    return len(wanted & set(to_terms(text))) / len(wanted) if wanted else 1.0
 
 
 def table(results: Sequence[Result]) -> str:

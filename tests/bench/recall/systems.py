@@ -302,9 +302,9 @@ class LlamaMemory(_LlamaIndex):
 
 
 def _words(text: str) -> list[str]:
-    from wmem.text.terms import words_of
+    from wmem.text.terms import to_words
 
-    return words_of(text)
+    return to_words(text)
 
 
 PEERS: Sequence[Callable[[Conversation], Memory]] = (Fts5, Bm25s, LangChain, Buffer, LlamaMemory)
