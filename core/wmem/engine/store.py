@@ -5,13 +5,13 @@ import threading
 import weakref
 from typing import Any
 
-from wmem.backends import BACKENDS, PRIVATE_URL, Backend
 from wmem.clock import SteadyClock
-from wmem.engine import Engine
+from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
+from wmem.engine.backends import BACKENDS, PRIVATE_URL, Backend
+from wmem.engine.engine import Engine
+from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
-from wmem.journal.codec import Codec, IdentityCodec, JsonCodec
-from wmem.ports import async_ports, sync_ports
 
 __all__ = ["Store", "is_blocking", "open_store"]
 

@@ -11,16 +11,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from wmem.codec.codec import Codec
+from wmem.engine.replica import Replica
+from wmem.engine.write_queue import Pause, Ticket, WriteQueue, backoff
 from wmem.errors import ConflictError, CorruptionError, StoreError, UnknownOutcomeError, WrongKeyError
 from wmem.flow import Flow, ask
-from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Journal, new_record_id
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, PolicyChanged
 from wmem.model.checks import check_listener
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
-from wmem.replica import Replica
 from wmem.state import APPLIED_MAX, State
-from wmem.waiting import Pause, Ticket, WriteQueue, backoff
 
 __all__ = [
     "KEEP_GRACE_S",

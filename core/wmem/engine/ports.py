@@ -14,11 +14,11 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, TypeVar
 
+from wmem.engine.write_queue import Waker
 from wmem.errors import InvalidInputError, StoreError
 from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Cursor, Incarnation, Path
-from wmem.waiting import Waker
 
 __all__ = ["InPlaceJournal", "Pool", "PooledJournal", "async_ports", "sync_ports"]
 

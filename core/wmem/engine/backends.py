@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, unquote
 
+from wmem.codec.codec import IdentityCodec
+from wmem.engine.ports import InPlaceJournal, Pool, PooledJournal
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError
-from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.history import Cursor, Path
-from wmem.ports import InPlaceJournal, Pool, PooledJournal
 
 __all__ = ["BACKENDS", "PRIVATE_URL", "Backend"]
 

@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
+from wmem.codec.codec import Codec
 from wmem.errors import CorruptionError
-from wmem.journal.codec import Codec
 from wmem.journal.port import Appended, Record, Tail
 from wmem.model.change import Change, Event, ItemTouched, Resynced
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path

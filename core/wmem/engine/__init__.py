@@ -1,0 +1,1 @@
+"""Replicas, writing and events: the machine between a scope's flows and its journal."""
