@@ -9,7 +9,7 @@ from array import array
 from collections import Counter
 from collections.abc import Sequence
 
-from wmem.text.cues import detect_speaker, mentions_time
+from wmem.analysis.query_intent import detect_speaker, mentions_time
 
 __all__ = ["MAX_NEIGHBORS", "NeighborGraph"]
 

@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-from wmem.text.languages import STOP_WORDS, detect_language
-from wmem.text.stem import stem
+from wmem.analysis.stemmer import stem
+from wmem.analysis.stopwords import STOP_WORDS, detect_language
 
 __all__ = ["analyze", "to_terms", "to_words"]
 

@@ -6,8 +6,8 @@ A rule is a pure function: it proposes, and the owner of the scope decides.
 from collections.abc import Iterable
 from statistics import fmean
 
-from wmem.model.reports import RecallUse
-from wmem.model.scoring import RecallProfile, Scoring
+from wmem.model.profile import RecallProfile, Scoring
+from wmem.model.results import RecallUse
 
 __all__ = ["propose_profile"]
 

@@ -5,10 +5,10 @@ Scores are the same as if removed texts had never been in the index.
 
 from itertools import compress, islice
 
-from wmem.text.languages import STOP_WORDS
-from wmem.text.matches import Feedback, QueryScorer
-from wmem.text.postings import Postings
-from wmem.text.terms import analyze, to_terms
+from wmem.analysis.analyzer import analyze, to_terms
+from wmem.analysis.stopwords import STOP_WORDS
+from wmem.retrieval.bm25 import Feedback, QueryScorer
+from wmem.retrieval.postings import Postings
 
 __all__ = ["Feedback", "Index", "to_terms"]
 
@@ -41,7 +41,7 @@ class Index:
 
         Args:
             group: Number of its group, from 1; 0 for none.
-            slot: Its slot in the neighbour graph, see `wmem.text.turns.Turns`; 0 for none.
+            slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.Turns`; 0 for none.
         """
         self.remove(id)
         language, terms = analyze(text)

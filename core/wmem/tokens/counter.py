@@ -11,8 +11,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wmem.errors import MissingExtraError
-from wmem.text.bpe import TiktokenCounter
-from wmem.text.estimate import EstimateCounter, EstimateWarning
+from wmem.tokens.bpe import TiktokenCounter
+from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
     from wmem.model.message import Message, Part, ToolCall

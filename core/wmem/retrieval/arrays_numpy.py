@@ -1,6 +1,6 @@
 """Array operations and BM25 scores on numpy arrays, with the same results as on lists.
 
-Import it only where numpy is installed, see `wmem.text.columns.has_arrays`.
+Import it only where numpy is installed, see `wmem.retrieval.arrays.has_arrays`.
 """
 
 from array import array
@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wmem.text.postings import TF_BITS, TF_MAX, Columns
-from wmem.text.sparse import Saturation
+from wmem.retrieval.bm25 import Saturation
+from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns
 
 __all__ = ["NumpyOps", "NumpyScores"]
 
@@ -23,7 +23,7 @@ _BLOCKS_PER_RESULT = 8
 
 
 class NumpyOps:
-    """Operations on numpy arrays, see `wmem.text.columns.Arithmetic`; integers in them are below `size`."""
+    """Operations on numpy arrays, see `wmem.retrieval.arrays.Arithmetic`; integers in them are below `size`."""
 
     __slots__ = ("_size",)
 
@@ -87,7 +87,7 @@ class NumpyOps:
 
 
 class NumpyScores:
-    """BM25 scores of all texts in an array, see `wmem.text.sparse.Scores`."""
+    """BM25 scores of all texts in an array, see `wmem.retrieval.bm25.Scores`."""
 
     __slots__ = ("_columns", "_scores")
 

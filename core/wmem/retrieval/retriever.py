@@ -7,24 +7,33 @@ from itertools import chain, compress, islice, repeat
 from operator import add, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wmem.analysis.query_intent import detect_intent
+from wmem.engine.replica import Replica
 from wmem.model.item import to_message
 from wmem.model.message import Message
+from wmem.model.profile import RecallProfile
 from wmem.model.row import Row
-from wmem.model.scoring import RecallProfile
 from wmem.model.values import load_json
-from wmem.replica import Replica
-from wmem.rules.candidates import CandidateColumns, score_factors, select_candidates, session_scores
+from wmem.pack.quote_cache import QuoteCache
+from wmem.retrieval.arrays import ArrayOps, ListOps
+from wmem.retrieval.index import Feedback, Index
+from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.ranking import (
+    CandidateColumns,
+    SignalMaxima,
+    Signals,
+    recency_decay,
+    score_factors,
+    score_function,
+    score_parts,
+    select_candidates,
+    session_scores,
+)
+from wmem.retrieval.vectors import VectorIndex
 from wmem.rules.importance import importance
-from wmem.rules.scoring import SignalMaxima, Signals, recency_decay, score_function, score_parts
-from wmem.scope.quoting import QuoteCache
-from wmem.text.columns import ArrayOps, ListOps
-from wmem.text.cues import detect_intent
-from wmem.text.index import Feedback, Index
-from wmem.text.turns import NeighborGraph
-from wmem.text.vectors import VectorIndex
 
 if TYPE_CHECKING:
-    from wmem.text.vectors import Floats
+    from wmem.retrieval.vectors import Floats
 
 __all__ = [
     "Hit",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from wmem.text.index import to_terms
-from wmem.text.tokens import Counter
+from wmem.analysis.analyzer import to_terms
+from wmem.tokens.counter import Counter
 
 __all__ = ["Extract", "WeightedText", "extract", "split_sentences"]
 

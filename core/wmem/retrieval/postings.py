@@ -29,7 +29,7 @@ class Columns(NamedTuple):
         lengths: Number of its terms, with repetitions.
         groups: Its group; 0 for none, and for a dropped text.
         live: 0 for a dropped text, else 1.
-        slots: Its slot in the neighbour graph, see `wmem.text.turns`; 0 for none.
+        slots: Its slot in the neighbour graph, see `wmem.retrieval.neighbors`; 0 for none.
         spoken: Index of its language in the list of languages.
     """
 

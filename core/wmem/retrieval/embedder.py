@@ -6,7 +6,7 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
-from wmem.text.columns import has_numpy
+from wmem.retrieval.arrays import has_numpy
 
 __all__ = ["Embedder", "GuardedEmbedder", "fingerprint"]
 

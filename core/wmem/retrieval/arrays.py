@@ -1,4 +1,4 @@
-"""Array operations for ranking, on plain lists; `wmem.text.dense` has the same ones on numpy arrays."""
+"""Array operations for ranking, on plain lists; `wmem.retrieval.arrays_numpy` has the same ones on numpy arrays."""
 
 import importlib.util
 from collections.abc import Callable, Sequence

@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from wmem.text.dates import PartialDate, parse_dates
-from wmem.text.languages import STOP_WORDS
-from wmem.text.terms import to_words
+from wmem.analysis.analyzer import to_words
+from wmem.analysis.dates import PartialDate, parse_dates
+from wmem.analysis.stopwords import STOP_WORDS
 
 __all__ = ["QueryIntent", "detect_intent", "detect_speaker", "mentions_time"]
 

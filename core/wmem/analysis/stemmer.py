@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Protocol
 
-from wmem.text.forms import BASE_FORMS
+from wmem.analysis.inflections import BASE_FORMS
 
 __all__ = ["has_stemmers", "irregular_forms", "stem"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from wmem.errors import InvalidInputError, MissingExtraError
-from wmem.text.estimate import EstimateCounter, EstimateWarning
+from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
     import tiktoken

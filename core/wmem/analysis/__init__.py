@@ -1,0 +1,1 @@
+"""Text to terms: words, stems, stop words, dates, and what a query asks for."""

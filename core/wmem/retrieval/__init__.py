@@ -1,0 +1,1 @@
+"""Finding memories for a query: index, BM25, neighbours, vectors and one ranking."""

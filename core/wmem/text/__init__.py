@@ -1,1 +1,0 @@
-"""Token counting, text analysis, and the word and vector indexes behind recall."""

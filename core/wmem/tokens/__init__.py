@@ -1,0 +1,1 @@
+"""Counting tokens: exact where an encoding is at hand, else estimated."""
