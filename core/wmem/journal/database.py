@@ -18,7 +18,7 @@ from typing import TypeVar
 from urllib.parse import quote
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
-from wmem.journal.gate import ForkGuard, disconnect_on_fork
+from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
 
 __all__ = ["Connection", "Database", "IntegrityError", "typed_errors", "vacuum_file"]
 

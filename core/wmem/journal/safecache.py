@@ -11,7 +11,7 @@ import diskcache
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.database import typed_errors, vacuum_file
-from wmem.journal.gate import ForkGuard, disconnect_on_fork
+from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
 
 __all__ = ["SafeCache", "SafeDisk"]
 

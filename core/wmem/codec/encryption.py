@@ -15,9 +15,8 @@ from functools import lru_cache
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from wmem.errors import WrongKeyError
-from wmem.journal.codec import JsonCodec
-from wmem.journal.frame import (
+from wmem.codec.codec import JsonCodec
+from wmem.codec.frame import (
     VERSION_DIGITS_LIMIT,
     damaged_error,
     frame_payload,
@@ -26,7 +25,8 @@ from wmem.journal.frame import (
     path_json,
     unframe_payload,
 )
-from wmem.journal.keyring import KeyRing
+from wmem.codec.keyring import KeyRing
+from wmem.errors import WrongKeyError
 from wmem.model.change import Change
 from wmem.model.history import Cursor, Path
 from wmem.state import Checkpoint

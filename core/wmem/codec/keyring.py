@@ -12,7 +12,7 @@ from wmem.errors import InvalidInputError, MissingExtraError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wmem.journal.codec import Codec
+    from wmem.codec.codec import Codec
 
 __all__ = ["KeyRing", "encryption_codec"]
 
@@ -124,7 +124,7 @@ def encryption_codec(keys: KeyRing) -> "Codec[bytes]":
         MissingExtraError: `cryptography` is not installed.
     """
     try:
-        from wmem.journal.crypto import AesCodec
+        from wmem.codec.encryption import AesCodec
     except ImportError as exc:
         msg = "key= needs the extra 'crypto': pip install 'wmem[crypto]'"
         raise MissingExtraError(msg) from exc

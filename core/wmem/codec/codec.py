@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
-from wmem.errors import WrongKeyError
-from wmem.journal.frame import (
+from wmem.codec.frame import (
     VERSION_DIGITS_LIMIT,
     damaged_error,
     frame_payload,
@@ -16,6 +15,7 @@ from wmem.journal.frame import (
     newer_format_error,
     unframe_payload,
 )
+from wmem.errors import WrongKeyError
 from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row

@@ -1,0 +1,1 @@
+"""Records and checkpoints as bytes, in clear or encrypted."""
