@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
-from wmem.model.reports import Fate, Placed, RecallUse, UnitReport
+from wmem.model.results import Fate, Placed, RecallUse, UnitReport
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -150,19 +150,19 @@ class Context:
         return [RecallUse(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
 
     def __repr__(self) -> str:
-        from wmem.model.shown import title
+        from wmem.display.html import title
 
         return f"<Context {title(self)}>"
 
     def _repr_html_(self) -> str:
         """HTML for notebooks: the budget as a bar, each unit with its score, what was left out and why."""
-        from wmem.model.shown import to_html
+        from wmem.display.html import to_html
 
         return to_html(self)
 
     def __rich__(self) -> "Group":
         """Display in a terminal: ``rich.print(context)``; needs the extra ``inspect``."""
-        from wmem.model.shown_rich import to_rich
+        from wmem.display.terminal import to_rich
 
         return to_rich(self)
 

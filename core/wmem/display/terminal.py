@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from wmem.display.html import SECTION_COLOURS, UnitLine, dropped_lines, format_parts, prompt_lines, sections, title
 from wmem.errors import MissingExtraError
-from wmem.model.shown import SECTION_COLOURS, UnitLine, dropped_lines, format_parts, prompt_lines, sections, title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

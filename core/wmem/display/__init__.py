@@ -1,0 +1,1 @@
+"""A context shown in a notebook and in a terminal."""

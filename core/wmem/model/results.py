@@ -1,0 +1,206 @@
+"""Results of operations: promotion, search, erasure, the queue's replies, and what became of each unit of a pack."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Literal, NamedTuple, Self, TypeAlias, overload
+
+from wmem.model.item import MemoryItem
+
+__all__ = [
+    "BulkPromotion",
+    "Erased",
+    "Fate",
+    "Forgotten",
+    "LazyReports",
+    "Memorized",
+    "Placed",
+    "Promoted",
+    "RecallUse",
+    "SearchResults",
+    "Summary",
+    "UnitReport",
+]
+
+
+class Promoted(NamedTuple):
+    """Result of promoting one item of several.
+
+    Attributes:
+        id: The requested id.
+        success: Whether it is in long-term memory now.
+        long_term_id: Its id there.
+        error: Why it failed, for a person.
+    """
+
+    id: str
+    success: bool
+    long_term_id: str | None = None
+    error: str | None = None
+
+
+class BulkPromotion(NamedTuple):
+    """Result of promoting several items: counts, and one result each in the requested order."""
+
+    success: int
+    failed: int
+    results: tuple[Promoted, ...]
+
+
+class Erased(NamedTuple):
+    """Result of an erasure.
+
+    Attributes:
+        complete: Whether nothing that this store controls keeps any of the content.
+        remaining: One sentence for each place that may keep some, and what its operator must do.
+        ids: What was erased, copies included, by id.
+    """
+
+    complete: bool
+    remaining: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+
+
+class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
+    """Items that a search found, best first, as a tuple.
+
+    Attributes:
+        total: How many matched, those beyond the limit included.
+        scores: The ranking score of each, in the same order: relevance in [0, 1], importance,
+            BM25, or for recency the time it was added.
+    """
+
+    total: int
+    scores: tuple[float, ...]
+
+    def __new__(cls, matches: Sequence[tuple[MemoryItem, float]] = (), total: int = 0) -> Self:
+        """Make the result of the best matches with their scores, and the number of all matches."""
+        made = super().__new__(cls, (item for item, _ in matches))
+        made.total = total
+        made.scores = tuple(score for _, score in matches)
+        return made
+
+
+class Memorized(NamedTuple):
+    """Result of memorizing one item.
+
+    Attributes:
+        item: As it is stored.
+        position: Its position among the visible items, 0 for the oldest.
+        evicted: Items evicted for it, first to last; softly deleted ones included.
+        items: Number of visible items now.
+        tokens: Total tokens of these.
+    """
+
+    item: MemoryItem
+    position: int
+    evicted: tuple[MemoryItem, ...]
+    items: int
+    tokens: int
+
+
+class Forgotten(NamedTuple):
+    """Result of an instruction to forget.
+
+    Attributes:
+        ids: Ids of the forgotten items, oldest first; empty when none matched.
+        items: Number of visible items now.
+        tokens: Total tokens of these.
+    """
+
+    ids: tuple[str, ...]
+    items: int
+    tokens: int
+
+
+class Summary(NamedTuple):
+    """Extractive summary: the most informative sentences, in their original order.
+
+    Attributes:
+        text: At most the requested number of tokens; empty when no sentence fits.
+        tokens: Tokens of the text.
+        sources: The ids of the items it quotes.
+    """
+
+    text: str
+    tokens: int
+    sources: tuple[str, ...]
+
+
+Fate: TypeAlias = Literal["included", "truncated", "dropped"]
+Placed: TypeAlias = Literal["messages", "note", "nowhere"]
+
+
+class UnitReport(NamedTuple):
+    """Report on one unit: messages that are kept or dropped together, or one item.
+
+    Attributes:
+        ids: The messages or the item, in order.
+        rule: Why, as a stable word: pinned, newest, in-flight, recent, recalled, filled,
+            summary; for what was dropped: budget, orphan, superseded, older, …
+        tokens: Tokens in the prompt; of a dropped unit, what it would have taken.
+        tokens_cut: How many tokens a truncation took out; 0 otherwise.
+        score: Its score in recall; None when recall did not rank it.
+        parts: The score by component.
+        says: Beginning of the text that the note quotes; "" outside the note.
+        sources: Of a summary, which has no id: ids of the messages it quotes.
+    """
+
+    ids: tuple[str, ...]
+    fate: Fate
+    rule: str
+    placed: Placed
+    tokens: int
+    tokens_cut: int = 0
+    score: float | None = None
+    parts: Mapping[str, float] = MappingProxyType({})
+    says: str = ""
+    sources: tuple[str, ...] = ()
+
+
+class RecallUse(NamedTuple):
+    """A recalled unit of a prompt: the parts of its score, and whether the answer used it."""
+
+    parts: Mapping[str, float]
+    used: bool
+
+
+class LazyReports(Sequence[UnitReport]):
+    """Reports that are built on first access: most packs are sent without being explained."""
+
+    __slots__ = ("_build", "_reports")
+
+    def __init__(self, build: Callable[[], Sequence[UnitReport]]) -> None:
+        self._build: Callable[[], Sequence[UnitReport]] | None = build
+        self._reports: tuple[UnitReport, ...] = ()
+
+    def _load(self) -> tuple[UnitReport, ...]:
+        # Two threads may both build them; the results are equal.
+        if (write := self._build) is not None:
+            self._reports = tuple(write())
+            self._build = None  # it references all that the pack considered
+        return self._reports
+
+    @overload
+    def __getitem__(self, at: int, /) -> UnitReport: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> tuple[UnitReport, ...]: ...
+    def __getitem__(self, at: int | slice, /) -> UnitReport | tuple[UnitReport, ...]:
+        return self._load()[at]
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LazyReports | tuple):
+            return self._load() == tuple(other)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._load())
+
+    def __repr__(self) -> str:
+        return repr(self._load())
+
+    def __reduce__(self) -> tuple[type[tuple[UnitReport, ...]], tuple[tuple[UnitReport, ...]]]:
+        # Pickle and copy as a plain tuple.
+        return tuple, (self._load(),)
