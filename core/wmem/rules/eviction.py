@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from wmem.model.row import Row
 from wmem.policy import Policy
-from wmem.rules.informative import importance_by_id
+from wmem.rules.tfidf_importance import importance_by_id
 
 __all__ = ["Rule", "Size", "Victim", "eviction_order", "is_recent", "is_stale", "select_victims"]
 

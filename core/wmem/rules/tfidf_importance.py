@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from wmem.analysis.analyzer import to_terms
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.text.index import to_terms
-from wmem.text.tokens import MESSAGE_OVERHEAD
+from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 __all__ = ["importance_by_id", "tfidf_per_token"]
 
