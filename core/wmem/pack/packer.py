@@ -7,10 +7,7 @@ from itertools import chain, islice
 from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context
 from wmem.model.message import Message
-from wmem.pack.account import build_report
-from wmem.pack.choose import LOOK_BACK, SelectedUnit, Selection, select_content
-from wmem.pack.front import StablePrefix
-from wmem.pack.larder import MessageLoader
+from wmem.pack.loader import MessageLoader
 from wmem.pack.profiles import (
     SYSTEM_ROLES,
     count_leading_system,
@@ -19,9 +16,12 @@ from wmem.pack.profiles import (
     to_provider_messages,
 )
 from wmem.pack.render import message_text, render_note
+from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
+from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection, select_content
+from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
-from wmem.text.tokens import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
+from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
 __all__ = ["pack"]
 

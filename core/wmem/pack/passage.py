@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from wmem.text.stem import irregular_forms, stem
-from wmem.text.summarize import split_sentences
-from wmem.text.tokens import Counter
+from wmem.analysis.stemmer import irregular_forms, stem
+from wmem.analysis.summarize import split_sentences
+from wmem.tokens.counter import Counter
 
 __all__ = ["Passage", "passage"]
 

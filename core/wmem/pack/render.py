@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wmem.model.message import Message
-from wmem.pack.cut import truncate_text
 from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
-from wmem.text.tokens import MESSAGE_OVERHEAD, Counter, TiktokenCounter, message_tokens
+from wmem.pack.truncation import truncate_text
+from wmem.tokens.counter import MESSAGE_OVERHEAD, Counter, TiktokenCounter, message_tokens
 
 __all__ = [
     "SUMMARY_HEADING",

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 from wmem.errors import InvalidInputError
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message, Role
-from wmem.text.tokens import Counter
+from wmem.tokens.counter import Counter
 
 __all__ = [
     "Candidate",

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from wmem.model.message import Message, Part
-from wmem.text.tokens import Counter, message_tokens, part_tokens
+from wmem.tokens.counter import Counter, message_tokens, part_tokens
 
 __all__ = ["allocate_tokens", "is_truncatable", "min_tokens", "truncate_message", "truncate_text"]
 

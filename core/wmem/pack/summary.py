@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
+from wmem.analysis.analyzer import to_terms
+from wmem.analysis.summarize import WeightedText, extract, split_sentences
 from wmem.model.message import Message
-from wmem.pack.larder import MessageLoader
+from wmem.pack.loader import MessageLoader
 from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, message_text, normalize_text, quote_block
 from wmem.pack.request import Candidate, Quote
-from wmem.text.index import to_terms
-from wmem.text.summarize import WeightedText, extract, split_sentences
 
 __all__ = ["MAX_COVERED_MESSAGES", "ExtractiveSummary", "summarize"]
 

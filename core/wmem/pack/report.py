@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from wmem.display.html import excerpt
 from wmem.model.context import DroppedUnits
-from wmem.model.reports import LazyReports, Placed, UnitReport
-from wmem.model.shown import excerpt
-from wmem.pack.choose import SelectedUnit, Selection
-from wmem.pack.digest import ExtractiveSummary
+from wmem.model.results import LazyReports, Placed, UnitReport
 from wmem.pack.render import NoteEntry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
+from wmem.pack.selection import SelectedUnit, Selection
+from wmem.pack.summary import ExtractiveSummary
 
 __all__ = ["PackReport", "build_report"]
 

@@ -10,15 +10,15 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
+from wmem.analysis.analyzer import to_terms
 from wmem.errors import BudgetError
-from wmem.pack.digest import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
-from wmem.pack.front import StablePrefix, longest_history
-from wmem.pack.larder import MessageLoader, Rendered, is_blank
+from wmem.pack.loader import MessageLoader, Rendered, is_blank
 from wmem.pack.render import NoteEntry, NotePricer, message_text, normalize_text, to_note_entry, to_quote
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
+from wmem.pack.stable_prefix import StablePrefix, longest_history
+from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
-from wmem.text.terms import to_terms
-from wmem.text.tokens import MESSAGE_OVERHEAD
+from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 __all__ = ["LOOK_BACK", "SelectedUnit", "Selection", "select_content"]
 

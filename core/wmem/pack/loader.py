@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wmem.model.message import Message
-from wmem.pack.cut import allocate_tokens, min_tokens, truncate_message
 from wmem.pack.request import Candidate, Orphans
+from wmem.pack.truncation import allocate_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
-from wmem.text.tokens import Counter, message_tokens
+from wmem.tokens.counter import Counter, message_tokens
 
 __all__ = ["MessageLoader", "Rendered", "is_blank"]
 
