@@ -21,10 +21,10 @@ from wmem.model.row import Row
 from wmem.model.values import check_json, decode_type_name, dump_json, load_value
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
-from wmem.scope.item_flows import check_content
-from wmem.scope.item_reads import to_current_item
-from wmem.scope.message_flows import to_row
-from wmem.scope.room import log_evictions, make_room
+from wmem.scope.items.capacity import log_evictions, make_room
+from wmem.scope.items.flows import check_content
+from wmem.scope.items.reads import to_current_item
+from wmem.scope.messages.flows import to_row
 from wmem.state import State
 
 __all__ = ["export_document", "import_document"]

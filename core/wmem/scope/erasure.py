@@ -8,6 +8,8 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from wmem.engine.replica import Replica
+from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
@@ -16,16 +18,14 @@ from wmem.model.change import Erased as ErasedIds
 from wmem.model.checks import check_id
 from wmem.model.history import ORIGIN, Path
 from wmem.model.ids import parse_promoted_id
-from wmem.model.outcomes import Erased
+from wmem.model.results import Erased
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.replica import Replica
-from wmem.rules.gating import EPISODIC, SEMANTIC
+from wmem.retrieval.retriever import drop_removed_rows
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
-from wmem.scope.recall import drop_removed_rows
-from wmem.scope.vectors import prune_vectors, vector_store_handle
+from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.state import State
-from wmem.waiting import Pause, backoff
 
 __all__ = ["clear", "compact_and_purge", "dispose", "erase", "log_remaining"]
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from wmem.engine import Decide, Engine, StaleIncarnation
+from wmem.engine.engine import Decide, Engine, StaleIncarnation
+from wmem.engine.replica import Replica
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -18,11 +19,10 @@ from wmem.model.history import Incarnation, Path
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy
-from wmem.replica import Replica
-from wmem.scope.census import EntryCounts
+from wmem.retrieval.embedder import GuardedEmbedder
+from wmem.scope.entries.quota import EntryCounts
 from wmem.state import State
-from wmem.text.embedding import GuardedEmbedder
-from wmem.text.tokens import Counter
+from wmem.tokens.counter import Counter
 
 __all__ = ["CACHE_MISS", "CacheMiss", "Handle", "OpenState", "Read", "Settings", "nearest_entry"]
 

@@ -11,7 +11,7 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
-from wmem.scope.room import log_evictions, make_room
+from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.state import State
 
 __all__ = ["merge_to_parent"]

@@ -7,21 +7,21 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.item import to_message
 from wmem.model.message import Message, Role, parse_messages
+from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.row import Row
-from wmem.model.scoring import RecallProfile, Scoring
 from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, RecalledCandidate, pack
-from wmem.replica import Replica
+from wmem.pack.quote_cache import PackQuotes
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, find_quote_cache, row_text, search
+from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
-from wmem.scope.meaning import embed_query
-from wmem.scope.message_flows import MessageInput, to_row
-from wmem.scope.quoting import PackQuotes
-from wmem.scope.recall import CANDIDATE_LIMIT, Hit, find_quote_cache, row_text, search
-from wmem.text.tokens import Counter, message_tokens
+from wmem.scope.messages.flows import MessageInput, to_row
+from wmem.tokens.counter import Counter, message_tokens
 
 __all__ = ["pack_scope"]
 

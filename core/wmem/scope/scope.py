@@ -10,22 +10,22 @@ from wmem.model.checks import check_path
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import new_ulid
-from wmem.model.outcomes import Erased
-from wmem.model.scoring import Scoring
+from wmem.model.profile import Scoring
+from wmem.model.results import Erased
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
-from wmem.scope.entries import AsyncEntries, Entries, EntriesView
+from wmem.scope.entries.face import AsyncEntries, Entries, EntriesView
 from wmem.scope.erasure import clear, dispose, erase
-from wmem.scope.flush import check_sync_on_flush
 from wmem.scope.handle import Handle, Read
-from wmem.scope.items import AsyncItems, ItemReads, Items
+from wmem.scope.items.capacity import check_sync_on_flush
+from wmem.scope.items.face import AsyncItems, ItemReads, Items
 from wmem.scope.merge import merge_to_parent
-from wmem.scope.message_flows import MessageInput
-from wmem.scope.messages import AsyncMessages, MessageReads, Messages
+from wmem.scope.messages.face import AsyncMessages, MessageReads, Messages
+from wmem.scope.messages.flows import MessageInput
 from wmem.scope.packing import pack_scope
-from wmem.scope.profile import use_profile
-from wmem.scope.queue import AsyncQueue, Queue, QueueReads
+from wmem.scope.queue.face import AsyncQueue, Queue, QueueReads
+from wmem.scope.recall_profile import use_profile
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.state import State
 

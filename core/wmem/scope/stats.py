@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.policy import PRIORITIES, Policy
-from wmem.rules.gating import EPISODIC, SEMANTIC
 from wmem.rules.importance import importance
 from wmem.rules.promotion import promotion_rule
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle, Read
 from wmem.state import State
 

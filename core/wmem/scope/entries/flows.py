@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.engine import RETRY_S, Callback, Decide
+from wmem.engine.engine import RETRY_S, Callback, Decide
+from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemPut, ItemRemoved
@@ -17,11 +18,10 @@ from wmem.model.item import ItemKind, encode_fields
 from wmem.model.row import Row
 from wmem.model.values import dump_json, dump_value, load_json, load_value, qualified_type_name
 from wmem.rules.ttl import clamp_expiry, expiry
-from wmem.scope.entry_reads import local_and_nearest, row_at
-from wmem.scope.entry_room import has_ample_room, store_within_limit
+from wmem.scope.entries.quota import has_ample_room, store_within_limit
+from wmem.scope.entries.reads import local_and_nearest, row_at
 from wmem.scope.handle import Handle
 from wmem.state import State
-from wmem.waiting import Pause, backoff
 
 __all__ = ["MISSING", "Missing", "get_or_set", "put", "remove", "update"]
 

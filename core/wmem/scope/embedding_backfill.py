@@ -11,21 +11,21 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.engine import TimedCallback
+from wmem.engine.engine import TimedCallback
+from wmem.engine.replica import Replica
+from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.model.row import Row
-from wmem.replica import Replica
+from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
+from wmem.retrieval.retriever import QueryVector, add_vectors, row_text, rows_without_vectors
+from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
-from wmem.scope.recall import QueryVector, add_vectors, row_text, rows_without_vectors
-from wmem.scope.vectors import find_vectors, load_store, store_vectors, vector_store_handle
-from wmem.text.embedding import GuardedEmbedder, fingerprint
-from wmem.text.vectors import to_unit_rows
-from wmem.waiting import Pause, backoff
+from wmem.scope.vector_store import find_vectors, load_store, store_vectors, vector_store_handle
 
 if TYPE_CHECKING:
-    from wmem.text.vectors import Floats
+    from wmem.retrieval.vectors import Floats
 
 __all__ = ["embed_query"]
 

@@ -6,10 +6,10 @@ from typing import Any, TypeVar, overload
 from wmem.flow import Flow
 from wmem.model.checks import check_id, check_limit
 from wmem.model.message import Message
-from wmem.scope import message_flows as flows
 from wmem.scope.erasure import clear
 from wmem.scope.handle import Handle, Read
-from wmem.scope.message_flows import MessageInput
+from wmem.scope.messages import flows
+from wmem.scope.messages.flows import MessageInput
 
 __all__ = ["AsyncMessages", "MessageReads", "Messages"]
 

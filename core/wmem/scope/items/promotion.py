@@ -11,16 +11,16 @@ from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
 from wmem.model.ids import promoted_id
 from wmem.model.item import MemoryItem, to_item
-from wmem.model.outcomes import BulkPromotion, Promoted
+from wmem.model.results import BulkPromotion, Promoted
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
-from wmem.rules.gating import EPISODIC, SEMANTIC, route
 from wmem.rules.importance import importance as importance_of
+from wmem.rules.routing import EPISODIC, SEMANTIC, route
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
-from wmem.scope.item_flows import find_item, touch
-from wmem.scope.item_reads import get_item, to_current_item
+from wmem.scope.items.flows import find_item, touch
+from wmem.scope.items.reads import get_item, to_current_item
 from wmem.state import State
 
 __all__ = ["IfPromoted", "fetch", "long_term_handle", "promote", "promote_many"]

@@ -6,17 +6,17 @@ from typing import Any, TypeVar, Unpack
 from wmem.flow import Flow
 from wmem.model.checks import check_id, check_limit
 from wmem.model.item import MemoryItem, Priority
-from wmem.model.outcomes import BulkPromotion, SearchResults
+from wmem.model.results import BulkPromotion, SearchResults
 from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
-from wmem.scope import item_flows as flows
-from wmem.scope import item_reads as reads
-from wmem.scope import lifetime_flows, promotion_flows, search
 from wmem.scope.erasure import clear
 from wmem.scope.handle import Handle, Read
-from wmem.scope.item_flows import ItemFields
-from wmem.scope.promotion_flows import IfPromoted
-from wmem.scope.search import Order
+from wmem.scope.items import flows, reads, search
+from wmem.scope.items import lifetime as lifetime_flows
+from wmem.scope.items import promotion as promotion_flows
+from wmem.scope.items.flows import ItemFields
+from wmem.scope.items.promotion import IfPromoted
+from wmem.scope.items.search import Order
 
 __all__ = ["AsyncItems", "ItemReads", "Items"]
 

@@ -8,20 +8,20 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from wmem.engine.replica import Replica
 from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import ItemPut, ItemRemoved
 from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
-from wmem.replica import Replica
+from wmem.retrieval.embedder import fingerprint
+from wmem.retrieval.retriever import row_text
+from wmem.retrieval.vectors import decode_vector, encode_vector
 from wmem.scope.handle import Handle
-from wmem.scope.recall import row_text
-from wmem.text.embedding import fingerprint
-from wmem.text.vectors import decode_vector, encode_vector
 
 if TYPE_CHECKING:
-    from wmem.text.vectors import Floats
+    from wmem.retrieval.vectors import Floats
 
 __all__ = ["find_vectors", "load_store", "prune_vectors", "store_vectors", "vector_store_handle"]
 

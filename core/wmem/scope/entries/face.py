@@ -14,8 +14,7 @@ from wmem.model.checks import check_key
 from wmem.model.item import ItemKind, MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.model.values import load_value
-from wmem.scope import entry_flows as flows
-from wmem.scope import entry_reads as reads
+from wmem.scope.entries import flows, reads
 from wmem.scope.erasure import clear
 from wmem.scope.handle import CacheMiss, Handle, Read
 

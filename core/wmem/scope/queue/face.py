@@ -5,12 +5,12 @@ from typing import Any, Literal, TypeAlias, TypeVar, Unpack
 
 from wmem.flow import Flow
 from wmem.model.item import MemoryItem, Priority
-from wmem.model.replies import Forgotten, Memorized, Summary
+from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
-from wmem.scope import queue_flows as flows
 from wmem.scope.handle import Handle, Read
-from wmem.scope.item_flows import ItemFields
+from wmem.scope.items.flows import ItemFields
+from wmem.scope.queue import flows
 from wmem.state import Decision
 
 __all__ = ["AsyncQueue", "Queue", "QueueReads"]

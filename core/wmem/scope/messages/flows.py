@@ -16,7 +16,7 @@ from wmem.model.values import dump_model
 from wmem.pack import is_note
 from wmem.scope.handle import Handle, Read
 from wmem.state import State
-from wmem.text.tokens import message_tokens
+from wmem.tokens.counter import message_tokens
 
 __all__ = [
     "MessageInput",

@@ -12,9 +12,9 @@ from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.rules.ttl import DefaultTtl, clamp_expiry, extend_expiry, resolve_ttl, rewrite_row
 from wmem.scope.handle import Handle
-from wmem.scope.item_flows import find_item
-from wmem.scope.item_reads import to_current_item
-from wmem.scope.room import log_evictions, make_room
+from wmem.scope.items.capacity import log_evictions, make_room
+from wmem.scope.items.flows import find_item
+from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
 __all__ = ["expire", "extend_ttl", "relate", "undelete"]

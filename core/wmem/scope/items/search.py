@@ -10,21 +10,21 @@ from heapq import nlargest
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from wmem.analysis.analyzer import to_terms, to_words
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_limit, check_metadata, check_tags
 from wmem.model.item import Priority, parse_confidence
-from wmem.model.outcomes import SearchResults
+from wmem.model.results import SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import PRIORITIES, Policy
+from wmem.retrieval.index import Index
+from wmem.retrieval.relevance import relevance
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.likeness import json_equal
-from wmem.rules.relevance import relevance
+from wmem.rules.json_equality import json_equal
 from wmem.scope.handle import Read
-from wmem.scope.item_reads import to_current_item
+from wmem.scope.items.reads import to_current_item
 from wmem.state import State
-from wmem.text.index import Index
-from wmem.text.terms import to_terms, to_words
 
 __all__ = ["Order", "search_items"]
 

@@ -17,8 +17,8 @@ from wmem.rules.importance import importance as importance_of
 from wmem.rules.promotion import promotion_rule, should_flush_touches
 from wmem.rules.ttl import DefaultTtl, expiry, rewrite_row
 from wmem.scope.handle import Handle
-from wmem.scope.item_reads import to_current_item
-from wmem.scope.room import depends_on_state, log_evictions, make_room, store_item
+from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room, store_item
+from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
 __all__ = ["ItemFields", "add", "check_content", "draft_item", "find_item", "remove", "touch", "update"]

@@ -1,25 +1,33 @@
 """Capacity of a scope: choosing what to evict, and storing an item and its evictions as one record."""
 
+import inspect
 import logging
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
-from wmem.errors import CapacityError
-from wmem.flow import Flow
+from wmem.engine.engine import Callback
+from wmem.errors import CapacityError, InvalidInputError
+from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
+from wmem.model.item import to_item
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.eviction import Size, Victim, eviction_order, select_victims
-from wmem.scope.flush import call_on_flush, crosses_threshold, may_cross_threshold
+from wmem.rules.importance import importance
 from wmem.scope.handle import Handle
 from wmem.state import State
 
 __all__ = [
     "StoreResult",
+    "call_on_flush",
+    "check_sync_on_flush",
     "choose_evictions",
+    "crosses_threshold",
     "depends_on_state",
     "log_evictions",
     "make_room",
+    "may_cross_threshold",
     "size_of",
     "store_item",
     "to_changes",
@@ -197,3 +205,36 @@ def _capacity_error(handle: Handle, size: Size, advice: str) -> CapacityError:
         if limit is not None and count > limit
     ]
     return CapacityError(f"scope {handle.path!r} is full: it would hold {' and '.join(told)}; {advice}")
+
+
+_log = logging.getLogger("wmem.scope.queue")
+
+
+def may_cross_threshold(policy: Policy, item_count: int) -> bool:
+    """Whether one more than the stored items, visible or not, could reach the threshold: most adds need not count."""
+    return policy.flush_threshold is not None and item_count + 1 >= policy.flush_threshold
+
+
+def crosses_threshold(policy: Policy, before: int, after: int) -> bool:
+    """Whether an add took the number of items from below the threshold to it or above."""
+    return policy.flush_threshold is not None and before < policy.flush_threshold <= after
+
+
+def call_on_flush(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
+    """Call `on_flush` with the items, outside all locks; an exception is logged, not raised."""
+    on_flush = handle.policy.on_flush
+    if on_flush is None:
+        return
+    items = [to_item(row, importance(row, now)) for row in rows]
+    try:
+        yield from ask(Callback.call, partial(on_flush, items))
+    except Exception:  # noqa: BLE001  # a user's function: the item is stored, whatever it raises
+        _log.exception("on_flush failed for %d items of scope %s; they stay", len(items), "/".join(handle.path))
+
+
+def check_sync_on_flush(policy: Policy) -> None:
+    """Raise `InvalidInputError` if `on_flush` is a coroutine function."""
+    given = policy.on_flush
+    if given is not None and (inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(type(given).__call__)):
+        msg = "on_flush is a coroutine function and needs the async face: use wmem.aopen"
+        raise InvalidInputError(msg)

@@ -3,27 +3,27 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wmem.analysis.analyzer import to_terms
+from wmem.analysis.summarize import WeightedText, extract
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
 from wmem.model.checks import check_limit, check_metadata, check_tags, check_whole_number
 from wmem.model.item import MemoryItem, to_item
-from wmem.model.replies import Forgotten, Memorized, Summary
+from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import Capacity, Policy
 from wmem.rules.eviction import Victim, is_recent
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
-from wmem.rules.informative import importance_by_id
-from wmem.rules.likeness import json_equal
+from wmem.rules.json_equality import json_equal
+from wmem.rules.tfidf_importance import importance_by_id
 from wmem.rules.ttl import DefaultTtl, rewrite_row
 from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
-from wmem.scope.item_flows import ItemFields, draft_item
-from wmem.scope.room import choose_evictions, log_evictions, size_of, store_item, to_changes
+from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
+from wmem.scope.items.flows import ItemFields, draft_item
 from wmem.state import Decision, State
-from wmem.text.index import to_terms
-from wmem.text.summarize import WeightedText, extract
 
 __all__ = ["advance_step", "capacity", "evict_to", "forget", "list_decisions", "memorize", "remember", "summarize"]
 

@@ -1,0 +1,1 @@
+"""The items of a scope as a bounded queue."""
