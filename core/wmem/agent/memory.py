@@ -6,29 +6,29 @@ from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from wmem.agent.rotation import rotate
-from wmem.agent.upkeep import AsyncMaintenance, Maintenance, MaintenanceReport, check_interval, maintain
-from wmem.engine import Listener
+from wmem.agent.key_rotation import rotate
+from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport, check_interval, maintain
+from wmem.codec.keyring import KeyRing, encryption_codec
+from wmem.engine.engine import Listener
+from wmem.engine.replica import Damage, decode_records
+from wmem.engine.store import Store, is_blocking, open_store
 from wmem.errors import InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, arun, ask, run
-from wmem.journal.keyring import KeyRing, encryption_codec
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_path
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
-from wmem.replica import Damage, decode_records
-from wmem.rules.gating import EPISODIC, SEMANTIC
+from wmem.retrieval.embedder import Embedder, GuardedEmbedder
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
-from wmem.scope.promotion_flows import long_term_handle
+from wmem.scope.items.promotion import long_term_handle
 from wmem.scope.scope import AsyncScope, PortPair, Scope
 from wmem.scope.stats import MemoryStats, memory_stats
-from wmem.scope.vectors import prune_vectors, vector_store_handle
-from wmem.store import Store, is_blocking, open_store
-from wmem.text.embedding import Embedder, GuardedEmbedder
-from wmem.text.tokens import Counter, default_counter
+from wmem.scope.vector_store import prune_vectors, vector_store_handle
+from wmem.tokens.counter import Counter, default_counter
 
 __all__ = ["AgentMemory", "AsyncAgentMemory", "Changes", "aopen", "open"]
 

@@ -10,13 +10,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from wmem.clock import SteadyClock
-from wmem.engine import COMPACT_MIN_BYTES, Engine
+from wmem.engine.engine import COMPACT_MIN_BYTES, Engine
+from wmem.engine.replica import Replica
 from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
 from wmem.model.history import Path, is_cache
-from wmem.replica import Replica
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
 

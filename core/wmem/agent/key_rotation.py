@@ -8,13 +8,13 @@ appended first.
 import logging
 from typing import Any
 
-from wmem.engine import Engine, retention_s
+from wmem.engine.engine import Engine, retention_s
+from wmem.engine.replica import Replica
 from wmem.errors import ConflictError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge, Tail
 from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
-from wmem.replica import Replica
 
 __all__ = ["rotate"]
 
