@@ -9,8 +9,8 @@ from langchain_core.runnables import ensure_config
 
 import wmem
 from langchain_wmem._convert import from_langchain, to_langchain
-from langchain_wmem._door import LazyMemory, Memory
-from langchain_wmem._ledger import SeenMessages, aget_message, get_message, keep_stored_metadata, lookback
+from langchain_wmem._dedup import SeenMessages, aget_message, get_message, keep_stored_metadata, lookback
+from langchain_wmem._memory import LazyMemory, Memory
 from wmem import Message
 from wmem.errors import InvalidInputError
 

@@ -9,10 +9,8 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from langchain_wmem._contexts import RecentContexts
 from langchain_wmem._convert import from_langchain, to_langchain
-from langchain_wmem._door import Counter, LazyMemory, Memory
-from langchain_wmem._ledger import (
+from langchain_wmem._dedup import (
     SeenMessages,
     SeenMessagesCache,
     aget_message,
@@ -24,10 +22,12 @@ from langchain_wmem._ledger import (
     lookback,
     newest_human_index,
 )
-from langchain_wmem._lenient import read_leniently
+from langchain_wmem._lenient_convert import read_leniently
+from langchain_wmem._memory import Counter, LazyMemory, Memory
+from langchain_wmem._recent_contexts import RecentContexts
 from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
-from langchain_wmem._tries import RetrySteps, arun_steps, model_name, retry_steps, run_steps
-from langchain_wmem._whose import Path, Session, is_single_run, scope_path
+from langchain_wmem._retry import RetrySteps, arun_steps, model_name, retry_steps, run_steps
+from langchain_wmem._session import Path, Session, is_single_run, scope_path
 from wmem import Calibrations, Context, Message
 from wmem.errors import InvalidInputError
 

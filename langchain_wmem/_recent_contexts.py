@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 
-from langchain_wmem._whose import Path
+from langchain_wmem._session import Path
 from wmem import Context
 
 __all__ = ["RecentContexts"]
