@@ -29,7 +29,7 @@ from llamaindex_wmem._blocks import (
     replace_missing_file,
     to_parts,
 )
-from llamaindex_wmem._calls import block_calls, extra_calls, vendor_keys
+from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
 from llamaindex_wmem._values import from_json, to_json
 from wmem import InvalidInputError, Message, Native, SerializationError, is_note
 

@@ -9,9 +9,9 @@ from llama_index.core.base.llms.types import ChatMessage
 
 from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
 from llamaindex_wmem._history import drop_notes, last_user_text, question_text, reuse_stored, to_storable
-from llamaindex_wmem._session import PRIVATE_URL, SessionMemory
+from llamaindex_wmem._recent_views import RECENT_VIEWS
+from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from llamaindex_wmem._views import RECENT_VIEWS
 from wmem import AgentMemory, AsyncAgentMemory, BudgetError, Context, InvalidInputError, Message
 
 __all__ = ["WmemMemory"]

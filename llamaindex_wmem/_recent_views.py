@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from llamaindex_wmem._convert import canonical_json
-from llamaindex_wmem._match import ViewMatch, ViewMatcher
+from llamaindex_wmem._view_matcher import ViewMatch, ViewMatcher
 from wmem import Context, Message
 
 __all__ = ["RECENT_VIEWS", "RecentViews"]
