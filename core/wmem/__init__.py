@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wmem import observe
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+    from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.agent.memory import Changes
-    from wmem.agent.upkeep import AsyncMaintenance, Maintenance, MaintenanceReport
+    from wmem.codec.keyring import KeyRing
     from wmem.errors import (
         AlreadyPromotedError,
         BudgetError,
@@ -30,23 +31,29 @@ if TYPE_CHECKING:
         WmemError,
         WrongKeyError,
     )
-    from wmem.journal.keyring import KeyRing
     from wmem.model.context import Context
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message, Native, Part, ToolCall
-    from wmem.model.outcomes import BulkPromotion, Erased, Promoted, SearchResults
-    from wmem.model.replies import Forgotten, Memorized, Summary
-    from wmem.model.reports import RecallUse
-    from wmem.model.scoring import RecallProfile
+    from wmem.model.profile import RecallProfile
+    from wmem.model.results import (
+        BulkPromotion,
+        Erased,
+        Forgotten,
+        Memorized,
+        Promoted,
+        RecallUse,
+        SearchResults,
+        Summary,
+    )
     from wmem.pack import is_note
     from wmem.policy import Capacity, Policy
-    from wmem.rules.tuning import propose_profile
+    from wmem.retrieval.embedder import Embedder
+    from wmem.retrieval.tuning import propose_profile
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
-    from wmem.text.calibrate import Calibration, Calibrations
-    from wmem.text.embedding import Embedder
-    from wmem.text.tokens import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
+    from wmem.tokens.calibration import Calibration, Calibrations
+    from wmem.tokens.counter import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
 
 __all__ = [
     "AgentMemory",
@@ -112,24 +119,31 @@ __all__ = [
 _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
     "wmem.agent.memory": ("Changes",),
-    "wmem.agent.upkeep": ("AsyncMaintenance", "Maintained", "Maintenance"),
-    "wmem.journal.keyring": ("KeyRing",),
+    "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
+    "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.fingerprint": ("agent_fingerprint",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
-    "wmem.model.outcomes": ("Bulk", "Erased", "Hits", "Promoted"),
-    "wmem.model.replies": ("Forgotten", "Memorized", "Summary"),
-    "wmem.model.reports": ("Use",),
-    "wmem.model.scoring": ("Recall",),
+    "wmem.model.results": (
+        "BulkPromotion",
+        "Erased",
+        "Forgotten",
+        "Memorized",
+        "Promoted",
+        "RecallUse",
+        "SearchResults",
+        "Summary",
+    ),
+    "wmem.model.profile": ("RecallProfile",),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
-    "wmem.rules.tuning": ("propose_profile",),
+    "wmem.retrieval.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
-    "wmem.text.calibrate": ("Calibration", "Calibrations"),
-    "wmem.text.embedding": ("Embedder",),
-    "wmem.text.tokens": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
+    "wmem.tokens.calibration": ("Calibration", "Calibrations"),
+    "wmem.retrieval.embedder": ("Embedder",),
+    "wmem.tokens.counter": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

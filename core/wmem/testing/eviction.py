@@ -10,7 +10,7 @@ import wmem
 from wmem import CapacityError, InvalidInputError, Memorized, MemoryItem, Policy, Scope
 from wmem.model.change import ItemEvicted, ItemExpired, ItemPut, ItemRemoved
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
-from wmem.text.estimate import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 __all__ = ["EvictionSuite", "contents", "make_text"]
 

@@ -166,7 +166,7 @@ class HybridSuite(EmbedderSuite):
         monkeypatch: pytest.MonkeyPatch,
         caplog: pytest.LogCaptureFixture,
     ) -> None:
-        monkeypatch.setattr("wmem.scope.meaning.MAX_ITEMS", 3)
+        monkeypatch.setattr("wmem.scope.embedding_backfill.MAX_ITEMS", 3)
         self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
         assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wmem
-from wmem.store import _registry
+from wmem.engine.store import _registry
 from wmem.testing.connect import close_connection, is_async
-from wmem.text.tokens import EstimateCounter
+from wmem.tokens.counter import EstimateCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from wmem.backends import MemoryBackend
+from wmem.engine.backends import MemoryBackend
 from wmem.model.history import ORIGIN
 from wmem.testing.calls import Call
 

@@ -155,7 +155,7 @@ class UpdatesSuite(FacetSuite):
     def test_a_function_that_writes_its_own_key_ends_in_a_conflict_and_loses_nothing(
         self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, to_sync: ToSync
     ) -> None:
-        monkeypatch.setattr("wmem.scope.entry_flows.RETRY_S", 0.05)
+        monkeypatch.setattr("wmem.scope.entries.flows.RETRY_S", 0.05)
         call(session.entries.set, "k", 0)
         own, tries = to_sync(session), []
 
@@ -172,7 +172,7 @@ class UpdatesSuite(FacetSuite):
     def test_an_update_that_was_refused_late_is_tried_again(
         self, session: Scope, call: Call, monkeypatch: pytest.MonkeyPatch, to_sync: ToSync
     ) -> None:
-        monkeypatch.setattr("wmem.scope.entry_flows.RETRY_S", 0.0)
+        monkeypatch.setattr("wmem.scope.entries.flows.RETRY_S", 0.0)
         call(session.entries.set, "k", 0)
         own, seen = to_sync(session), []
 

@@ -11,11 +11,11 @@ from wmem import Scope
 from wmem.model.change import Event, ItemPut
 from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
-from wmem.scope.recall import RecallIndex
+from wmem.retrieval.embedder import fingerprint
+from wmem.retrieval.retriever import RecallIndex
+from wmem.retrieval.vectors import encode_vector, to_unit_rows
 from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, recalled_texts, vector
 from wmem.testing.suite import Call, Clock, MemoryOpener
-from wmem.text.embedding import fingerprint
-from wmem.text.vectors import encode_vector, to_unit_rows
 
 __all__ = ["VectorsSuite"]
 

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 
+from wmem.engine.ports import async_ports, sync_ports
 from wmem.flow import Flow, arun, run
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
-from wmem.ports import async_ports, sync_ports
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect, close_connection, is_async
 

@@ -3,11 +3,11 @@
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from wmem.engine.write_queue import Pause
 from wmem.flow import Flow, ask
 from wmem.journal.port import Appended, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Cursor, Path
 from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
-from wmem.waiting import Pause
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
