@@ -15,7 +15,7 @@ pytest.importorskip("llama_index.core")
 pytest.importorskip("rich")
 
 import wmem
-from wmem.text.tokens import default_counter
+from wmem.tokens.counter import default_counter
 
 COOKBOOK = Path(__file__).resolve().parents[1] / "cookbook"
 WIDTH = 100

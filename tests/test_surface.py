@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.scope.entries import AsyncEntries, Entries
-from wmem.scope.items import AsyncItems, Items
-from wmem.scope.queue import AsyncQueue, Queue
+from wmem.scope.entries.face import AsyncEntries, Entries
+from wmem.scope.items.face import AsyncItems, Items
+from wmem.scope.queue.face import AsyncQueue, Queue
 
 BOTH = {
     "memory": (wmem.AgentMemory, wmem.AsyncAgentMemory),

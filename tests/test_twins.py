@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.agent.upkeep import AsyncMaintenance, Maintenance
-from wmem.scope.entries import AsyncEntries, AsyncLocalEntries, Entries, LocalEntries
-from wmem.scope.items import AsyncItems, Items
-from wmem.scope.messages import AsyncMessages, Messages
-from wmem.scope.queue import AsyncQueue, Queue
+from wmem.agent.maintenance import AsyncMaintenance, Maintenance
+from wmem.scope.entries.face import AsyncEntries, AsyncLocalEntries, Entries, LocalEntries
+from wmem.scope.items.face import AsyncItems, Items
+from wmem.scope.messages.face import AsyncMessages, Messages
+from wmem.scope.queue.face import AsyncQueue, Queue
 
 TWINS: list[tuple[type, type]] = [
     (wmem.AgentMemory, wmem.AsyncAgentMemory),

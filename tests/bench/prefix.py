@@ -11,7 +11,7 @@ from langchain_wmem import to_langchain
 from llamaindex_wmem import to_llamaindex
 from tests.bench.measure import Figure
 from wmem import Context, Message, ToolCall
-from wmem.text.tokens import default_counter, message_tokens
+from wmem.tokens.counter import default_counter, message_tokens
 
 __all__ = ["prefixes"]
 

@@ -11,10 +11,10 @@ from unittest.mock import patch
 
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
-from wmem.text.columns import has_numpy
-from wmem.text.index import Index
-from wmem.text.turns import NeighborGraph
-from wmem.text.vectors import VectorIndex, to_unit_rows
+from wmem.retrieval.arrays import has_numpy
+from wmem.retrieval.index import Index
+from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.vectors import VectorIndex, to_unit_rows
 
 __all__ = ["index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
 
@@ -95,7 +95,10 @@ def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[
     talk = _Talk()
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
-    with patch("wmem.text.matches.has_numpy", return_value=arrays), wmem.open("memory://", agent_id="agent") as memory:
+    with (
+        patch("wmem.retrieval.bm25.has_numpy", return_value=arrays),
+        wmem.open("memory://", agent_id="agent") as memory,
+    ):
         session = memory.scope("session")
         for _ in range(0, count, _CHUNK):
             session.messages.append(talk.messages(min(_CHUNK, count)))
@@ -148,7 +151,7 @@ def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
     with (
-        patch("wmem.scope.meaning.MAX_NEW_TEXTS", count),
+        patch("wmem.scope.embedding_backfill.MAX_NEW_TEXTS", count),
         wmem.open("memory://", agent_id="agent", embedder=embedder) as memory,
     ):
         session = memory.scope("session")

@@ -38,7 +38,7 @@ from wmem import (
     ToolCall,
     WmemError,
 )
-from wmem.text.tokens import EstimateCounter, default_counter
+from wmem.tokens.counter import EstimateCounter, default_counter
 
 NAMES = [
     "../../x",

@@ -11,7 +11,7 @@ from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
 from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
-from wmem.text.tokens import EstimateCounter, default_counter, message_tokens, tools_tokens
+from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens, tools_tokens
 
 COUNT = default_counter()
 NOON = 1_764_288_000.0

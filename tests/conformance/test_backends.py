@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-import wmem.backends
+import wmem.engine.backends
 from tests.conformance.conftest import BACKENDS, OPTIONS, located
 from wmem import testing
+from wmem.engine.ports import InPlaceJournal
 from wmem.journal.memory import MemoryJournal
-from wmem.ports import InPlaceJournal
 
 
 class Everywhere:
@@ -44,13 +44,13 @@ class TestJournal(testing.JournalSuite):
         self, backend: str, mode: str, request: pytest.FixtureRequest, tmp_path: Path
     ) -> Iterator[testing.Connect]:
         url = located(backend, request, tmp_path)
-        made: list[wmem.backends.Backend] = []
+        made: list[wmem.engine.backends.Backend] = []
         in_memory: MemoryJournal[bytes] = MemoryJournal(len)
 
         def connected() -> Any:
             if backend == "memory":
                 return in_memory if mode == "sync" else InPlaceJournal(in_memory)
-            normal, connect = wmem.backends.BACKENDS[url.partition("://")[0]]
+            normal, connect = wmem.engine.backends.BACKENDS[url.partition("://")[0]]
             made.append(connect(normal(url), None))
             return made[-1].sync_journal() if mode == "sync" else made[-1].async_journal()
 

@@ -34,8 +34,8 @@ from wmem.model.change import (
 from wmem.model.history import ORIGIN
 from wmem.model.row import Row
 from wmem.observe import EntryRemoved, entry_events, metrics, to_entry_event
-from wmem.scope import entry_flows
-from wmem.scope.census import NEARLY_FULL, EntryCounts
+from wmem.scope.entries import flows as entry_flows
+from wmem.scope.entries.quota import NEARLY_FULL, EntryCounts
 from wmem.testing import Document1Suite
 
 
@@ -333,7 +333,7 @@ def test_writers_in_turn_that_count_when_due_never_exceed_the_limit(processes: i
 def test_an_agent_of_very_many_scopes_is_read_whole_only_when_nearly_full(
     open_memory: MemoryOpener, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wmem.scope.entry_room.MANY_SCOPES", 3)
+    monkeypatch.setattr("wmem.scope.entries.quota.MANY_SCOPES", 3)
     policy = Policy.entries(max_entries=20)
     memory, elsewhere = open_memory(policy=policy), open_memory.in_other_process(policy=policy)
     for number in range(5):

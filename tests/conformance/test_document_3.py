@@ -14,7 +14,7 @@ import wmem
 from tests.conformance.conftest import Call, Clock, MemoryOpener
 from wmem import AsyncAgentMemory, CorruptionError, NotFoundError, StoreError
 from wmem.testing.residue import read_store_bytes
-from wmem.text.tokens import EstimateCounter
+from wmem.tokens.counter import EstimateCounter
 
 SECRET = "zqXvKw9PjLmTrB"
 LONG_TERM = ("~semantic", "~episodic")

@@ -10,11 +10,11 @@ import pytest
 
 import wmem
 from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, MemoryOpener
-from wmem.agent.rotation import rotate
-from wmem.engine import COMPACT_MIN_BYTES
+from wmem.agent.key_rotation import rotate
+from wmem.codec.keyring import KeyRing
+from wmem.engine.engine import COMPACT_MIN_BYTES
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import run
-from wmem.journal.keyring import KeyRing
 from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
 from wmem.model.row import Row

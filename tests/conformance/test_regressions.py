@@ -11,10 +11,10 @@ import pytest
 import wmem
 from tests.conformance.conftest import Call, MemoryOpener
 from wmem import BudgetError, InvalidInputError, Message, Policy, Scope
+from wmem.engine.replica import Replica
 from wmem.flow import Flow
-from wmem.replica import Replica
 from wmem.scope.handle import Handle
-from wmem.text.tokens import EstimateCounter
+from wmem.tokens.counter import EstimateCounter
 
 
 def said(text: str, **fields: Any) -> dict[str, Any]:

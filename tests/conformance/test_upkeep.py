@@ -11,20 +11,20 @@ import wmem
 from tests.conformance.conftest import NOON, Clock
 from tests.conformance.own_journal import DictJournal
 from wmem import DisposedError, StoreError, UnknownOutcomeError
-from wmem.engine import COMPACT_MIN_BYTES, Engine
+from wmem.codec.codec import IdentityCodec, JsonCodec
+from wmem.engine.engine import COMPACT_MIN_BYTES, Engine
+from wmem.engine.ports import sync_ports
+from wmem.engine.replica import Replica
 from wmem.flow import Flow, Ports, run
-from wmem.journal.codec import IdentityCodec, JsonCodec
 from wmem.journal.disk import DiskJournal
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Tail
 from wmem.model.change import ItemPut, ItemRemoved
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path
 from wmem.model.row import Row
-from wmem.ports import sync_ports
-from wmem.replica import Replica
-from wmem.scope.entry_flows import MISSING, update
+from wmem.scope.entries.flows import MISSING, update
 from wmem.scope.erasure import erase
-from wmem.scope.message_flows import pop
+from wmem.scope.messages.flows import pop
 from wmem.state import APPLIED_MAX
 
 PATH: Path = ("agent", "session")

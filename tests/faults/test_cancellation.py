@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import wmem
+from wmem.engine.ports import Pool, PooledJournal
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN
-from wmem.ports import Pool, PooledJournal
 
 Act = Callable[[wmem.AsyncScope], Awaitable[object]]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 import wmem
-from wmem.journal.codec import FORMAT_VERSION
+from wmem.codec.codec import FORMAT_VERSION
 from wmem.testing.embedders import PUPPY, Embedder, recalled_texts
 
 if TYPE_CHECKING:

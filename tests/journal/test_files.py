@@ -19,13 +19,13 @@ import pytest
 import wmem.journal.database
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
+from wmem.engine.ports import Pool, PooledJournal
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.disk import DiskJournal
 from wmem.journal.port import MISSED_MAX, new_record_id
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN, Cursor
 from wmem.model.history import Path as Scope
-from wmem.ports import Pool, PooledJournal
 from wmem.testing import Call
 
 PATH: Scope = ("agent", "session")

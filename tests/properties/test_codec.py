@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from wmem.codec import codec as codec_module
+from wmem.codec.codec import FORMAT_VERSION, Codec, IdentityCodec, JsonCodec, _frame_json
+from wmem.codec.encryption import AesCodec
+from wmem.codec.frame import frame_payload, location_checksum
+from wmem.codec.keyring import KeyRing
 from wmem.errors import CorruptionError, StoreError, WmemError
-from wmem.journal import codec as codec_module
-from wmem.journal.codec import FORMAT_VERSION, Codec, IdentityCodec, JsonCodec, _frame_json
-from wmem.journal.crypto import AesCodec
-from wmem.journal.frame import frame_payload, location_checksum
-from wmem.journal.keyring import KeyRing
 from wmem.model.change import (
     CHANGE_TYPES,
     Change,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import wmem
 from wmem.model.message import Message
 from wmem.pack.render import render_note
-from wmem.text.tokens import TiktokenCounter, message_tokens
+from wmem.tokens.counter import TiktokenCounter, message_tokens
 
 BOUNDED = settings(max_examples=40, deadline=None)
 _WORDS = [

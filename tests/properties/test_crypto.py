@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from wmem.codec import encryption as crypto
+from wmem.codec.codec import JsonCodec
+from wmem.codec.encryption import AesCodec
+from wmem.codec.frame import frame_payload, location_checksum
+from wmem.codec.keyring import KeyRing
 from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError, WrongKeyError
-from wmem.journal import crypto
-from wmem.journal.codec import JsonCodec
-from wmem.journal.crypto import AesCodec
-from wmem.journal.frame import frame_payload, location_checksum
-from wmem.journal.keyring import KeyRing
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -349,7 +349,7 @@ def test_a_key_that_is_none_opens_nothing(url: str, key: Any) -> None:
 
 
 def test_without_cryptography_a_key_names_the_extra(tmp_path: Directory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "wmem.journal.crypto")
+    monkeypatch.delitem(sys.modules, "wmem.codec.encryption")
     monkeypatch.setitem(sys.modules, "cryptography.exceptions", None)
     with pytest.raises(MissingExtraError, match=r"wmem\[crypto\]"):
         wmem.open(f"disk://{tmp_path}/store", agent_id="a", key=OLD)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import wmem
 from wmem import Message, Native, Part, Scope, ToolCall
-from wmem.rules.likeness import json_equal
+from wmem.rules.json_equality import json_equal
 from wmem.testing import NOON, Clock
-from wmem.text.tokens import EstimateCounter
+from wmem.tokens.counter import EstimateCounter
 
 # Lone surrogates too: whatever a model or a tool may have written.
 texts = st.text(st.characters(), min_size=1, max_size=12)

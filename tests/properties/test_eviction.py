@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmem import InvalidInputError, MemoryItem, Policy, agent_fingerprint
+from wmem.analysis.summarize import WeightedText, extract, split_sentences
 from wmem.model.row import Row
 from wmem.model.values import dump_json
 from wmem.rules.eviction import Size, Victim, eviction_order, is_recent, is_stale, select_victims
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
-from wmem.rules.informative import importance_by_id, tfidf_per_token
-from wmem.text.estimate import EstimateCounter
-from wmem.text.summarize import WeightedText, extract, split_sentences
-from wmem.text.tokens import MESSAGE_OVERHEAD
+from wmem.rules.tfidf_importance import importance_by_id, tfidf_per_token
+from wmem.tokens.counter import MESSAGE_OVERHEAD
+from wmem.tokens.estimate import EstimateCounter
 
 NOON = 1_764_288_000.0
 QUEUE = Policy.queue()

@@ -12,18 +12,18 @@ from typing import Any, Protocol, assert_type
 import pytest
 
 import wmem
-import wmem.engine
+import wmem.engine.engine
 from wmem import Message
-from wmem.engine import Engine
+from wmem.codec.codec import IdentityCodec
+from wmem.engine.engine import Engine
+from wmem.engine.ports import InPlaceJournal, async_ports
 from wmem.errors import StoreError
 from wmem.flow import Flow, Ports, arun, ask, bind, run
-from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Journal
 from wmem.model.change import ItemPut
 from wmem.model.history import Path
 from wmem.model.row import Row
-from wmem.ports import InPlaceJournal, async_ports
 
 PATH: Path = ("agent", "session")
 
@@ -256,7 +256,7 @@ def _stalling(ports: Ports, at: int, *, served: bool, stalled: asyncio.Event) ->
 async def test_a_write_cancelled_anywhere_is_there_or_not_and_the_next_one_works(
     at: int, asked: str, served: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.engine, "COMPACT_MIN_BYTES", 1)
+    monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 1)
     codec = IdentityCodec()
     journal: MemoryJournal[object] = MemoryJournal(codec.size)
     engine: Engine[object] = Engine(codec)

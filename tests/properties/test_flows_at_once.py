@@ -12,19 +12,19 @@ from typing import Any, Self
 
 import pytest
 
-import wmem.engine
-import wmem.waiting
-from wmem.engine import Engine
+import wmem.engine.engine
+import wmem.engine.write_queue
+from wmem.codec.codec import IdentityCodec
+from wmem.engine.engine import Engine
+from wmem.engine.ports import async_ports, sync_ports
+from wmem.engine.write_queue import WriteQueue
 from wmem.errors import ConflictError
 from wmem.flow import Flow, arun, bind, run
-from wmem.journal.codec import IdentityCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.model.change import ItemPut, ScopeOpened
 from wmem.model.history import ORIGIN, Incarnation, Path
 from wmem.model.row import Row
-from wmem.ports import async_ports, sync_ports
 from wmem.state import State
-from wmem.waiting import WriteQueue
 
 PATH: Path = ("agent", "session")
 NOW = 1_764_288_000.0
@@ -41,8 +41,8 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(wmem.engine, "time", clock)
-    monkeypatch.setattr(wmem.waiting, "time", clock)
+    monkeypatch.setattr(wmem.engine.engine, "time", clock)
+    monkeypatch.setattr(wmem.engine.write_queue, "time", clock)
     return clock
 
 
@@ -168,7 +168,7 @@ def test_time_in_the_line_is_no_time_of_trying(store: Store, clock: Clock) -> No
             if waiting.asked is not None and waiting is not each:
                 waiting.step()
         each.until("nothing")
-    assert clock.seconds > 4 * wmem.engine.RETRY_S
+    assert clock.seconds > 4 * wmem.engine.engine.RETRY_S
     assert count(store) == 30
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
-from wmem.text.vectors import VectorIndex, decode_vector, encode_vector, to_unit_rows
+from wmem.retrieval.vectors import VectorIndex, decode_vector, encode_vector, to_unit_rows
 
 WORDS = st.sampled_from(["dog", "cat", "boat", "when", "did", "Anna", "sail", "May", "2023", "yesterday", "I", "we"])
 TEXTS = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from wmem.text.index import Index, to_terms
+from wmem.retrieval.index import Index, to_terms
 
 VOCABULARY = ["dog", "Biscuit", "train", "東京タワー", "café", "Straße", "ไปเที่ยว", "the", "iPhone", "42"]
 said = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)
@@ -113,7 +113,7 @@ def test_a_query_of_common_words_finds_nothing() -> None:
 
 MEASURE = """
 import json, sys, tracemalloc
-from wmem.text.index import Index
+from wmem.retrieval.index import Index
 
 texts = json.load(sys.stdin)
 Index().add("x", " ".join(texts))  # what stemming keeps is no part of an index

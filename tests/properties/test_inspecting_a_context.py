@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import wmem
-from wmem.model.shown import excerpt
+from wmem.display.html import excerpt
 
 _VOID = {"br", "meta"}
 

@@ -13,7 +13,7 @@ import wmem
 from wmem import Calibration, Calibrations, EstimateCounter
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
-from wmem.text.tokens import message_tokens
+from wmem.tokens.counter import message_tokens
 
 reports = st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=20)
 

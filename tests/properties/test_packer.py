@@ -15,7 +15,7 @@ from wmem.errors import BudgetError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
 from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
-from wmem.text.tokens import EstimateCounter, default_counter, message_tokens
+from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wmem
+from wmem.analysis.analyzer import to_terms
+from wmem.analysis.summarize import split_sentences
 from wmem.pack.passage import passage
-from wmem.text.summarize import split_sentences
-from wmem.text.terms import to_terms
-from wmem.text.tokens import default_counter
+from wmem.tokens.counter import default_counter
 
 COUNT = default_counter()
 FACT = "The spare key of the boathouse lies under the third flowerpot."

@@ -15,19 +15,19 @@ from typing import Any
 
 import pytest
 
-import wmem.engine
+import wmem.engine.engine
+import wmem.engine.write_queue
 import wmem.journal.memory
-import wmem.waiting
-from wmem.engine import Engine, StaleIncarnation
+from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
+from wmem.engine.engine import Engine, StaleIncarnation
+from wmem.engine.replica import Replica
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask, bind, run
-from wmem.journal.codec import Codec, IdentityCodec, JsonCodec
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Appended, Journal
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, ScopeOpened
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
-from wmem.replica import Replica
 from wmem.state import State
 
 PATH: Path = ("agent", "session")
@@ -366,9 +366,9 @@ class Schedule:
 def chance(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Chance:
     """The engine's draws and instants, in the hands of the schedule."""
     chance = Chance()
-    monkeypatch.setattr(wmem.engine, "new_record_id", chance.record_id)
-    monkeypatch.setattr(wmem.engine, "time", chance)
-    monkeypatch.setattr(wmem.waiting, "time", chance)
+    monkeypatch.setattr(wmem.engine.engine, "new_record_id", chance.record_id)
+    monkeypatch.setattr(wmem.engine.engine, "time", chance)
+    monkeypatch.setattr(wmem.engine.write_queue, "time", chance)
     monkeypatch.setattr(wmem.journal.memory, "new_salt", chance.salt)
     caplog.set_level(logging.CRITICAL, "wmem")  # lost compactions are reported by the thousand
     return chance
@@ -386,7 +386,7 @@ def _played(chance: Chance, seed: int) -> str | None:
 def test_no_schedule_ends_wrong(part: int, chance: Chance, monkeypatch: pytest.MonkeyPatch) -> None:
     if part % 2:
         # Compact with the writes themselves, as soon as there is something to compact; bring little along.
-        monkeypatch.setattr(wmem.engine, "COMPACT_MIN_BYTES", 2_000)
+        monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 2_000)
         monkeypatch.setattr(wmem.journal.memory, "MISSED_MAX", 1)
     each = SCHEDULES // PARTS
     seeds = range(part * each, (part + 1) * each)
@@ -599,7 +599,7 @@ def test_a_write_that_came_late_is_not_said_to_have_changed_nothing(chance: Chan
     late = _until_append(scene, flow)
     again = _until_append(scene, flow, UnknownOutcomeError())
     scene.serve(late)
-    chance.clock += wmem.engine.RETRY_S
+    chance.clock += wmem.engine.engine.RETRY_S
     with pytest.raises((UnknownOutcomeError, StopIteration)):
         flow.send(scene.serve(again))
 
@@ -622,7 +622,7 @@ def test_a_listener_hears_once_of_a_write_whose_replica_was_shed_meanwhile(chanc
 def test_a_stored_write_does_not_fail_because_it_cannot_be_compacted(
     chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.engine, "COMPACT_MIN_BYTES", 1)
+    monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 1)
     scene = Scene(chance)
     flow = scene.post()
     append = _until_append(scene, flow)

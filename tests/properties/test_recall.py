@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wmem
-from wmem.text import matches
-from wmem.text.cues import detect_intent, detect_speaker
-from wmem.text.dates import parse_dates, score_date
-from wmem.text.index import Feedback, Index
-from wmem.text.languages import STOP_WORDS, detect_language
-from wmem.text.stem import stem
-from wmem.text.terms import to_terms, to_words
-from wmem.text.turns import MAX_NEIGHBORS, NeighborGraph
+from wmem.analysis.analyzer import to_terms, to_words
+from wmem.analysis.dates import parse_dates, score_date
+from wmem.analysis.query_intent import detect_intent, detect_speaker
+from wmem.analysis.stemmer import stem
+from wmem.analysis.stopwords import STOP_WORDS, detect_language
+from wmem.retrieval import bm25 as matches
+from wmem.retrieval.index import Feedback, Index
+from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 
 NOW = 1_700_000_000.0  # Tuesday, 14 November 2023
 DAY = 86_400.0
@@ -258,7 +258,7 @@ def test_every_word_has_a_stem(word: str, language: str) -> None:
 
 
 def test_forms_of_english_words_meet_without_the_stemmers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wmem.text.stem.has_stemmers", lambda: False)
+    monkeypatch.setattr("wmem.analysis.stemmer.has_stemmers", lambda: False)
     stem.cache_clear()
     try:
         for one, other in (("puppies", "puppy"), ("running", "run"), ("baked", "bake"), ("trains", "train")):

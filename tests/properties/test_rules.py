@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmem.engine import KEEP_GRACE_S, retention_s
+from wmem.engine.engine import KEEP_GRACE_S, retention_s
+from wmem.engine.write_queue import backoff
 from wmem.errors import InvalidInputError
 from wmem.journal.disk import _path_name, _record_key, _root_shard_key, _shard_key
 from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt
@@ -21,7 +22,6 @@ from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance, time_decay
 from wmem.rules.promotion import promotion_rule, should_flush_touches
 from wmem.rules.ttl import DEFAULT_TTL, expiry
-from wmem.waiting import backoff
 
 NOON = 1_764_288_000.0
 HOUR = 3_600.0

@@ -11,11 +11,11 @@ from wmem import InvalidInputError, Policy
 from wmem.model.ids import new_ulid, parse_promoted_id, promoted_id
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.rules.gating import EPISODIC, SEMANTIC, route
+from wmem.retrieval.relevance import relevance
 from wmem.rules.importance import importance
-from wmem.rules.likeness import json_equal
+from wmem.rules.json_equality import json_equal
 from wmem.rules.promotion import promotion_rule, should_flush_touches
-from wmem.rules.relevance import relevance
+from wmem.rules.routing import EPISODIC, SEMANTIC, route
 from wmem.rules.ttl import DEFAULT_TTL, clamp_expiry, expiry, extend_expiry, resolve_ttl, rewrite_row
 
 HOUR, DAY = 3_600.0, 86_400.0

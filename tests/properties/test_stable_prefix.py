@@ -10,7 +10,7 @@ import wmem
 from wmem.model.context import Context
 from wmem.model.message import Message, ToolCall
 from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
-from wmem.text.tokens import default_counter, message_tokens
+from wmem.tokens.counter import default_counter, message_tokens
 
 COUNT = default_counter()
 NOON = 1_764_288_000.0

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wmem
-from wmem.journal.codec import IdentityCodec, JsonCodec
+from wmem.codec.codec import IdentityCodec, JsonCodec
+from wmem.engine.store import _registry
 from wmem.model.change import (
     Change,
     Cleared,
@@ -30,8 +31,7 @@ from wmem.model.change import (
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, Decision, State
-from wmem.store import _registry
-from wmem.text.tokens import EstimateCounter
+from wmem.tokens.counter import EstimateCounter
 
 NOON = 1_764_288_000.0
 PATH: Path = ("agent", "session")
@@ -398,7 +398,7 @@ def converges(url: str, steps: list[tuple[str, str, int]]) -> None:
 @settings(max_examples=60)
 def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wmem.engine.COMPACT_MIN_BYTES", 700)
+        patch.setattr("wmem.engine.engine.COMPACT_MIN_BYTES", 700)
         with TemporaryDirectory() as name:
             converges(f"memory://{Directory(name).name}", steps)
 
@@ -407,5 +407,5 @@ def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple
 @settings(max_examples=15)
 def test_two_processes_over_one_directory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
-        patch.setattr("wmem.engine.COMPACT_MIN_BYTES", 700)
+        patch.setattr("wmem.engine.engine.COMPACT_MIN_BYTES", 700)
         converges(f"disk://{name}/store", steps)

@@ -10,8 +10,8 @@ import wmem
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
 from wmem.pack import Candidate, PackRequest, pack
-from wmem.pack.digest import MAX_COVERED_MESSAGES
-from wmem.text.tokens import default_counter, message_tokens
+from wmem.pack.summary import MAX_COVERED_MESSAGES
+from wmem.tokens.counter import default_counter, message_tokens
 
 COUNT = default_counter()
 FACT = "The harbour pilot of Lisbon is called Ruth Okafor."

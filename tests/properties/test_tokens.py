@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message, Part, ToolCall
-from wmem.text.tokens import (
+from wmem.tokens.counter import (
     Counter,
     EstimateCounter,
     EstimateWarning,
@@ -270,9 +270,9 @@ def test_B67_a_panic_of_the_tokenizer_becomes_an_estimate(monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     count = exact()
-    monkeypatch.setattr("wmem.text.bpe._load_encoding", {"o200k_base": Broken()}.__getitem__)
+    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", {"o200k_base": Broken()}.__getitem__)
     assert count("hello world") == EstimateCounter()("hello world")
-    monkeypatch.setattr("wmem.text.bpe._load_encoding", {"o200k_base": Stopped()}.__getitem__)
+    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", {"o200k_base": Stopped()}.__getitem__)
     with pytest.raises(KeyboardInterrupt):
         count("hello world")
 
@@ -309,7 +309,7 @@ def test_a_damaged_encoding_file_is_neither_used_nor_replaced(tmp_path: Path) ->
     exact()
     file = tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
     file.write_bytes(b"not an encoding")
-    code = "from wmem.text.tokens import TiktokenCounter as T; print(T('o200k_base')('hello world'))"
+    code = "from wmem.tokens.counter import TiktokenCounter as T; print(T('o200k_base')('hello world'))"
     assert _child(code, TIKTOKEN_CACHE_DIR=str(tmp_path)) == "2"
     assert file.read_bytes() == b"not an encoding"
     assert list(tmp_path.iterdir()) == [file]
@@ -322,7 +322,7 @@ sys.modules["tiktoken"] = None
 import importlib.util as u
 find = u.find_spec
 u.find_spec = lambda name, *rest: None if name == "tiktoken" else find(name, *rest)
-from wmem.text.tokens import default_counter
+from wmem.tokens.counter import default_counter
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     names = {default_counter().name for _ in range(3)}
@@ -341,7 +341,7 @@ find = u.find_spec
 u.find_spec = lambda name, *rest: None if name == "llama_index" else find(name, *rest)
 warnings.simplefilter("always")
 warnings.showwarning = lambda message, category, *rest: print(category.__name__)
-from wmem.text.tokens import TiktokenCounter, default_counter
+from wmem.tokens.counter import TiktokenCounter, default_counter
 """
 """No network, and no encoding but where the environment says."""
 
@@ -378,7 +378,7 @@ def test_an_encoding_file_that_goes_before_the_first_count_is_not_downloaded(tmp
 
 def test_making_a_counter_imports_no_tokenizer() -> None:
     code = (
-        "import sys, wmem.text.tokens as t; c = t.EstimateCounter(); c('x')\n"
+        "import sys, wmem.tokens.counter as t; c = t.EstimateCounter(); c('x')\n"
         "try: t.TiktokenCounter()\n"
         "except t.MissingExtraError: pass\n"
         "print(sorted({'tiktoken', 'llama_index.core', 'requests', 'asyncio'} & set(sys.modules)))"

@@ -15,8 +15,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from unittest import mock
 
-import wmem.agent.upkeep
-import wmem.engine
+import wmem.agent.maintenance
+import wmem.engine.engine
 from tests.servers import RedisServer
 from tests.soak.operations import Operation, drawn
 from tests.soak.world import Truth, World
@@ -42,9 +42,9 @@ def patched() -> Iterator[None]:
     """Small thresholds, and no log of what is provoked by the thousand."""
     logging.getLogger("wmem").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
-        for module in (wmem.engine, wmem.agent.upkeep):
+        for module in (wmem.engine.engine, wmem.agent.maintenance):
             stack.enter_context(mock.patch.object(module, "COMPACT_MIN_BYTES", COMPACT_BYTES))
-        stack.enter_context(mock.patch.object(wmem.engine, "KEEP_GRACE_S", AHEAD_S))
+        stack.enter_context(mock.patch.object(wmem.engine.engine, "KEEP_GRACE_S", AHEAD_S))
         yield
 
 

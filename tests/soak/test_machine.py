@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 import wmem
-import wmem.scope.room
+import wmem.scope.items.capacity
 from tests.servers import RedisServer
 from tests.soak.driver import BACKENDS, Difference, Lockstep, patched, shrunk
 from tests.soak.model import Model, Refused
@@ -170,7 +170,7 @@ def _forgets_a_column_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _lets_the_wrong_one_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        wmem.scope.room, "eviction_order", lambda *args, **named: reversed([*eviction_order(*args, **named)])
+        wmem.scope.items.capacity, "eviction_order", lambda *args, **named: reversed([*eviction_order(*args, **named)])
     )
 
 

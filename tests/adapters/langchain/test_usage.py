@@ -21,7 +21,7 @@ import wmem
 from langchain_wmem import WmemMiddleware, from_langchain
 from tests.adapters.langchain.conftest import Scripted
 from wmem.errors import BudgetError, InvalidInputError
-from wmem.text.tokens import PROMPT_OVERHEAD, default_counter, message_tokens, tools_tokens
+from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens, tools_tokens
 
 COUNT = default_counter()
 LIMIT, RESERVE = 3_000, 200

@@ -15,7 +15,7 @@ from workflows.context.serializers import JsonSerializer
 import wmem
 from llamaindex_wmem import WmemMemory, from_llamaindex
 from wmem import BudgetError, InvalidInputError
-from wmem.text.tokens import PROMPT_OVERHEAD, default_counter, message_tokens
+from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens
 
 Make = Callable[..., WmemMemory]
 LIMIT = 2_000

@@ -20,7 +20,7 @@ import wmem
 from llamaindex_wmem import WmemMemory
 from llamaindex_wmem._convert import from_llamaindex
 from llamaindex_wmem._history import drop_notes
-from llamaindex_wmem._views import RecentViews
+from llamaindex_wmem._recent_views import RecentViews
 from wmem import BudgetError
 
 Make = Callable[..., WmemMemory]

@@ -78,7 +78,7 @@ def asked(result: Result, talk: Conversation, memory: Memory, budgets: Sequence[
 
 def _told(answer: str, text: str) -> float:
     """The share of the words of an answer that a text holds."""
-    from wmem.text.terms import to_terms
+    from wmem.analysis.analyzer import to_terms
 
     wanted = set(to_terms(answer))
     return len(wanted & set(to_terms(text))) / len(wanted) if wanted else 1.0

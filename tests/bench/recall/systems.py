@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import wmem
 from tests.bench.recall.conversations import Conversation
-from wmem.text.languages import STOP_WORDS
-from wmem.text.tokens import TiktokenCounter
+from wmem.analysis.stopwords import STOP_WORDS
+from wmem.tokens.counter import TiktokenCounter
 
 __all__ = ["PEERS", "Answer", "Bounded", "LangGraphStore", "Memory", "Wmem"]
 
@@ -302,7 +302,7 @@ class LlamaMemory(_LlamaIndex):
 
 
 def _words(text: str) -> list[str]:
-    from wmem.text.terms import to_words
+    from wmem.analysis.analyzer import to_words
 
     return to_words(text)
 
