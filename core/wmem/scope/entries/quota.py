@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from wmem.engine.engine import RETRY_S
 from wmem.engine.write_queue import Pause, backoff
@@ -10,7 +10,9 @@ from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.history import Path
-from wmem.scope.handle import Handle
+
+if TYPE_CHECKING:
+    from wmem.scope.handle import Handle  # a handle holds the counts
 
 __all__ = ["MANY_SCOPES", "NEARLY_FULL", "EntryCounts", "has_ample_room", "store_within_limit"]
 
@@ -19,13 +21,13 @@ R = TypeVar("R")
 _WRITERS_MARGIN = 64  # margin for so many concurrent writers
 
 
-def has_ample_room(handle: Handle, entries: int) -> bool:
+def has_ample_room(handle: "Handle", entries: int) -> bool:
     """Note that a scope of so many entries gets one more; true if there is room enough to just append it."""
     path, census, limit = handle.path, handle.settings.entry_counts, handle.root.policy.max_entries
     return entries + _WRITERS_MARGIN < handle.policy.max_entries and not census.record_write(path, entries, limit)
 
 
-def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
+def store_within_limit(handle: "Handle", key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
     """Write an entry; a new one only if its agent is below its limit of entries.
 
     Raises:
@@ -60,7 +62,7 @@ def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], n
             yield from ask(Pause.sleep, backoff(tries))
 
 
-def _count_entries(handle: Handle, now: float) -> Flow[int]:
+def _count_entries(handle: "Handle", now: float) -> Flow[int]:
     """Count the agent's entries in all its scopes; 0 where a count would be slow and the limit is far off.
 
     A scope that cannot be read counts as empty: it must not block writes to the others.
