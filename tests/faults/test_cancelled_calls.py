@@ -16,7 +16,7 @@ import pytest
 import wmem
 from tests.soak.world import Names
 from wmem.testing import Clock as StandingClock
-from wmem.testing.opening import _without_open_stores as apart
+from wmem.testing.opener import _without_open_stores as apart
 
 Fate: TypeAlias = Literal["before", "during", "after"]
 

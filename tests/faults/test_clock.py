@@ -10,7 +10,7 @@ import pytest
 
 import wmem
 from wmem.testing import NOON
-from wmem.testing.opening import _without_open_stores as apart
+from wmem.testing.opener import _without_open_stores as apart
 
 WRITERS, EACH = 4, 12
 _QUEUE = wmem.Policy.queue(max_items=4)

@@ -36,7 +36,7 @@ from wmem.testing.maintenance import MaintenanceSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
 from wmem.testing.merges import MergesSuite  # noqa: E402
 from wmem.testing.messages import MessagesSuite  # noqa: E402
-from wmem.testing.opening import NOON, Clock, MemoryOpener  # noqa: E402
+from wmem.testing.opener import NOON, Clock, MemoryOpener  # noqa: E402
 from wmem.testing.pack import PackSuite  # noqa: E402
 from wmem.testing.profiles import ProfilesSuite  # noqa: E402
 from wmem.testing.promotion import PromotionSuite  # noqa: E402

@@ -9,8 +9,8 @@ import pytest
 import wmem
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect
-from wmem.testing.opening import NOON, Clock, MemoryOpener
-from wmem.testing.residue import read_journal_bytes, read_store_bytes
+from wmem.testing.opener import NOON, Clock, MemoryOpener
+from wmem.testing.stored_bytes import read_journal_bytes, read_store_bytes
 
 __all__ = ["NOON", "Call", "Clock", "FacetSuite", "MemoryOpener", "ToSync"]
 

@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from wmem.journal.port import MISSED_MAX, Record, Tail
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
-from wmem.testing.journal.book import JournalClient
+from wmem.testing.journal.client import JournalClient
 
 __all__ = ["JournalMachine"]
 

@@ -3,15 +3,15 @@
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from wmem.testing.journal.appending import Appending
-from wmem.testing.journal.book import JournalClient
-from wmem.testing.journal.compacting import Compacting
-from wmem.testing.journal.deleting import Deleting
+from wmem.testing.journal.append import AppendTests
+from wmem.testing.journal.client import JournalClient
+from wmem.testing.journal.compact import CompactTests
+from wmem.testing.journal.concurrency import ConcurrencyTests
+from wmem.testing.journal.connections import ConnectionsTests
+from wmem.testing.journal.delete import DeleteTests
 from wmem.testing.journal.model import JournalMachine
-from wmem.testing.journal.naming import Naming
-from wmem.testing.journal.racing import Racing
-from wmem.testing.journal.reading import Reading
-from wmem.testing.journal.sharing import Sharing
+from wmem.testing.journal.paths import PathsTests
+from wmem.testing.journal.read import ReadTests
 
 __all__ = ["JournalSuite"]
 
@@ -24,7 +24,7 @@ EXAMPLES = settings(
 )
 
 
-class JournalSuite(Appending, Reading, Compacting, Deleting, Naming, Racing, Sharing):
+class JournalSuite(AppendTests, ReadTests, CompactTests, DeleteTests, PathsTests, ConcurrencyTests, ConnectionsTests):
     """What `wmem.journal.port` promises of a journal of bytes, sync or async."""
 
     def test_no_schedule_of_calls_tells_it_from_a_model(self, client: JournalClient) -> None:

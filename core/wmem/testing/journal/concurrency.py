@@ -7,12 +7,12 @@ from wmem.engine.write_queue import Pause
 from wmem.flow import Flow, ask
 from wmem.journal.port import Appended, Journal, Tail, new_record_id
 from wmem.model.history import ORIGIN, Cursor, Path
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Racing"]
+__all__ = ["ConcurrencyTests"]
 
 WRITERS = 8
 ROUNDS = 12
@@ -25,7 +25,7 @@ def append_record(path: Path, payload: bytes, expected: Cursor | None) -> Flow[t
     return record_id, reply
 
 
-class Racing(JournalFixtures):
+class ConcurrencyTests(JournalFixtures):
     """Concurrent calls: threads for a sync journal, tasks for an async one."""
 
     def test_appends_at_once_all_land_once_and_where_they_were_told(self, client: JournalClient) -> None:

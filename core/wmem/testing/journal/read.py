@@ -2,16 +2,16 @@
 
 from wmem.journal.port import Tail
 from wmem.model.history import ORIGIN, Cursor
-from wmem.testing.journal.appending import forge_cursor
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.append import forge_cursor
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
-__all__ = ["Reading"]
+__all__ = ["ReadTests"]
 
 MANY_RECORDS = 1_200  # more than any store returns in one page or statement
 EMPTY_TAIL: Tail[bytes] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=None)
 
 
-class Reading(JournalFixtures):
+class ReadTests(JournalFixtures):
     """A reader continues from its cursor, or if that is of another chain, starts again and learns so."""
 
     def test_where_nothing_is_nothing_is_read(self, client: JournalClient) -> None:

@@ -1,8 +1,8 @@
 """Tests of paths: any text is a segment, no two paths share a journal, and a prefix is of whole segments."""
 
-from wmem.testing.journal.book import JournalClient, JournalFixtures
+from wmem.testing.journal.client import JournalClient, JournalFixtures
 
-__all__ = ["SEGMENTS", "Naming"]
+__all__ = ["SEGMENTS", "PathsTests"]
 
 SEGMENTS = (
     "a", "A", "ab", "a b", "a ", " a", "a.", ".a", "a/b", "a\\b", "a:b", "a|b", "a,b", "a%2Fb", "a%b", "a_b",
@@ -13,7 +13,7 @@ SEGMENTS = (
 )  # fmt: skip
 
 
-class Naming(JournalFixtures):
+class PathsTests(JournalFixtures):
     """The text of a segment has no meaning to a journal."""
 
     def test_every_segment_names_a_journal_of_its_own(self, client: JournalClient) -> None:

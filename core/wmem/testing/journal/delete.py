@@ -1,13 +1,13 @@
 """Tests of `delete`: a path and everything below it, of one incarnation, in one step."""
 
 from wmem.model.history import ORIGIN, Cursor, Incarnation
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
-from wmem.testing.journal.reading import EMPTY_TAIL
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.read import EMPTY_TAIL
 
-__all__ = ["Deleting"]
+__all__ = ["DeleteTests"]
 
 
-class Deleting(JournalFixtures):
+class DeleteTests(JournalFixtures):
     """A deleted journal is gone for every reader, and a new one at its path has another chain."""
 
     def test_a_deletion_takes_the_descendants_along_and_nobody_else(self, client: JournalClient) -> None:

@@ -1,13 +1,13 @@
 """Tests of `compact`: a snapshot replaces the records before it, and nothing else changes."""
 
 from wmem.model.history import ORIGIN, Cursor
-from wmem.testing.journal.appending import forge_cursor
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.append import forge_cursor
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
-__all__ = ["Compacting"]
+__all__ = ["CompactTests"]
 
 
-class Compacting(JournalFixtures):
+class CompactTests(JournalFixtures):
     """Compaction succeeds only up to a cursor of this journal that is newer than its base."""
 
     def test_a_snapshot_takes_the_place_of_the_records_up_to_it(self, client: JournalClient) -> None:

@@ -3,15 +3,15 @@
 import time
 
 from wmem.model.history import ORIGIN, Cursor
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
-__all__ = ["Sharing"]
+__all__ = ["ConnectionsTests"]
 
 SHORT_S = 0.005
 DROP_TIMEOUT_S = 0.1  # a store that drops expired journals has dropped a short-lived one within this time
 
 
-class Sharing(JournalFixtures):
+class ConnectionsTests(JournalFixtures):
     """All connections see one store; journals are kept at least as long as requested."""
 
     def test_another_connection_sees_the_same_history(self, client: JournalClient, other_client: JournalClient) -> None:

@@ -4,9 +4,9 @@ import pytest
 
 from wmem.journal.port import CHAIN_BITS, MISSED_MAX, Tail
 from wmem.model.history import ORIGIN, Cursor, Incarnation
-from wmem.testing.journal.book import PATH, JournalClient, JournalFixtures
+from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
-__all__ = ["Appending"]
+__all__ = ["AppendTests"]
 
 PAYLOADS = {
     "empty": b"",
@@ -25,7 +25,7 @@ def forge_cursor(cursor: Cursor) -> Cursor:
     return cursor._replace(chain=cursor.chain ^ 1)
 
 
-class Appending(JournalFixtures):
+class AppendTests(JournalFixtures):
     """An append without a condition succeeds; a refused one changes nothing."""
 
     def test_the_first_record_begins_a_life(self, client: JournalClient) -> None:
