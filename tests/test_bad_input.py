@@ -71,6 +71,8 @@ SAID: list[object] = [
     {"role": "user", "content": 3},
     {"role": "user", "content": object()},
     {"role": "user", "content": "x", "unknown": 1},
+    {"role": "user", "content": "x", "tokens": 1},
+    {"role": "user", "content": "x", "deleted_at": 1.0},
     {"role": "user", "content": "x", "id": ""},
     {"role": "user", "content": "x", "id": "a\nb"},
     {"role": "user", "content": "x", "id": 3},
@@ -83,6 +85,22 @@ SAID: list[object] = [
     {"role": "tool", "content": "x", "tool_call_id": 3},
     [{"role": "user", "content": "good"}, {"role": "root", "content": "bad"}],
 ]
+
+SET_BY_WMEM = [
+    *(
+        "id",
+        "key",
+        "message",
+        "type_name",
+        "created_at",
+        "updated_at",
+        "last_accessed_at",
+        "access_count",
+        "expires_at",
+    ),
+    *("tokens", "version", "redaction_status", "checksum", "promoted_to", "promoted_at", "deleted_at", "complete"),
+]
+"""Fields of an item that no caller sets."""
 
 DOCUMENT = {"format": "wmem-scope", "version": 1}
 
@@ -160,7 +178,7 @@ CASES: Cases = {
         [-0.1, 1.1, math.nan, "sure", "1.5"],
         wmem.InvalidInputError,
     ),
-    "items.add field": (lambda s, bad: s.items.add("x", **{bad: 1}), ["colour", "id", "key"], wmem.InvalidInputError),
+    "items.add field": (lambda s, bad: s.items.add("x", **{bad: 1}), ["colour", *SET_BY_WMEM], wmem.InvalidInputError),
     "items.add tags": (lambda s, bad: s.items.add("x", tags=bad), ["text", [""], [3], 3], wmem.InvalidInputError),
     "items.add metadata": (
         lambda s, bad: s.items.add("x", metadata=bad),
@@ -189,7 +207,11 @@ CASES: Cases = {
     ),
     "items.update priority": (lambda s, bad: s.items.update(s.one, priority=bad), ["x", 3], wmem.InvalidInputError),
     "items.update ttl_s": (lambda s, bad: s.items.update(s.one, ttl_s=bad), TTLS, wmem.InvalidInputError),
-    "items.update field": (lambda s, bad: s.items.update(s.one, **{bad: 1}), ["colour"], wmem.InvalidInputError),
+    "items.update field": (
+        lambda s, bad: s.items.update(s.one, **{bad: None}),
+        ["colour", *SET_BY_WMEM],
+        wmem.InvalidInputError,
+    ),
     "items.remove id": (lambda s, bad: s.items.remove(bad), IDS, wmem.InvalidInputError),
     "items.recent limit": (lambda s, bad: s.items.recent(bad), [*LIMITS, None], wmem.InvalidInputError),
     "items.search query": (lambda s, bad: s.items.search(bad), [3, b"x", ["x"]], wmem.InvalidInputError),
@@ -229,6 +251,11 @@ CASES: Cases = {
     "queue.memorize step_index": (
         lambda s, bad: s.queue.memorize("x", step_index=bad),
         WHOLES,
+        wmem.InvalidInputError,
+    ),
+    "queue.memorize field": (
+        lambda s, bad: s.queue.memorize("x", **{bad: 1}),
+        ["colour", *SET_BY_WMEM],
         wmem.InvalidInputError,
     ),
     "queue.memorize content": (lambda s, bad: s.queue.memorize(bad), CONTENTS, wmem.InvalidInputError),
@@ -393,6 +420,15 @@ URLS = [
 
 def _opened(mode: str, *url: Any, **options: Any) -> object:
     return wmem.open(*url, **options) if mode == "sync" else asyncio.run(wmem.aopen(*url, **options))
+
+
+@pytest.mark.parametrize("field", SET_BY_WMEM)
+def test_a_field_that_only_wmem_sets_is_named_when_it_is_refused(field: str) -> None:
+    fields: dict[str, Any] = {field: None}
+    with wmem.open("memory://", agent_id="agent") as memory:
+        with pytest.raises(wmem.InvalidInputError, match=repr(field)):
+            memory.scope("s").items.add("x", **fields)
+        assert memory.changes().events == ()
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

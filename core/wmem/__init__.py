@@ -8,7 +8,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wmem import observe
+    from wmem import errors, events, journal, observe, types
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.agent.memory import Changes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         CorruptionError,
         DisposedError,
         ExpiredError,
-        FeatureNotEnabledError,
         InvalidInputError,
         MissingExtraError,
         NotFoundError,
@@ -78,7 +77,6 @@ __all__ = [
     "EstimateCounter",
     "EstimateWarning",
     "ExpiredError",
-    "FeatureNotEnabledError",
     "Forgotten",
     "InvalidInputError",
     "KeyRing",
@@ -110,10 +108,14 @@ __all__ = [
     "WrongKeyError",
     "agent_fingerprint",
     "aopen",
+    "errors",
+    "events",
     "is_note",
+    "journal",
     "observe",
     "open",
     "propose_profile",
+    "types",
 ]
 
 _HOMES = {
@@ -145,6 +147,7 @@ _HOMES = {
     "wmem.retrieval.embedder": ("Embedder",),
     "wmem.tokens.counter": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
 }
+_MODULES = ("errors", "events", "journal", "observe", "types")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 # Hidden from type checkers: with it, they would accept every misspelt name.
@@ -154,11 +157,11 @@ if not TYPE_CHECKING:
         if name not in __all__:
             msg = f"module 'wmem' has no attribute {name!r}"
             raise AttributeError(msg)
-        if name == "observe":
-            return importlib.import_module("wmem.observe")
-        found = getattr(importlib.import_module(_HOME_OF.get(name, "wmem.errors")), name)
-        globals()[name] = found
-        return found
+        if name in _MODULES:
+            return importlib.import_module(f"wmem.{name}")
+        value = getattr(importlib.import_module(_HOME_OF.get(name, "wmem.errors")), name)
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -12,7 +12,6 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
     ├── AlreadyPromotedError              promoted before, and `if_promoted="error"`
     ├── CapacityError                     full, and nothing may be evicted
     ├── DisposedError                     the scope was disposed: ask its parent for a new one
-    ├── FeatureNotEnabledError            switched off by `Features`
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
     └── StoreError                        the store failed: the write may be retried
         ├── ConflictError                 other writers came first on every retry
@@ -29,7 +28,6 @@ __all__ = [
     "CorruptionError",
     "DisposedError",
     "ExpiredError",
-    "FeatureNotEnabledError",
     "InvalidInputError",
     "MissingExtraError",
     "NotFoundError",
@@ -78,10 +76,6 @@ class CapacityError(WmemError):
 
 class DisposedError(WmemError):
     """The scope was disposed; its handle never becomes valid again."""
-
-
-class FeatureNotEnabledError(WmemError):
-    """The feature is switched off in `Features`."""
 
 
 class MissingExtraError(WmemError, ImportError):

@@ -6,8 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail
-from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
+from wmem.journal import MISSED_MAX, ORIGIN, Appended, Cursor, Incarnation, Path, Record, Tail
 
 __all__ = ["AsyncDictJournal", "DictJournal", "Kept"]
 

@@ -1,1 +1,34 @@
-"""Journals: the port, the codec and one file for each backend."""
+"""The journal port, which a backend implements; here for those who write one, beside a file for each of ours."""
+
+from wmem.journal.port import (
+    CHAIN_BITS,
+    MISSED_MAX,
+    Appended,
+    AsyncJournal,
+    Journal,
+    Purge,
+    Record,
+    Tail,
+    chain_after,
+    new_record_id,
+    new_salt,
+)
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
+
+__all__ = [
+    "CHAIN_BITS",
+    "MISSED_MAX",
+    "ORIGIN",
+    "Appended",
+    "AsyncJournal",
+    "Cursor",
+    "Incarnation",
+    "Journal",
+    "Path",
+    "Purge",
+    "Record",
+    "Tail",
+    "chain_after",
+    "new_record_id",
+    "new_salt",
+]

@@ -1,8 +1,8 @@
 """`MemoryItem`, the public form of everything that is remembered, and its conversion from rows."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
@@ -13,6 +13,7 @@ from wmem.model.row import Row
 from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
 
 __all__ = [
+    "ItemFields",
     "ItemKind",
     "MemoryItem",
     "Priority",
@@ -110,23 +111,64 @@ class MemoryItem(BaseModel):
         return self.content if self.key is None else load_value(self.content.encode(), key=self.key)
 
 
+class ItemFields(TypedDict, total=False):
+    """What an item may carry beside its content; see `MemoryItem`."""
+
+    type: str
+    kind: ItemKind
+    dynamic_type: str | None
+    importance: float | None
+    pinned: bool
+    confidence: float | str | None
+    novelty: float | None
+    tags: Iterable[str]
+    metadata: Mapping[str, Any]
+    source: Source | None
+    participants: Sequence[str]
+    causal_chain: Sequence[str]
+    sources: Sequence[Mapping[str, Any]]
+    agent_id: str | None
+    agent_fingerprint: str | None
+    task_id: str | None
+    thread_id: str | None
+    episode_id: str | None
+    turn_id: str | None
+    step_index: int | None
+    relations: Sequence[Relation | Mapping[str, Any]]
+    parent_id: str | None
+    chunk_index: int | None
+    lineage_ids: Sequence[str]
+    valid_from: float | None
+    valid_to: float | None
+    retention: str | None
+
+
 _ROW_FIELDS = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
-_SETTABLE_COLUMNS = frozenset({"type", "tags", "importance", "pinned", "turn_id", "step_index"})
 _REST_FIELDS = frozenset(MemoryItem.model_fields) - _ROW_FIELDS - {"content", "message", "importance"}
+_CALLER_FIELDS = frozenset(ItemFields.__annotations__)
+_CALLER_COLUMNS = _CALLER_FIELDS & _ROW_FIELDS
 
 
-def encode_fields(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | None, dict[str, Any]]:
+def encode_fields(
+    fields: Mapping[str, Any], *, now: float, type_name: str | None = None
+) -> tuple[bytes | None, dict[str, Any]]:
     """Check a caller's fields; return the JSON of those without a column, and the columns.
 
+    Args:
+        type_name: The class of an entry's value, which no caller gives.
+
     Raises:
-        InvalidInputError: An unknown field, or a value the field does not accept.
+        InvalidInputError: An unknown field, one that wmem alone sets, or a value the field does not accept.
     """
-    if not fields:
-        return None, {}
-    if unknown := sorted(fields.keys() - _REST_FIELDS - _SETTABLE_COLUMNS):
-        msg = f"unknown field {unknown[0]!r}; metadata is the place for what wmem does not know"
+    if refused := sorted(fields.keys() - _CALLER_FIELDS):
+        if refused[0] in MemoryItem.model_fields:
+            msg = f"the field {refused[0]!r} is set by wmem, not by a caller"
+        else:
+            msg = f"unknown field {refused[0]!r}; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
-    given = {name: value for name, value in fields.items() if value is not None}
+    given = {name: value for name, value in (*fields.items(), ("type_name", type_name)) if value is not None}
+    if not given:
+        return None, {}
     _check_numbers(given)
     if isinstance(confidence := given.get("confidence"), str):
         given["confidence"] = parse_confidence(confidence)
@@ -140,7 +182,7 @@ def encode_fields(fields: Mapping[str, Any], *, now: float) -> tuple[bytes | Non
         what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
         msg = f"{where}: {what[:1].lower()}{what[1:]}"
         raise InvalidInputError(msg) from exc
-    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_SETTABLE_COLUMNS) if name in given}
+    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_CALLER_COLUMNS) if name in given}
     return (dump_json(told) if told else None), columns
 
 

@@ -75,10 +75,8 @@ def _to_draft(
         raise InvalidInputError(msg)
     rest = None
     if metadata is not None or kind != "fact" or type(value) not in _JSON_TYPES:
-        fields: dict[str, Any] = {"metadata": metadata, "kind": kind}
-        if type(value) not in _JSON_TYPES:
-            fields["type_name"] = qualified_type_name(value)
-        rest, _ = encode_fields(fields, now=0.0)
+        type_name = None if type(value) in _JSON_TYPES else qualified_type_name(value)
+        rest, _ = encode_fields({"metadata": metadata, "kind": kind}, now=0.0, type_name=type_name)
     return _Draft(key, content, rest, check_tags(tags) if tags != () else (), float(importance), ttl_s)
 
 

@@ -1,7 +1,7 @@
 """Flows that write items: add, count an access, update, remove."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypedDict, cast
+from typing import cast
 
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
@@ -9,7 +9,7 @@ from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import check_id, check_tags
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid
-from wmem.model.item import ItemKind, MemoryItem, Relation, Source, encode_fields, to_item
+from wmem.model.item import ItemFields, MemoryItem, encode_fields, to_item
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
@@ -27,38 +27,6 @@ __all__ = ["ItemFields", "add", "check_content", "draft_item", "find_item", "rem
 _NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
     "importance"  # None: it is computed
 }
-
-
-class ItemFields(TypedDict, total=False):
-    """What an item may carry beside its content; see `MemoryItem`."""
-
-    type: str
-    kind: ItemKind
-    dynamic_type: str | None
-    importance: float | None
-    pinned: bool
-    confidence: float | str | None
-    novelty: float | None
-    tags: Iterable[str]
-    metadata: Mapping[str, Any]
-    source: Source | None
-    participants: Sequence[str]
-    causal_chain: Sequence[str]
-    sources: Sequence[Mapping[str, Any]]
-    agent_id: str | None
-    agent_fingerprint: str | None
-    task_id: str | None
-    thread_id: str | None
-    episode_id: str | None
-    turn_id: str | None
-    step_index: int | None
-    relations: Sequence[Relation | Mapping[str, Any]]
-    parent_id: str | None
-    chunk_index: int | None
-    lineage_ids: Sequence[str]
-    valid_from: float | None
-    valid_to: float | None
-    retention: str | None
 
 
 def _build_row(

@@ -1,0 +1,45 @@
+"""Changes of a scope's state, by name, as listeners and `AgentMemory.changes` deliver them inside an `Event`.
+
+Two of these names stand for something else elsewhere: `wmem.Erased` is the result of an
+erasure, and `wmem.observe.ScopeDisposed` the event for those who follow entries alone.
+"""
+
+from wmem.model.change import (
+    Change,
+    Cleared,
+    Erased,
+    Event,
+    ItemEvicted,
+    ItemExpired,
+    ItemPromoted,
+    ItemPut,
+    ItemRemoved,
+    ItemTouched,
+    PolicyChanged,
+    Resynced,
+    ScopeDisposed,
+    ScopeMerged,
+    ScopeOpened,
+    StepAdvanced,
+)
+from wmem.model.row import Row
+
+__all__ = [
+    "Change",
+    "Cleared",
+    "Erased",
+    "Event",
+    "ItemEvicted",
+    "ItemExpired",
+    "ItemPromoted",
+    "ItemPut",
+    "ItemRemoved",
+    "ItemTouched",
+    "PolicyChanged",
+    "Resynced",
+    "Row",
+    "ScopeDisposed",
+    "ScopeMerged",
+    "ScopeOpened",
+    "StepAdvanced",
+]

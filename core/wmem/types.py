@@ -1,0 +1,71 @@
+"""Names for annotations: the facets of a scope, and what the calls of wmem take and return.
+
+Nobody calls these classes: wmem makes what it returns.
+"""
+
+from wmem.engine.replica import Damage
+from wmem.model.context import DroppedUnits, Explanation, ProviderProfile
+from wmem.model.history import Cursor, Incarnation, Path
+from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
+from wmem.model.message import PartKind, Role
+from wmem.model.profile import Scoring
+from wmem.model.results import Fate, Placed, UnitReport
+from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.retrieval.embedder import Matrix
+from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
+from wmem.scope.entries.face import AsyncEntries, AsyncLocalEntries, Entries, EntriesView, EntryReads, LocalEntries
+from wmem.scope.items.face import AsyncItems, ItemReads, Items
+from wmem.scope.items.promotion import IfPromoted
+from wmem.scope.items.search import Order
+from wmem.scope.messages.face import AsyncMessages, MessageReads, Messages
+from wmem.scope.messages.flows import MessageInput
+from wmem.scope.queue.face import AsyncQueue, ForgetMode, Queue, QueueReads, SummarySpan
+from wmem.state import Decision
+
+__all__ = [
+    "DEFAULT_TTL",
+    "AsyncEntries",
+    "AsyncItems",
+    "AsyncLocalEntries",
+    "AsyncMessages",
+    "AsyncQueue",
+    "Cursor",
+    "Damage",
+    "Decision",
+    "DefaultTtl",
+    "DroppedUnits",
+    "Entries",
+    "EntriesView",
+    "EntryReads",
+    "Explanation",
+    "Fate",
+    "ForgetMode",
+    "IfPromoted",
+    "Incarnation",
+    "ItemFields",
+    "ItemKind",
+    "ItemReads",
+    "Items",
+    "LocalEntries",
+    "Matrix",
+    "MessageInput",
+    "MessageReads",
+    "Messages",
+    "NoteRole",
+    "Order",
+    "Orphans",
+    "PartKind",
+    "Path",
+    "Placed",
+    "Priority",
+    "PromptCounter",
+    "ProviderProfile",
+    "Queue",
+    "QueueReads",
+    "Relation",
+    "Role",
+    "Scoring",
+    "Source",
+    "SummarySpan",
+    "UnitReport",
+]
