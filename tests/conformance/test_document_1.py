@@ -359,7 +359,7 @@ def test_B98_a_thousand_scopes_that_are_not_there_leave_no_replicas(open_memory:
         call(missing.entries.remove, "k")
         call(missing.entries.count)
         call(missing.entries.clear)
-    assert len(memory.working._handle.engine._replicas) < 64
+    assert len(memory.working._handle.engine.replicas) < 64
 
 
 def test_ten_thousand_entries_take_less_than_100_megabytes() -> None:

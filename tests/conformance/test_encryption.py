@@ -12,7 +12,8 @@ import wmem
 from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, MemoryOpener
 from wmem.agent.key_rotation import rotate
 from wmem.codec.keyring import KeyRing
-from wmem.engine.engine import COMPACT_MIN_BYTES
+from wmem.engine import writing
+from wmem.engine.writing import COMPACT_MIN_BYTES
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import run
 from wmem.model.change import ItemPut
@@ -75,7 +76,10 @@ def _put(memory: wmem.AgentMemory, path: Path) -> None:
     """Write into a scope that may be one of wmem's own."""
     put = ItemPut(Row(f"of {path[-1]}", b'"kept"', NOON, NOON))
     store = memory._core.store
-    run(store.engine.commit(path, lambda _: ([put], None), opening=(), incarnation=None, now=NOON), store.sync_ports)
+    run(
+        writing.commit(store.engine, path, lambda _: ([put], None), opening=(), incarnation=None, now=NOON),
+        store.sync_ports,
+    )
 
 
 def told(memory: wmem.AgentMemory, call: Call) -> dict[str, Any]:

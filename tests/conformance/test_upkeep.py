@@ -12,9 +12,11 @@ from tests.conformance.conftest import NOON, Clock
 from tests.conformance.own_journal import DictJournal
 from wmem import DisposedError, StoreError, UnknownOutcomeError
 from wmem.codec.codec import IdentityCodec, JsonCodec
-from wmem.engine.engine import COMPACT_MIN_BYTES, Engine
+from wmem.engine import writing
+from wmem.engine.engine import Engine
 from wmem.engine.ports import sync_ports
 from wmem.engine.replica import Replica
+from wmem.engine.writing import COMPACT_MIN_BYTES
 from wmem.flow import Flow, Ports, run
 from wmem.journal.disk import DiskJournal
 from wmem.journal.memory import MemoryJournal
@@ -74,7 +76,9 @@ def journal(request: pytest.FixtureRequest, tmp_path: Directory) -> Iterator[Any
 def begin(engine: Engine[bytes], ports: Ports, path: Path = PATH, size: int = 1) -> Incarnation:
     """Store a scope's first item."""
     _, birth = run(
-        engine.commit(path, lambda _: ([ItemPut(row("first", size))], None), opening=(), incarnation=None, now=NOON),
+        writing.commit(
+            engine, path, lambda _: ([ItemPut(row("first", size))], None), opening=(), incarnation=None, now=NOON
+        ),
         ports,
     )
     assert birth is not None
@@ -89,7 +93,7 @@ def test_a_journal_is_compacted_when_its_tail_holds_as_many_bytes_as_its_snapsho
     birth = begin(engine, ports)
     base, snapshot, tail_bytes, seen = ORIGIN, 0, 0, 0
     for number in range(400):
-        run(engine.post(PATH, birth, [ItemPut(row(f"item {number}", 2_000))], now=NOON), ports)
+        run(writing.post(engine, PATH, birth, [ItemPut(row(f"item {number}", 2_000))], now=NOON), ports)
         (replica,) = run(engine.sync([PATH]), ports)
         tail: Tail[bytes] = journal.read({PATH: Cursor(0, 1)})[PATH]  # from nowhere: all there is
         if tail.base != base:
@@ -113,7 +117,7 @@ def test_two_thousand_appends_write_at_most_three_times_their_bytes(journal: Any
     for number in range(2_000):
         change = ItemPut(row(f"message {number}", 500))
         given += len(engine.codec.encode_record([change], PATH, 1))
-        run(engine.post(PATH, birth, [change], now=NOON), ports)
+        run(writing.post(engine, PATH, birth, [change], now=NOON), ports)
     assert journal.written <= 3 * given
 
 
@@ -121,7 +125,7 @@ def test_compacting_what_others_compacted_further_changes_nothing(journal: Any) 
     one, other, ports = Engine(JsonCodec()), Engine(JsonCodec()), sync_ports(journal)
     birth = begin(one, ports)
     (late,) = run(one.sync([PATH]), ports)
-    run(other.post(PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
+    run(writing.post(other, PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
     (replica,) = run(other.sync([PATH]), ports)
     assert run(other.compact(replica, NOON), ports)
     assert not run(one.compact(late, NOON), ports)
@@ -141,13 +145,13 @@ def test_a_reader_behind_a_checkpoint_says_resynced_once_and_goes_on_one_by_one(
     here, there, ports = Engine(JsonCodec()), Engine(JsonCodec()), sync_ports(journal)
     birth = begin(here, ports)
     events: list[str] = []
-    here.subscribe("agent", lambda event: events.append(type(event.change).__name__))
-    run(there.post(PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
+    here.events.subscribe("agent", lambda event: events.append(type(event.change).__name__))
+    run(writing.post(there, PATH, birth, [ItemPut(row("second"))], now=NOON), ports)
     (replica,) = run(there.sync([PATH]), ports)
     run(there.compact(replica, NOON), ports)
-    run(there.post(PATH, birth, [ItemPut(row("third"))], now=NOON), ports)
+    run(writing.post(there, PATH, birth, [ItemPut(row("third"))], now=NOON), ports)
     run(here.sync([PATH]), ports)
-    run(there.post(PATH, birth, [ItemPut(row("fourth")), ItemRemoved("first")], now=NOON), ports)
+    run(writing.post(there, PATH, birth, [ItemPut(row("fourth")), ItemRemoved("first")], now=NOON), ports)
     run(here.sync([PATH]), ports)
     assert events == ["Resynced", "ItemPut", "ItemRemoved"]
 
@@ -161,7 +165,7 @@ def scopes(count: int) -> list[Path]:
 
 def held(engine: Engine[Any]) -> list[Path]:
     """The paths of the replicas, the longest unused first."""
-    return [path for path, _ in sorted(engine._replicas.items(), key=lambda each: each[1].last_use)]
+    return [path for path, _ in sorted(engine.replicas.items(), key=lambda each: each[1].last_use)]
 
 
 def test_replicas_leave_the_longest_unused_first_whatever_their_size(journal: Any) -> None:
@@ -195,7 +199,7 @@ def test_a_few_large_replicas_keep_to_the_bound_too(journal: Any) -> None:
         run(engine.sync([path]), ports)
     for _ in range(50):
         run(engine.sync([scopes(30)[0]]), ports)
-    assert sum(replica.state.bytes for replica in engine._replicas.values()) <= 2 * 100_000
+    assert sum(replica.state.bytes for replica in engine.replicas.values()) <= 2 * 100_000
 
 
 def test_a_replica_with_counts_that_are_not_written_stays(journal: Any) -> None:
@@ -235,7 +239,7 @@ def test_vectors_count_among_the_bytes_of_a_replica(tmp_path: Path) -> None:
         engine._replica_bytes = 1_000_000
         for number in range(12):  # of 64 rows of 4 kB each
             vectors_in(memory.scope(f"session-{number}"), 10 * number)
-        replicas = engine._replicas.values()
+        replicas = engine.replicas.values()
         assert sum(replica.state.bytes for replica in replicas) < 500_000
         assert 1 <= sum(replica.index_bytes > 0 for replica in replicas) <= 4
         assert sum(replica.index_bytes for replica in replicas) <= 1_000_000
@@ -577,7 +581,7 @@ def test_a_write_that_is_stored_is_acknowledged_although_its_compaction_fails() 
     # Others wrote so much that the next append finds a compaction due, and has to catch up for it.
     journal.append(PATH, 77, (ItemPut(row("other", 100_000)),), None, None)
     journal.broken = True
-    assert run(engine.post(PATH, birth, [ItemPut(row("mine"))], now=NOON), sync_ports(journal))
+    assert run(writing.post(engine, PATH, birth, [ItemPut(row("mine"))], now=NOON), sync_ports(journal))
 
 
 def test_a_reader_that_a_compaction_overtakes_takes_nothing_for_damage(tmp_path: Directory) -> None:
@@ -621,17 +625,17 @@ def test_a_reader_that_a_new_life_overtakes_sees_none_of_it(
     def overtaken(self: Engine[Any], paths: list[Path]) -> Flow[list[Replica[Any]]]:
         replicas = yield from caught_up(self, paths)
         if self is engine:
-            monkeypatch.setattr(Engine, "caught_up", caught_up)
+            monkeypatch.setattr(Engine, "sync", caught_up)
             path = bound._handle.path
             ports_of(ours)["Journal.delete"](path, None)  # as another process would
             elsewhere = Engine(engine.codec)
             birth = begin(elsewhere, ports_of(ours), path)
             new = Row("id", b'"new life"', NOON, NOON, key="k")
-            run(elsewhere.post(path, birth, [ItemPut(new)], now=NOON), ports_of(ours))
+            run(writing.post(elsewhere, path, birth, [ItemPut(new)], now=NOON), ports_of(ours))
             assert ours.scope("s").entries.get_many(["k"]) == {"k": "new life"}
         return replicas
 
-    monkeypatch.setattr(Engine, "caught_up", overtaken)
+    monkeypatch.setattr(Engine, "sync", overtaken)
     try:
         assert bound.entries.get_many(["k"]) == {"k": "old life"}
     except DisposedError:

@@ -79,7 +79,7 @@ def _shown(memory: wmem.AgentMemory) -> list[Any]:
 def test_a_clock_that_jumps_an_hour_either_way_loses_nothing(
     writing: Callable[[list[wmem.AgentMemory]], None], any_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wmem.engine.engine.COMPACT_MIN_BYTES", 4_000)
+    monkeypatch.setattr("wmem.engine.writing.COMPACT_MIN_BYTES", 4_000)
     clock = JumpingClock()
     memories = []
     for _ in range(3):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wmem
-from wmem.engine.engine import COMPACT_MIN_BYTES
+from wmem.engine.writing import COMPACT_MIN_BYTES
 from wmem.journal.disk import DiskJournal
 from wmem.journal.sqlite import SqliteJournal
 

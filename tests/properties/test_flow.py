@@ -12,9 +12,9 @@ from typing import Any, Protocol, assert_type
 import pytest
 
 import wmem
-import wmem.engine.engine
 from wmem import Message
 from wmem.codec.codec import IdentityCodec
+from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.ports import InPlaceJournal, async_ports
 from wmem.errors import StoreError
@@ -256,15 +256,15 @@ def _stalling(ports: Ports, at: int, *, served: bool, stalled: asyncio.Event) ->
 async def test_a_write_cancelled_anywhere_is_there_or_not_and_the_next_one_works(
     at: int, asked: str, served: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 1)
+    monkeypatch.setattr(writing, "COMPACT_MIN_BYTES", 1)
     codec = IdentityCodec()
     journal: MemoryJournal[object] = MemoryJournal(codec.size)
     engine: Engine[object] = Engine(codec)
     ports = async_ports(InPlaceJournal(journal))
 
     def put(name: str) -> Flow[Any]:
-        return engine.commit(
-            PATH, lambda _: ([ItemPut(Row(name, b"", 0.0, 0.0))], None), opening=(), incarnation=None, now=0.0
+        return writing.commit(
+            engine, PATH, lambda _: ([ItemPut(Row(name, b"", 0.0, 0.0))], None), opening=(), incarnation=None, now=0.0
         )
 
     stalled = asyncio.Event()

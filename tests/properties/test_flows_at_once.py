@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import pytest
 
-import wmem.engine.engine
 import wmem.engine.write_queue
 from wmem.codec.codec import IdentityCodec
+from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.ports import async_ports, sync_ports
 from wmem.engine.write_queue import WriteQueue
@@ -41,7 +41,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(wmem.engine.engine, "time", clock)
+    monkeypatch.setattr(writing, "time", clock)
     monkeypatch.setattr(wmem.engine.write_queue, "time", clock)
     return clock
 
@@ -89,7 +89,7 @@ class Writer(Actor):
     """Adds one to what it finds."""
 
     def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any]) -> None:
-        super().__init__(engine.commit(PATH, add_one, opening=OPENING, incarnation=None, now=NOW), journal)
+        super().__init__(writing.commit(engine, PATH, add_one, opening=OPENING, incarnation=None, now=NOW), journal)
 
 
 class Poster(Actor):
@@ -97,7 +97,7 @@ class Poster(Actor):
 
     def __init__(self, engine: Engine[Any], journal: MemoryJournal[Any], name: str) -> None:
         row = Row(name, b"", NOW, NOW)
-        super().__init__(engine.post(PATH, born(journal), (ItemPut(row),), now=NOW), journal)
+        super().__init__(writing.post(engine, PATH, born(journal), (ItemPut(row),), now=NOW), journal)
 
 
 class Reader(Actor):
@@ -168,7 +168,7 @@ def test_time_in_the_line_is_no_time_of_trying(store: Store, clock: Clock) -> No
             if waiting.asked is not None and waiting is not each:
                 waiting.step()
         each.until("nothing")
-    assert clock.seconds > 4 * wmem.engine.engine.RETRY_S
+    assert clock.seconds > 4 * writing.RETRY_S
     assert count(store) == 30
 
 

@@ -15,12 +15,13 @@ from typing import Any
 
 import pytest
 
-import wmem.engine.engine
 import wmem.engine.write_queue
 import wmem.journal.memory
 from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
-from wmem.engine.engine import Engine, StaleIncarnation
+from wmem.engine import writing
+from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
+from wmem.engine.writing import StaleIncarnation
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask, bind, run
 from wmem.journal.memory import MemoryJournal
@@ -148,7 +149,7 @@ class Schedule:
         self.rolled_back = False
         self.heard: list[Counter[str]] = [Counter(), Counter()]
         for engine, heard in zip(self.engines, self.heard, strict=True):
-            engine.subscribe(PATH[0], self._listener(heard))
+            engine.events.subscribe(PATH[0], self._listener(heard))
 
     def sleep(self, _seconds: float, /) -> None:
         if self.hurried:
@@ -178,7 +179,7 @@ class Schedule:
             number = 1 + (0 if count is None else int(count.content))
             return [ItemPut(_row("count", number)), ItemPut(_row(name))], number
 
-        number, met = yield from engine.commit(PATH, decide, opening=OPENING, incarnation=birth, now=NOW)
+        number, met = yield from writing.commit(engine, PATH, decide, opening=OPENING, incarnation=birth, now=NOW)
         assert met is not None
         self.told.stored[name] = met
         self.told.numbers.append(number)
@@ -192,13 +193,13 @@ class Schedule:
             (replica,) = yield from engine.sync([PATH])
             birth = replica.incarnation
         if birth is None:
-            _, birth = yield from engine.commit(
-                PATH, lambda _: (changes, None), opening=OPENING, incarnation=None, now=NOW
+            _, birth = yield from writing.commit(
+                engine, PATH, lambda _: (changes, None), opening=OPENING, incarnation=None, now=NOW
             )
             assert birth is not None
         else:
             self.told.meant[name] = birth
-            written = yield from engine.post(PATH, birth, changes, now=NOW)
+            written = yield from writing.post(engine, PATH, birth, changes, now=NOW)
             if not written:
                 self.told.refused.add(name)
                 return
@@ -366,8 +367,8 @@ class Schedule:
 def chance(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> Chance:
     """The engine's draws and instants, in the hands of the schedule."""
     chance = Chance()
-    monkeypatch.setattr(wmem.engine.engine, "new_record_id", chance.record_id)
-    monkeypatch.setattr(wmem.engine.engine, "time", chance)
+    monkeypatch.setattr(writing, "new_record_id", chance.record_id)
+    monkeypatch.setattr(writing, "time", chance)
     monkeypatch.setattr(wmem.engine.write_queue, "time", chance)
     monkeypatch.setattr(wmem.journal.memory, "new_salt", chance.salt)
     caplog.set_level(logging.CRITICAL, "wmem")  # lost compactions are reported by the thousand
@@ -386,7 +387,7 @@ def _played(chance: Chance, seed: int) -> str | None:
 def test_no_schedule_ends_wrong(part: int, chance: Chance, monkeypatch: pytest.MonkeyPatch) -> None:
     if part % 2:
         # Compact with the writes themselves, as soon as there is something to compact; bring little along.
-        monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 2_000)
+        monkeypatch.setattr(writing, "COMPACT_MIN_BYTES", 2_000)
         monkeypatch.setattr(wmem.journal.memory, "MISSED_MAX", 1)
     each = SCHEDULES // PARTS
     seeds = range(part * each, (part + 1) * each)
@@ -527,7 +528,7 @@ class Scene:
         self.chance.clock += 1.0
 
     def open(self) -> Incarnation:
-        flow = self.engine.commit(PATH, lambda _: (OPENING, None), opening=(), incarnation=None, now=NOW)
+        flow = writing.commit(self.engine, PATH, lambda _: (OPENING, None), opening=(), incarnation=None, now=NOW)
         _, birth = run(flow, self.ports)
         assert birth is not None
         return birth
@@ -538,18 +539,18 @@ class Scene:
 
     def fetches(self) -> int:
         """How often the item was fetched, once everything is written."""
-        run(self.engine.post(PATH, self.birth, [], now=NOW), self.ports)
+        run(writing.post(self.engine, PATH, self.birth, [], now=NOW), self.ports)
         (replica,) = run(self.engine.sync([PATH]), self.ports)
         return replica.state.rows["fetched"].access_count
 
     def post(self) -> Flow[Any]:
-        return self.engine.post(PATH, self.birth, [ItemPut(_row("new"))], now=NOW)
+        return writing.post(self.engine, PATH, self.birth, [ItemPut(_row("new"))], now=NOW)
 
     def commit(self) -> Flow[Any]:
         def decide(_: State) -> tuple[Sequence[Change], None]:
             return [ItemPut(_row("new"))], None
 
-        return self.engine.commit(PATH, decide, opening=(), incarnation=self.birth, now=NOW)
+        return writing.commit(self.engine, PATH, decide, opening=(), incarnation=self.birth, now=NOW)
 
 
 def _until_append(scene: Scene, flow: Flow[Any], reply: object = None) -> Request:
@@ -599,7 +600,7 @@ def test_a_write_that_came_late_is_not_said_to_have_changed_nothing(chance: Chan
     late = _until_append(scene, flow)
     again = _until_append(scene, flow, UnknownOutcomeError())
     scene.serve(late)
-    chance.clock += wmem.engine.engine.RETRY_S
+    chance.clock += writing.RETRY_S
     with pytest.raises((UnknownOutcomeError, StopIteration)):
         flow.send(scene.serve(again))
 
@@ -607,7 +608,9 @@ def test_a_write_that_came_late_is_not_said_to_have_changed_nothing(chance: Chan
 def test_a_listener_hears_once_of_a_write_whose_replica_was_shed_meanwhile(chance: Chance) -> None:
     scene = Scene(chance)
     heard: list[str] = []
-    scene.engine.subscribe(PATH[0], lambda event: heard.append(getattr(getattr(event.change, "row", None), "id", "")))
+    scene.engine.events.subscribe(
+        PATH[0], lambda event: heard.append(getattr(getattr(event.change, "row", None), "id", ""))
+    )
     flow = scene.post()
     append = _until_append(scene, flow)
     scene.engine.drop_replicas(PATH)
@@ -622,7 +625,7 @@ def test_a_listener_hears_once_of_a_write_whose_replica_was_shed_meanwhile(chanc
 def test_a_stored_write_does_not_fail_because_it_cannot_be_compacted(
     chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.engine.engine, "COMPACT_MIN_BYTES", 1)
+    monkeypatch.setattr(writing, "COMPACT_MIN_BYTES", 1)
     scene = Scene(chance)
     flow = scene.post()
     append = _until_append(scene, flow)

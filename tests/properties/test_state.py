@@ -398,7 +398,7 @@ def converges(url: str, steps: list[tuple[str, str, int]]) -> None:
 @settings(max_examples=60)
 def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("wmem.engine.engine.COMPACT_MIN_BYTES", 700)
+        patch.setattr("wmem.engine.writing.COMPACT_MIN_BYTES", 700)
         with TemporaryDirectory() as name:
             converges(f"memory://{Directory(name).name}", steps)
 
@@ -407,5 +407,5 @@ def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple
 @settings(max_examples=15)
 def test_two_processes_over_one_directory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
-        patch.setattr("wmem.engine.engine.COMPACT_MIN_BYTES", 700)
+        patch.setattr("wmem.engine.writing.COMPACT_MIN_BYTES", 700)
         converges(f"disk://{name}/store", steps)

@@ -17,6 +17,7 @@ from unittest import mock
 
 import wmem.agent.maintenance
 import wmem.engine.engine
+import wmem.engine.writing
 from tests.servers import RedisServer
 from tests.soak.operations import Operation, drawn
 from tests.soak.world import Truth, World
@@ -42,7 +43,7 @@ def patched() -> Iterator[None]:
     """Small thresholds, and no log of what is provoked by the thousand."""
     logging.getLogger("wmem").setLevel(logging.CRITICAL)
     with ExitStack() as stack:
-        for module in (wmem.engine.engine, wmem.agent.maintenance):
+        for module in (wmem.engine.writing, wmem.agent.maintenance):
             stack.enter_context(mock.patch.object(module, "COMPACT_MIN_BYTES", COMPACT_BYTES))
         stack.enter_context(mock.patch.object(wmem.engine.engine, "KEEP_GRACE_S", AHEAD_S))
         yield

@@ -10,6 +10,7 @@ from typing import Any
 
 from wmem.engine.engine import Engine, retention_s
 from wmem.engine.replica import Replica
+from wmem.engine.writing import post
 from wmem.errors import ConflictError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge, Tail
@@ -60,7 +61,7 @@ def _rewrite_scope(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
             _log.warning("scope %r holds damage and was not written anew: the keys it is under are still needed", path)
             return done
         if not tail.records:
-            yield from engine.post(path, tail.incarnation, (), now=now)
+            yield from post(engine, path, tail.incarnation, (), now=now)
             continue
         kept = replica.state.checkpoint()
         payload = engine.codec.encode_checkpoint(kept, path, tail.head)

@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from wmem.clock import SteadyClock
-from wmem.engine.engine import COMPACT_MIN_BYTES, Engine
+from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
+from wmem.engine.writing import COMPACT_MIN_BYTES, commit
 from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -95,7 +96,7 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
     if not changes:
         return 0
     try:
-        gone, _ = yield from engine.commit(replica.path, decide, opening=(), incarnation=replica.incarnation, now=now)
+        gone, _ = yield from commit(engine, replica.path, decide, opening=(), incarnation=replica.incarnation, now=now)
     except ConflictError:
         return 0  # others are writing there; the next pass retries
     if gone:

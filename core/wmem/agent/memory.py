@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Self
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport, check_interval, maintain
 from wmem.codec.keyring import KeyRing, encryption_codec
-from wmem.engine.engine import Listener
+from wmem.engine.events import Listener
 from wmem.engine.replica import Damage, decode_records
 from wmem.engine.store import Store, is_blocking, open_store
+from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, StoreError, WmemError
 from wmem.flow import Flow, arun, ask, run
 from wmem.journal.port import Journal
@@ -73,7 +74,7 @@ class _AgentCore:
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         self.settings.open_state.check_open()
-        end = self.store.engine.subscribe(self.agent_id, listener)
+        end = self.store.engine.events.subscribe(self.agent_id, listener)
 
         def stop() -> None:
             end()
@@ -157,7 +158,7 @@ class _AgentCore:
         for stop in tuple(self.stop_callbacks):
             stop()
         try:
-            yield from self.store.engine.flush_touches(self.agent_id, self.settings.clock())
+            yield from flush_touches(self.store.engine, self.agent_id, self.settings.clock())
         except StoreError as exc:
             # Counts are metadata: they must not keep a memory open.
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from wmem.engine.write_queue import Waker
 from wmem.errors import InvalidInputError, StoreError
@@ -20,10 +20,33 @@ from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Cursor, Incarnation, Path
 
-__all__ = ["InPlaceJournal", "Pool", "PooledJournal", "async_ports", "sync_ports"]
+__all__ = ["Callback", "InPlaceJournal", "Pool", "PooledJournal", "TimedCallback", "async_ports", "sync_ports"]
 
 P = TypeVar("P")
 R = TypeVar("R")
+
+
+class Callback(Protocol):
+    """The port that calls a user's function; async, it may be a coroutine function."""
+
+    def call(self, function: Callable[[], Any], /) -> Any:
+        """The function's result."""
+        ...
+
+
+class TimedCallback(Protocol):
+    """The port that calls a user's function with a time limit."""
+
+    def within(self, function: Callable[[], Any], seconds: float, /) -> Any:
+        """The function's result, waiting at most so many seconds.
+
+        A plain function runs in a thread of its own, which is abandoned when it takes longer;
+        sync with infinite seconds, it runs in the caller's thread.
+
+        Raises:
+            TimeoutError: It took longer.
+        """
+        ...
 
 
 class _Pause:
@@ -124,14 +147,18 @@ class _AsyncNoPurge:
 def sync_ports(journal: Journal[Any]) -> Ports:
     """The sync ports by name."""
     purge = journal if hasattr(journal, "purge") else _NoPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), Timed=_TimedCallback())
+    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), TimedCallback=_TimedCallback())
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
     """The async ports by name."""
     purge = journal if hasattr(journal, "purge") else _AsyncNoPurge()
     return bind(
-        Journal=journal, Purge=purge, Pause=_AsyncPause(), Callback=_AsyncCallback(), Timed=_AsyncTimedCallback()
+        Journal=journal,
+        Purge=purge,
+        Pause=_AsyncPause(),
+        Callback=_AsyncCallback(),
+        TimedCallback=_AsyncTimedCallback(),
     )
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wmem.engine.engine import TimedCallback
+from wmem.engine.ports import TimedCallback
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import DisposedError, StoreError

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
-from wmem.engine.engine import Decide, Engine, StaleIncarnation
+from wmem.engine import writing
+from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
+from wmem.engine.writing import Decide, StaleIncarnation
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -283,14 +285,14 @@ class Handle:
         if self.incarnation is None:
             yield from self.replica()
         if self.incarnation is not None:
-            if (yield from self.engine.post(self.path, self.incarnation, changes, now=now)):
+            if (yield from writing.post(self.engine, self.path, self.incarnation, changes, now=now)):
                 return
             # This incarnation was disposed, or dropped by the store when all it held had expired: create it again.
             yield from self.replica()
         yield from self.commit(lambda _: (changes, None), now)
 
     def commit(self, decide: Decide[R], now: float) -> Flow[R]:
-        """Append changes decided from the current state; see `Engine.commit`."""
+        """Append changes decided from the current state; see `writing.commit`."""
         replica, _ = yield from self.replica()
         if self.incarnation is None:
             yield from self._prepare_creation(replica)
@@ -308,8 +310,8 @@ class Handle:
             return decide(state)
 
         try:
-            result, birth = yield from self.engine.commit(
-                self.path, checked, opening=(opening,), incarnation=self.incarnation, now=now
+            result, birth = yield from writing.commit(
+                self.engine, self.path, checked, opening=(opening,), incarnation=self.incarnation, now=now
             )
         except StaleIncarnation:
             self._is_disposed = True

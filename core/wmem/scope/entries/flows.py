@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from wmem.engine.engine import RETRY_S, Callback, Decide
+from wmem.engine.ports import Callback
 from wmem.engine.write_queue import Pause, backoff
+from wmem.engine.writing import RETRY_S, Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemPut, ItemRemoved

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from wmem.engine.engine import RETRY_S
 from wmem.engine.write_queue import Pause, backoff
+from wmem.engine.writing import RETRY_S
 from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from wmem.engine.engine import Callback
+from wmem.engine.ports import Callback
 from wmem.errors import CapacityError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut

@@ -1,0 +1,60 @@
+"""Events of one engine: its listeners, and the outbox from which they are delivered in order."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+
+from wmem.model.change import Event
+from wmem.model.checks import check_listener
+
+__all__ = ["EventFeed", "Listener"]
+
+_log = logging.getLogger("wmem.engine")
+
+Listener = Callable[[Event], None]
+
+
+class EventFeed:
+    """The listeners, and the events that wait for them; replicas append to `outbox` under their locks."""
+
+    def __init__(self) -> None:
+        self.listeners: list[tuple[str, Listener]] = []
+        self.outbox: deque[Event] = deque()
+        self._delivery_lock = threading.Lock()
+
+    def reset_after_fork(self) -> None:
+        """Reset after a fork, in the child process: the parent delivers what was waiting."""
+        self.outbox.clear()
+        self._delivery_lock = threading.Lock()
+
+    def subscribe(self, root: str, listener: Listener) -> Callable[[], None]:
+        """Call a listener with every change below `root` from now on; returns the function that stops it."""
+        check_listener(listener)
+        entry = (root, listener)
+        self.listeners.append(entry)
+
+        def stop() -> None:
+            if entry in self.listeners:
+                self.listeners.remove(entry)
+
+        return stop
+
+    def deliver(self) -> None:
+        """Deliver the events of the outbox to the listeners, in order, one caller at a time."""
+        while self.outbox and self._delivery_lock.acquire(blocking=False):
+            try:
+                while self.outbox:
+                    event = self.outbox.popleft()
+                    for root, listener in tuple(self.listeners):
+                        if event.path[0] == root:
+                            _notify(listener, event)
+            finally:
+                self._delivery_lock.release()
+
+
+def _notify(listener: Listener, event: Event) -> None:
+    try:
+        listener(event)
+    except Exception:  # noqa: BLE001  # a user's function must not break the engine
+        _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)

@@ -1,0 +1,285 @@
+"""Writing to a scope: unconditional appends, compare-and-append, and their retries.
+
+A write syncs the replica, decides, appends and applies; nothing waits between append
+and apply. A refused or lost append is retried under the same record id.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from wmem.engine.engine import Engine, retention_s
+from wmem.engine.replica import Replica
+from wmem.engine.write_queue import Pause, Ticket, backoff
+from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
+from wmem.flow import Flow, ask
+from wmem.journal.port import Appended, Journal, new_record_id
+from wmem.model.change import Change, ItemTouched
+from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
+from wmem.state import APPLIED_MAX, State
+
+__all__ = ["COMPACT_MIN_BYTES", "RETRY_S", "Decide", "StaleIncarnation", "commit", "flush_touches", "post"]
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_log = logging.getLogger("wmem.engine")
+
+COMPACT_MIN_BYTES = 64 * 1024
+RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
+
+Decide = Callable[[State], tuple[Sequence[Change], R]]
+
+
+def post(
+    engine: Engine[P],
+    path: Path,
+    incarnation: Incarnation,
+    changes: Sequence[Change],
+    *,
+    now: float,
+    record_id: int | None = None,
+) -> Flow[bool]:
+    """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
+
+    Returns:
+        False when that incarnation is over; nothing was changed then.
+    """
+    record_id = new_record_id() if record_id is None else record_id
+    yield from engine.write_queue.yield_to_starving(path)
+    replica = engine.replica(path)
+    since = replica.cursor
+    full = tuple(changes)
+    if replica.state.unwritten_touches:
+        with replica.lock:
+            # Never put back: from here on they may be stored, and to count twice is worse than not at all.
+            full = (*full, *replica.take_touches())
+    payload = engine.codec.encode_record(full, path, record_id)
+    deadline = time.monotonic() + RETRY_S
+    while True:
+        try:
+            reply: Appended[P] = yield from ask(
+                Journal.append, path, record_id, payload, incarnation, retention_s(changes, now)
+            )
+        except UnknownOutcomeError:
+            if time.monotonic() > deadline:
+                raise
+            yield from ask(Pause.sleep, backoff(0))
+            replica = yield from _sync_to_write(engine, path, unknown=True)
+            if record_id in replica.state.applied or (
+                replica.cursor.version > since.version + APPLIED_MAX
+                and (yield from _is_stored(engine, path, record_id, since))
+            ):
+                return True
+            continue
+        break
+    if reply.cursor is None:
+        return False
+    yield from _apply_appended(engine, replica, reply, record_id, full, now=now)
+    return not replica.state.disposed
+
+
+def commit(
+    engine: Engine[P],
+    path: Path,
+    decide: Decide[R],
+    *,
+    opening: Sequence[Change],
+    incarnation: Incarnation | None,
+    now: float,
+) -> Flow[tuple[R, Incarnation | None]]:
+    """Decide on the current state and append the changes only if the state is still the same.
+
+    Args:
+        decide: Maps the state to changes and a result; pure, may run several times.
+        opening: Changes that precede the others in the first record of a scope.
+        incarnation: The incarnation the caller expects; None for any.
+
+    Returns:
+        The result, and the scope's incarnation (None: there is no such scope).
+
+    Raises:
+        StaleIncarnation: The scope is not in the expected incarnation.
+        ConflictError: Other writers came first for `RETRY_S` seconds; nothing was changed.
+        UnknownOutcomeError: A reply was lost, and no later try showed whether the record is stored.
+    """
+    with engine.write_queue.ticket(path) as ticket:
+        return (yield from _commit_in_turn(engine, ticket, decide, opening=opening, incarnation=incarnation, now=now))
+
+
+def _commit_in_turn(
+    engine: Engine[P],
+    ticket: Ticket,
+    decide: Decide[R],
+    *,
+    opening: Sequence[Change],
+    incarnation: Incarnation | None,
+    now: float,
+) -> Flow[tuple[R, Incarnation | None]]:
+    path = ticket.path
+    record_id = new_record_id()
+    deadline = time.monotonic() + RETRY_S
+    tries, unknown = 0, False
+    step: _Attempt[R] | None = None
+    while True:
+        deadline += yield from engine.write_queue.wait_turn(ticket, tries)
+        replica = yield from _sync_to_write(engine, path, unknown=unknown)
+        earlier, step = step, _decide(replica, decide, record_id, incarnation, step)
+        if step is None:
+            assert earlier is not None  # only an earlier try can be in doubt
+            if (yield from _is_stored(engine, path, record_id, earlier.expected)):
+                return earlier.result, replica.incarnation
+            unknown = False  # others took its place: it can no longer be stored
+            continue
+        if not step.changes:
+            return step.result, step.incarnation
+        # At the origin the scope is new, or new again: a store may drop one whose every item had expired.
+        full = (*(opening if step.expected == ORIGIN else ()), *step.changes, *step.touches)
+        payload = engine.codec.encode_record(full, path, record_id)
+        tries += 1
+        reply: Appended[P] | None = None
+        try:
+            reply = yield from ask(Journal.append, path, record_id, payload, step.expected, retention_s(full, now))
+        except UnknownOutcomeError:
+            unknown = True
+            if time.monotonic() > deadline:
+                raise
+        if reply is not None and reply.cursor is not None:
+            engine.write_queue.leave(ticket)  # before a listener may write here
+            yield from _apply_appended(engine, replica, reply, record_id, full, now=now)
+            return step.result, reply.incarnation
+        if reply is not None:
+            if tries == 1:
+                deadline = time.monotonic() + RETRY_S  # a conflict only from here on: the first try took its time
+            _handle_refusal(replica, step, reply)
+            if reply.certain and not unknown:
+                step = None  # certainly not stored
+        if time.monotonic() > deadline:
+            raise _retry_error(path, tries, unknown=unknown)
+        yield from ask(Pause.sleep, backoff(tries))
+
+
+def _sync_to_write(engine: Engine[P], path: Path, *, unknown: bool) -> Flow[Replica[P]]:
+    """Sync a replica before a write; a failure after a lost reply leaves the outcome unknown."""
+    try:
+        (replica,) = yield from engine.sync([path])
+    except StoreError as exc:
+        if not unknown:
+            raise
+        msg = f"scope {path!r}: the reply to a write was lost, and then the store failed: {exc}"
+        raise UnknownOutcomeError(msg) from exc
+    return replica
+
+
+def _is_stored(engine: Engine[P], path: Path, record_id: int, since: Cursor) -> Flow[bool]:
+    """Whether the journal holds the record `record_id` after `since`.
+
+    Raises:
+        UnknownOutcomeError: The records were compacted, and too many came since to tell.
+    """
+    tail = (yield from ask(Journal.read, {path: since}))[path]
+    if any(record.id == record_id for record in tail.records):
+        return True
+    if tail.joined or tail.snapshot is None:
+        return False
+    if record_id in engine.codec.decode_checkpoint(tail.snapshot, path, tail.base).applied:
+        return True
+    if tail.base.version > since.version + APPLIED_MAX:
+        msg = f"scope {path!r}: the reply to a write was lost, and too much came since to tell; read to see"
+        raise UnknownOutcomeError(msg)
+    return False
+
+
+def _apply_appended(
+    engine: Engine[P], replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change], *, now: float
+) -> Flow[None]:
+    """Apply an appended record, and compact the journal if its tail has grown enough."""
+    before = replica.state.bytes
+    replica.apply_appended(reply, record_id, changes)
+    if engine.events.outbox:
+        engine.events.deliver()
+    if (grown := replica.state.bytes - before) > 0:
+        engine.track_growth(grown)
+    # Another process may have compacted, and the snapshot's size be unknown here: estimate it from the state.
+    snapshot_bytes = replica.snapshot_bytes or replica.state.bytes // 2
+    if reply.tail_bytes < COMPACT_MIN_BYTES or reply.tail_bytes < snapshot_bytes:
+        return
+    if not replica.has_synced and replica.path in engine.evicted_caches:
+        return  # a cache that was evicted is not read again for this: maintenance compacts it
+    try:
+        if replica.stale:
+            (replica,) = yield from engine.sync([replica.path])
+        yield from engine.compact(replica, now)
+    except StoreError as exc:
+        # The write itself is stored; a later one compacts.
+        _log.warning("scope %r was not compacted: %s", replica.path, exc)
+
+
+def flush_touches(engine: Engine[P], root: str, now: float) -> Flow[None]:
+    """Write the touches of an agent's items that are not yet in the journal."""
+    for path, replica in list(engine.replicas.items()):
+        if path[0] == root and replica.state.unwritten_touches and replica.incarnation is not None:
+            yield from post(engine, path, replica.incarnation, (), now=now)
+
+
+class _Attempt(NamedTuple, Generic[R]):
+    """What one try decided; without changes there is nothing to append.
+
+    Attributes:
+        expected: The head after which the record is to be appended.
+        incarnation: The scope's incarnation at that head.
+    """
+
+    result: R
+    changes: Sequence[Change]
+    touches: tuple[ItemTouched, ...]
+    expected: Cursor
+    incarnation: Incarnation | None
+
+
+def _decide(
+    replica: Replica[Any],
+    decide: Decide[R],
+    record_id: int,
+    incarnation: Incarnation | None,
+    earlier: _Attempt[R] | None,
+) -> _Attempt[R] | None:
+    """Decide on a state; None when only the journal can tell whether an earlier try was stored."""
+    with replica.lock:
+        state, expected, met = replica.state, replica.cursor, replica.incarnation
+        if earlier is not None and record_id in state.applied:
+            # The earlier try was stored; only its reply was lost.
+            return _Attempt(earlier.result, (), (), expected, met)
+        if incarnation is not None and met != incarnation:
+            raise StaleIncarnation(replica.path)
+        if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
+            return None  # a fold remembers only the last ids
+        changes, result = decide(state)
+        touches = replica.take_touches() if changes and met is not None else ()
+        return _Attempt(result, changes, touches, expected, met)
+
+
+def _handle_refusal(replica: Replica[P], step: _Attempt[Any], reply: Appended[P]) -> None:
+    """Put touches back after a refusal, and apply the records it brought."""
+    if step.touches:
+        # Only a refusal says that they are not stored; after a failure, not counting beats counting twice.
+        with replica.lock:
+            replica.return_touches(step.touches)
+    if reply.missed is not None:
+        replica.apply_tail(step.expected, reply.missed)
+
+
+class StaleIncarnation(Exception):  # noqa: N818  # a signal inside the engine, never seen outside
+    """The scope was disposed, and perhaps created anew, since a handle last read it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+def _retry_error(path: Path, tries: int, *, unknown: bool) -> StoreError:
+    met = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
+    if unknown:
+        return UnknownOutcomeError(f"{met}, and the reply to one try was lost: read to see whether it arrived")
+    return ConflictError(f"{met}; nothing was changed")
