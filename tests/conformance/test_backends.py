@@ -1,6 +1,6 @@
 """Every suite of `wmem.testing` over every backend, sync and async."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from tests.conformance.conftest import BACKENDS, OPTIONS, located
 from wmem import testing
 from wmem.engine.ports import InPlaceJournal
 from wmem.journal.memory import MemoryJournal
+from wmem.testing.stored_bytes import read_object_bytes, read_store_bytes
 
 
 class Everywhere:
@@ -40,15 +41,23 @@ class TestJournal(testing.JournalSuite):
         return str(request.param)
 
     @pytest.fixture
-    def connect(
-        self, backend: str, mode: str, request: pytest.FixtureRequest, tmp_path: Path
-    ) -> Iterator[testing.Connect]:
-        url = located(backend, request, tmp_path)
+    def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+        return located(backend, request, tmp_path)
+
+    @pytest.fixture
+    def in_memory(self) -> MemoryJournal[bytes]:
+        return MemoryJournal(len)
+
+    @pytest.fixture
+    def stored_bytes(self, url: str, in_memory: MemoryJournal[bytes]) -> Callable[[], bytes]:
+        return lambda: read_object_bytes(in_memory) if url.startswith("memory:") else read_store_bytes(url)
+
+    @pytest.fixture
+    def connect(self, url: str, in_memory: MemoryJournal[bytes], mode: str) -> Iterator[testing.Connect]:
         made: list[wmem.engine.backends.Backend] = []
-        in_memory: MemoryJournal[bytes] = MemoryJournal(len)
 
         def connected() -> Any:
-            if backend == "memory":
+            if url.startswith("memory:"):
                 return in_memory if mode == "sync" else InPlaceJournal(in_memory)
             normal, connect = wmem.engine.backends.BACKENDS[url.partition("://")[0]]
             made.append(connect(normal(url), None))

@@ -100,8 +100,11 @@ def test_the_readmes_example_runs_and_passes(pytester: pytest.Pytester) -> None:
     assert failed == []
     assert len(passed) > 150
     assert {report.nodeid.split("::")[2] for report in skipped} == {
+        "test_a_cancelled_append_is_stored_once_or_not_at_all",
+        "test_a_cancelled_call_takes_no_reply_of_another",
         "test_a_head_that_is_told_without_waiting_is_the_head",
         "test_a_purge_says_in_sentences_what_remains_and_changes_nothing_that_is_stored",
+        "test_what_is_read_after_a_cancelled_append_is_final",
     }
 
 

@@ -1,7 +1,9 @@
 """Reads every byte of a store, to check that erased content is gone."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 from urllib.parse import unquote
 
@@ -9,7 +11,7 @@ from wmem.engine.backends import MemoryBackend
 from wmem.model.history import ORIGIN
 from wmem.testing.calls import Call
 
-__all__ = ["read_journal_bytes", "read_store_bytes"]
+__all__ = ["read_journal_bytes", "read_object_bytes", "read_store_bytes"]
 
 
 def read_store_bytes(url: str) -> bytes:
@@ -33,6 +35,17 @@ def read_journal_bytes(journal: Any, call: Call) -> bytes:
         for tail in tails.values()
         for payload in (tail.snapshot or b"", *(record.payload for record in tail.records))
     )
+
+
+def read_object_bytes(root: object) -> bytes:
+    """All bytes that can be reached from an object, without its code, concatenated."""
+    reachable = {id(root): root}
+    for each in (queue := [root]):  # grows while iterating
+        if not isinstance(each, type | FunctionType | ModuleType):
+            fresh = {id(other): other for other in gc.get_referents(each) if id(other) not in reachable}
+            reachable |= fresh
+            queue += fresh.values()
+    return b"\n".join(each for each in queue if isinstance(each, bytes))
 
 
 def _memory_journals(url: str) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """A sync or async journal as tests call it, and the fixtures of the journal suite."""
 
 import asyncio
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -12,12 +13,14 @@ from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect, close_connection, is_async
+from wmem.testing.stored_bytes import read_journal_bytes
 
 __all__ = ["PATH", "JournalClient", "JournalFixtures"]
 
 T = TypeVar("T")
 
 PATH: Path = ("agent", "session")
+PATIENCE_S = 10.0
 
 
 class JournalClient:
@@ -85,15 +88,41 @@ class JournalClient:
             pytest.skip(f"the journal offers no `{name}`")
         return self._call(method, *args)
 
-    def run_concurrently(self, flows: Sequence[Flow[T]]) -> list[T]:
-        """Run flows on the journal concurrently, in threads or as tasks."""
+    def purge(self, path: Path) -> Sequence[str]:
+        """Purge a path if the journal can; return what it says remains."""
+        remaining: Sequence[str] = self._call(self.journal.purge, path) if hasattr(self.journal, "purge") else ()
+        return remaining
+
+    def append_cancelled(self, path: Path, payload: bytes, *, record_id: int | None = None) -> None:
+        """Begin an append and cancel it before its reply; skips the test if the journal is sync."""
+        if not self._is_async:
+            pytest.skip("a sync call cannot be cancelled")
+        chosen = new_record_id() if record_id is None else record_id
+
+        async def begin() -> None:
+            task = asyncio.create_task(self.journal.append(path, chosen, payload, None, None))
+            for _ in range(3):  # a journal may leave the sending to a task of its own
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task], timeout=PATIENCE_S)
+            assert task.done(), "a cancelled call is let go at once"
+
+        self._call.run_concurrently([begin])
+
+    def run_concurrently(self, flows: Sequence[Flow[T]], *, other: "JournalClient | None" = None) -> list[T]:
+        """Run flows concurrently, in threads or as tasks; every second one on another connection, if one is given."""
+        clients = itertools.cycle([self, other or self])
+        return self._call.run_concurrently([client.start(flow) for client, flow in zip(clients, flows, strict=False)])
+
+    def start(self, flow: Flow[T]) -> Callable[[], T]:
+        """A call that runs a flow on the journal."""
         ports = async_ports(self.journal) if self._is_async else sync_ports(self.journal)
         drive: Any = arun if self._is_async else run
+        return lambda: drive(flow, ports)
 
-        def driving(flow: Flow[T]) -> Callable[[], T]:
-            return lambda: drive(flow, ports)
-
-        return self._call.run_concurrently([driving(flow) for flow in flows])
+    def read_bytes(self) -> bytes:
+        """All payloads and snapshots that the port returns, concatenated."""
+        return read_journal_bytes(self.journal, self._call)
 
     def close(self) -> None:
         """Close the connection if it can be closed."""
@@ -131,6 +160,11 @@ class JournalFixtures:
         book = JournalClient(journal, loop)
         yield book
         book.close()
+
+    @pytest.fixture
+    def stored_bytes(self, client: JournalClient) -> Callable[[], bytes]:
+        """Reads every byte of the store; unless overridden, what the port returns."""
+        return client.read_bytes
 
     @pytest.fixture
     def other_client(

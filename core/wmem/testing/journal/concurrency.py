@@ -44,6 +44,22 @@ class ConcurrencyTests(JournalFixtures):
         assert tail.head == max(cursors)
         assert {reply.incarnation for _, reply in told} == {tail.incarnation}
 
+    def test_appends_over_two_connections_at_once_all_land_once(
+        self, client: JournalClient, other_client: JournalClient
+    ) -> None:
+        def writing() -> Flow[list[Cursor | None]]:
+            cursors: list[Cursor | None] = []
+            while len(cursors) < 3 * ROUNDS:
+                _, reply = yield from append_record(PATH, b"x", None)
+                cursors.append(reply.cursor)
+            return cursors
+
+        told = client.run_concurrently([writing(), writing()], other=other_client)
+        cursors = [cursor for each in told for cursor in each if cursor]
+        assert sorted(cursor.version for cursor in cursors) == list(range(1, 6 * ROUNDS + 1))
+        tail = client.read(PATH)
+        assert (len(tail.records), tail.head) == (6 * ROUNDS, max(cursors))
+
     def test_of_many_that_begin_at_one_head_one_is_taken(self, client: JournalClient) -> None:
         for head in (ORIGIN, *client.append_many(("agent", "other"), b"1")):
             path = PATH if head == ORIGIN else ("agent", "other")

@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 from wmem.model.history import ORIGIN, Cursor
 from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
@@ -54,6 +56,16 @@ class ConnectionsTests(JournalFixtures):
         client.append(witness, b"short", keep_s=SHORT_S)
         self._is_dropped(client, witness)
         assert client.read(PATH).head == head
+
+    @pytest.mark.parametrize("longer", [None, 3_600.0])
+    def test_a_longer_wish_outlives_a_shorter_one_before_it(self, client: JournalClient, longer: float | None) -> None:
+        witness = ("agent", "witness")
+        client.append(PATH, b"short", keep_s=SHORT_S)
+        client.append(PATH, b"long", keep_s=longer)  # the first of a new life if the other has lapsed already
+        client.append(witness, b"short", keep_s=SHORT_S)
+        self._is_dropped(client, witness)
+        assert client.read(PATH).records[-1].payload == b"long"
+        assert PATH in client.paths()
 
     def test_what_has_lapsed_is_gone_and_may_begin_again(self, client: JournalClient) -> None:
         head = client.append(PATH, b"for a while", keep_s=SHORT_S).cursor

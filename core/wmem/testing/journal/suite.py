@@ -4,11 +4,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from wmem.testing.journal.append import AppendTests
+from wmem.testing.journal.cancel import CancelTests
 from wmem.testing.journal.client import JournalClient
 from wmem.testing.journal.compact import CompactTests
 from wmem.testing.journal.concurrency import ConcurrencyTests
 from wmem.testing.journal.connections import ConnectionsTests
 from wmem.testing.journal.delete import DeleteTests
+from wmem.testing.journal.erase import EraseTests
 from wmem.testing.journal.model import JournalMachine
 from wmem.testing.journal.paths import PathsTests
 from wmem.testing.journal.read import ReadTests
@@ -24,7 +26,17 @@ EXAMPLES = settings(
 )
 
 
-class JournalSuite(AppendTests, ReadTests, CompactTests, DeleteTests, PathsTests, ConcurrencyTests, ConnectionsTests):
+class JournalSuite(
+    AppendTests,
+    ReadTests,
+    CompactTests,
+    DeleteTests,
+    EraseTests,
+    PathsTests,
+    ConcurrencyTests,
+    CancelTests,
+    ConnectionsTests,
+):
     """What `wmem.journal.port` promises of a journal of bytes, sync or async."""
 
     def test_no_schedule_of_calls_tells_it_from_a_model(self, client: JournalClient) -> None:
