@@ -173,7 +173,7 @@ def test_B22_a_scope_that_is_not_there_is_empty_and_nobody_elses(call: Call, jou
     call(journal.append, ("agent", "other"), 1, b"1", None, None)
     for path in (PATH, (), ("agent", "other", "child"), ("Agent",), ("agent ",), ("agent", "")):
         tail = call(journal.read, {path: ORIGIN})[path]
-        assert (tail.joined, tail.records, tail.head, tail.birth) == (True, (), ORIGIN, None)
+        assert (tail.joined, tail.records, tail.head, tail.incarnation) == (True, (), ORIGIN, None)
 
 
 def test_B31_deleting_one_user_leaves_the_others_alone(call: Call, journal: Any, rows: Rows) -> None:

@@ -199,9 +199,9 @@ def test_compaction_keeps_the_time_of_both_keys(call: Call, journal: Any, server
 
 def _lapsed(call: Call, journal: Any) -> Incarnation:
     """A scope whose time is over; its life."""
-    birth: Incarnation = call(journal.append, PATH, 1, b"1", None, None).birth
+    birth: Incarnation = call(journal.append, PATH, 1, b"1", None, None).incarnation
     call(journal.delete, PATH, None)
-    birth = call(journal.append, PATH, 1, b"1", None, 0.001).birth
+    birth = call(journal.append, PATH, 1, b"1", None, 0.001).incarnation
     wait_until(lambda: not call(journal.read, {PATH: ORIGIN})[PATH].records, "a scope to lapse")
     return birth
 
@@ -219,7 +219,7 @@ def test_a_lapsed_scope_takes_no_record_that_counts_on_what_was_there(call: Call
     refused = call(journal.append, PATH, 2, b"2", birth, None)
     assert refused == Appended(None, ORIGIN, None, 0, birth, certain=refused.certain)
     refused = call(journal.append, PATH, 2, b"2", Cursor(1, birth.chain), None)
-    assert (refused.cursor, refused.previous, refused.birth) == (None, ORIGIN, birth)
+    assert (refused.cursor, refused.previous, refused.incarnation) == (None, ORIGIN, birth)
     assert not refused.missed.joined
 
 
@@ -227,9 +227,9 @@ def test_a_lapsed_scope_takes_no_record_that_counts_on_what_was_there(call: Call
 def test_a_lapsed_scope_begins_again_in_the_same_life(expected: Cursor | None, call: Call, journal: Any) -> None:
     birth = _lapsed(call, journal)
     again = call(journal.append, PATH, 1, b"new", expected, None)
-    assert again.birth == birth
+    assert again.incarnation == birth
     assert again.cursor != Cursor(1, birth.chain)
-    assert call(journal.append, PATH, 2, b"more", birth, None).birth == birth
+    assert call(journal.append, PATH, 2, b"more", birth, None).incarnation == birth
     tail = call(journal.read, {PATH: Cursor(1, birth.chain)})[PATH]
     assert not tail.joined
     assert [record.payload for record in tail.records] == [b"new", b"more"]
@@ -239,18 +239,18 @@ def test_a_lapsed_scope_begins_again_in_the_same_life(expected: Cursor | None, c
 def test_a_lapsed_scope_can_be_deleted_and_then_has_another_life(call: Call, journal: Any, server: Any) -> None:
     birth = _lapsed(call, journal)
     call(journal.delete, PATH, Incarnation(birth.chain ^ 1))
-    assert call(journal.read, {PATH: ORIGIN})[PATH].birth == birth
+    assert call(journal.read, {PATH: ORIGIN})[PATH].incarnation == birth
     call(journal.delete, ("agent",), None)
-    assert call(journal.read, {PATH: ORIGIN})[PATH].birth is None
+    assert call(journal.read, {PATH: ORIGIN})[PATH].incarnation is None
     assert server.keys("wmem:{*") == []
-    assert call(journal.append, PATH, 1, b"1", ORIGIN, None).birth != birth
+    assert call(journal.append, PATH, 1, b"1", ORIGIN, None).incarnation != birth
 
 
 def test_what_lapsed_a_day_ago_is_forgotten_as_others_begin(call: Call, journal: Any, server: Any) -> None:
     register, births, names = (f'wmem:{{"agent"}}:{each}' for each in ("register", "births", "names"))
     birth = _lapsed(call, journal)
     call(journal.append, ("agent", "other"), 1, b"1", None, None)
-    assert call(journal.read, {PATH: ORIGIN})[PATH].birth == birth
+    assert call(journal.read, {PATH: ORIGIN})[PATH].incarnation == birth
     for each in range(5):
         call(journal.append, ("agent", f"old {each}"), 1, b"1", None, 0.001)
     wait_until(lambda: list(call(journal.paths, ("agent",))) == [("agent", "other")], "all others to lapse")
@@ -262,12 +262,12 @@ def test_what_lapsed_a_day_ago_is_forgotten_as_others_begin(call: Call, journal:
     assert len(list(call(journal.paths, ("agent",)))) == 4
     # Who still held it is refused as in a life that is over.
     assert call(journal.append, PATH, 2, b"2", birth, None).cursor is None
-    assert call(journal.append, PATH, 2, b"2", None, None).birth != birth
+    assert call(journal.append, PATH, 2, b"2", None, None).incarnation != birth
 
 
 @pytest.mark.parametrize("half", ["h", "s"])
 def test_half_a_scope_counts_as_lapsed(half: str, call: Call, journal: Any, server: Any) -> None:
-    birth = call(journal.append, PATH, 1, b"old", None, None).birth
+    birth = call(journal.append, PATH, 1, b"old", None, None).incarnation
     server.delete(f'wmem:{{"agent"}}:{half}["agent","session"]')
     assert call(journal.read, {PATH: ORIGIN})[PATH] == Tail(True, ORIGIN, None, (), ORIGIN, birth)
     call(journal.append, PATH, 2, b"new", ORIGIN, None)

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import wmem.engine.write_queue
+import wmem.journal.head
 import wmem.journal.memory
 from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
 from wmem.engine import writing
@@ -388,7 +389,7 @@ def test_no_schedule_ends_wrong(part: int, chance: Chance, monkeypatch: pytest.M
     if part % 2:
         # Compact with the writes themselves, as soon as there is something to compact; bring little along.
         monkeypatch.setattr(writing, "COMPACT_MIN_BYTES", 2_000)
-        monkeypatch.setattr(wmem.journal.memory, "MISSED_MAX", 1)
+        monkeypatch.setattr(wmem.journal.head, "MISSED_MAX", 1)
     each = SCHEDULES // PARTS
     seeds = range(part * each, (part + 1) * each)
     wrong = {seed: what for seed in seeds if (what := _played(chance, seed)) is not None}

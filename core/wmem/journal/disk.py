@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 from wmem.errors import CorruptionError, StoreError
-from wmem.journal.head import Head, StoredRecord, verify_chain
-from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
+from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
+from wmem.journal.port import Appended, Tail, chain_after, new_salt
 from wmem.journal.safecache import SafeCache
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
@@ -87,30 +87,23 @@ class DiskJournal:
         name = _path_name(path)
         with self._store.use(), self._cache.transact(retry=False):
             meta = self._read_head(name)
-            head = meta.head if meta else ORIGIN
-            if isinstance(expected, Cursor):
-                refused = expected != head
-            else:
-                refused = expected is not None and (meta is None or meta.incarnation != expected)
-            if refused:
-                missed = None
-                if isinstance(expected, Cursor) and head.version - expected.version <= MISSED_MAX:
-                    found = self._read_tails({path: expected}, {path: name}, {path: meta}, in_transaction=True)
-                    missed = found[path] if found and found[path].snapshot is None else None
-                return Appended(None, head, missed, meta.tail_bytes if meta else 0, meta.incarnation if meta else None)
+            accepted, missed_after = decide_append(meta, expected)
+            if not accepted:
+                after = {} if missed_after is None else {path: missed_after}
+                tails = self._read_tails(after, {path: name}, {path: meta}, in_transaction=True)
+                return refuse_append(meta, tails.get(path) if tails else None)
+            previous = meta.head if meta else ORIGIN
+            cursor = Cursor(previous.version + 1, chain_after(previous.chain if meta else new_salt(), record_id))
             if meta is None:
-                cursor = Cursor(1, chain_after(new_salt(), record_id))
                 meta = Head.initial(cursor)
                 self._register(path)
-            else:
-                cursor = Cursor(head.version + 1, chain_after(head.chain, record_id))
             meta = meta._replace(head=cursor, tail_bytes=meta.tail_bytes + len(record))
             self._cache.set(f"m{name}", meta.to_bytes(_name_checksum(name)))
             row = _record_key(name, meta.incarnation, cursor.version)
             if not self._cache.add(row, _RECORD_HEADER.pack(record_id, cursor.chain) + record):
                 msg = f"the journal of scope {name} in {self._directory!r} goes on beyond its head; nothing was changed"
                 raise CorruptionError(msg)
-        return Appended(cursor, head, None, meta.tail_bytes, meta.incarnation)
+        return Appended(cursor, previous, None, meta.tail_bytes, meta.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
         name = _path_name(path)

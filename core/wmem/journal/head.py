@@ -1,14 +1,16 @@
-"""Head row of the file-based journals, and verification of stored records against the hash chain."""
+"""The head of a local journal: the decision on an append, its stored form, and the check of records against it."""
 
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
-from wmem.journal.port import Record, chain_after
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after
 from wmem.model.history import ORIGIN, Cursor, Incarnation
 
-__all__ = ["Head", "StoredRecord", "verify_chain"]
+__all__ = ["Head", "JournalHead", "StoredRecord", "decide_append", "refuse_append", "verify_chain"]
+
+P = TypeVar("P")
 
 StoredRecord: TypeAlias = tuple[int, int, bytes] | None
 """A record as stored: id, chain and payload; None where it is missing or foreign."""
@@ -31,7 +33,7 @@ class Head(NamedTuple):
         return cls(cursor, ORIGIN, Incarnation(cursor.chain), 0)
 
     def to_bytes(self, name_checksum: int) -> bytes:
-        """Encode as bytes, bound to one journal by `seal`, a checksum of its name."""
+        """Encode as bytes, bound to one journal by a checksum of its name."""
         (version, chain), (base, base_chain), (birth,), tail_bytes = self
         fields = _FIELDS.pack(version, chain, base, base_chain, birth, tail_bytes)
         return fields + zlib.crc32(fields, name_checksum).to_bytes(4, "big")
@@ -51,6 +53,39 @@ class Head(NamedTuple):
             msg = "checksum"
             raise ValueError(msg)
         return cls(Cursor(version, chain), Cursor(base, base_chain), Incarnation(birth), tail_bytes)
+
+
+class JournalHead(Protocol):
+    """What a decision needs to know of a journal that exists."""
+
+    @property
+    def head(self) -> Cursor: ...
+    @property
+    def incarnation(self) -> Incarnation: ...
+    @property
+    def tail_bytes(self) -> int: ...
+
+
+def decide_append(journal: JournalHead | None, expected: Cursor | Incarnation | None) -> tuple[bool, Cursor | None]:
+    """Whether to append; if not, the cursor after which to return what the writer missed, unless it is too much.
+
+    Args:
+        journal: None when there is no such journal.
+        expected: See `Journal.append`.
+    """
+    head = ORIGIN if journal is None else journal.head
+    if expected is None or expected == head or (journal is not None and expected == journal.incarnation):
+        return True, None
+    return False, expected if isinstance(expected, Cursor) and head.version - expected.version <= MISSED_MAX else None
+
+
+def refuse_append(journal: JournalHead | None, missed: Tail[P] | None) -> Appended[P]:
+    """The reply to a refused append; a tail that begins with a snapshot is left out, for the writer to read."""
+    if missed is not None and missed.snapshot is not None:
+        missed = None
+    if journal is None:
+        return Appended(None, ORIGIN, missed, 0, None)
+    return Appended(None, journal.head, missed, journal.tail_bytes, journal.incarnation)
 
 
 def verify_chain(stored: Iterable[StoredRecord], base: Cursor, incarnation: Incarnation) -> Iterator[Record[bytes]]:

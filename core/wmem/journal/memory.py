@@ -4,7 +4,8 @@ import threading
 from collections.abc import Callable, Container, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt, quick_chain_after
+from wmem.journal.head import decide_append, refuse_append
+from wmem.journal.port import Appended, Record, Tail, new_salt, quick_chain_after
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["MemoryJournal"]
@@ -15,20 +16,16 @@ P = TypeVar("P")
 class _Log(Generic[P]):
     """One journal; `cursors[n]` is the head after `records[n]`."""
 
-    __slots__ = ("base", "cursors", "incarnation", "records", "sizes", "snapshot", "tail_bytes")
+    __slots__ = ("base", "cursors", "head", "incarnation", "records", "sizes", "snapshot", "tail_bytes")
 
-    def __init__(self) -> None:
-        self.base = ORIGIN
-        self.incarnation = Incarnation(0)
+    def __init__(self, incarnation: Incarnation) -> None:
+        self.base = self.head = ORIGIN
+        self.incarnation = incarnation
         self.snapshot: P | None = None
         self.records: list[Record[P]] = []
         self.cursors: list[Cursor] = []
         self.sizes: list[int] = []
         self.tail_bytes = 0
-
-    @property
-    def head(self) -> Cursor:
-        return self.cursors[-1] if self.cursors else self.base
 
     def contains(self, cursor: Cursor) -> bool:
         place = cursor.version - self.base.version
@@ -37,19 +34,10 @@ class _Log(Generic[P]):
         return 0 < place <= len(self.cursors) and self.cursors[place - 1] == cursor
 
     def tail_after(self, after: Cursor) -> Tail[P]:
-        if self.contains(after):
-            records = tuple(self.records[after.version - self.base.version :])
-            return Tail(
-                joined=True, base=after, snapshot=None, records=records, head=self.head, incarnation=self.incarnation
-            )
-        return Tail(
-            joined=False,
-            base=self.base,
-            snapshot=self.snapshot,
-            records=tuple(self.records),
-            head=self.head,
-            incarnation=self.incarnation,
-        )
+        joined = self.contains(after)
+        base, snapshot = (after, None) if joined else (self.base, self.snapshot)
+        records = tuple(self.records[base.version - self.base.version :])
+        return Tail(joined, base, snapshot, records, self.head, self.incarnation)
 
 
 _EMPTY_TAIL: Tail[object] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=None)
@@ -113,9 +101,7 @@ class MemoryJournal(Generic[P]):
     def head(self, path: Path) -> Cursor:
         """The head of a journal, without taking the lock."""
         log = self._logs.get(path)
-        if log is None:
-            return ORIGIN
-        return log.cursors[-1] if log.cursors else log.base
+        return ORIGIN if log is None else log.head
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
         with self._lock:
@@ -133,26 +119,21 @@ class MemoryJournal(Generic[P]):
         size = self._size(record)
         with self._lock:
             log = self._logs.get(path)
-            head = ORIGIN if log is None else log.cursors[-1] if log.cursors else log.base
-            if expected is not None and (log is None or log.incarnation != expected) and head != expected:
-                missed = self._tail(path, expected) if isinstance(expected, Cursor) else None
-                if missed is not None and (len(missed.records) > MISSED_MAX or missed.snapshot is not None):
-                    missed = None  # too much for a refusal: the writer reads
-                return Appended(
-                    None, head, missed, 0 if log is None else log.tail_bytes, None if log is None else log.incarnation
-                )
+            accepted, missed_after = decide_append(log, expected)
+            if not accepted:
+                return refuse_append(log, None if missed_after is None else self._tail(path, missed_after))
+            previous = ORIGIN if log is None else log.head
+            chain = quick_chain_after(new_salt() if log is None else previous.chain, record_id)
+            cursor = Cursor(previous.version + 1, chain)
             if log is None:
-                log = self._logs[path] = _Log()
+                log = self._logs[path] = _Log(Incarnation(chain))
                 self._register.add(path)
-                cursor = Cursor(1, quick_chain_after(new_salt(), record_id))
-                log.incarnation = Incarnation(cursor.chain)
-            else:
-                cursor = Cursor(head.version + 1, quick_chain_after(head.chain, record_id))
+            log.head = cursor
             log.records.append(Record(record_id, record))
             log.cursors.append(cursor)
             log.sizes.append(size)
             log.tail_bytes += size
-            return Appended(cursor, head, None, log.tail_bytes, log.incarnation)
+            return Appended(cursor, previous, None, log.tail_bytes, log.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: P, _keep_s: float | None, /) -> bool:
         with self._lock:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from wmem.errors import CorruptionError, StoreError
 from wmem.journal.database import Connection, Database, IntegrityError
-from wmem.journal.head import Head, StoredRecord, verify_chain
-from wmem.journal.port import MISSED_MAX, Appended, Tail, chain_after, new_salt
+from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
+from wmem.journal.port import Appended, Tail, chain_after, new_salt
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["SqliteJournal"]
@@ -94,25 +94,15 @@ class SqliteJournal:
     ) -> Appended[bytes]:
         with self._database.write_transaction() as connection:
             scope = self._fetch_scope(connection, path)
-            at = scope.head.head if scope else ORIGIN
-            if isinstance(expected, Cursor):
-                refused = expected != at
-            else:
-                refused = expected is not None and (scope is None or scope.head.incarnation != expected)
-            if refused:
-                missed = None
-                if isinstance(expected, Cursor) and at.version - expected.version <= MISSED_MAX:
-                    tail = self._read_tail(connection, scope, expected)
-                    missed = tail if tail.snapshot is None else None
-                known = scope.head if scope else None
-                return Appended(
-                    None, at, missed, known.tail_bytes if known else 0, known.incarnation if known else None
-                )
+            known = scope.head if scope else None
+            accepted, missed_after = decide_append(known, expected)
+            if not accepted:
+                missed = None if missed_after is None else self._read_tail(connection, scope, missed_after)
+                return refuse_append(known, missed)
+            previous = known.head if known else ORIGIN
+            cursor = Cursor(previous.version + 1, chain_after(previous.chain if known else new_salt(), record_id))
             if scope is None:
-                cursor = Cursor(1, chain_after(new_salt(), record_id))
                 scope = self._insert_scope(connection, path, cursor)
-            else:
-                cursor = Cursor(at.version + 1, chain_after(at.chain, record_id))
             head = Head(cursor, scope.head.base, scope.head.incarnation, scope.head.tail_bytes + len(record))
             try:
                 connection.execute(
@@ -123,7 +113,7 @@ class SqliteJournal:
                 msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
                 raise CorruptionError(msg) from exc
             connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
-            return Appended(cursor, at, None, head.tail_bytes, head.incarnation)
+            return Appended(cursor, previous, None, head.tail_bytes, head.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
         with self._database.write_transaction() as connection:
