@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-import wmem.journal.database
+import wmem.journal.sqlite_database
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
 from wmem.engine.ports import Pool, PooledJournal
@@ -311,7 +311,7 @@ def test_a_purge_that_a_reader_or_a_writer_hinders_says_so(
 def test_a_store_too_large_to_be_written_anew_says_what_to_run(
     files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.journal.database, "_VACUUM_MAX_BYTES", 1)
+    monkeypatch.setattr(wmem.journal.sqlite_database, "_VACUUM_MAX_BYTES", 1)
     journal = files()
     journal.append(PATH, 1, b"<a secret>", None, None)
     journal.delete(PATH, None)

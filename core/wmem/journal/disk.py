@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from wmem.errors import CorruptionError, StoreError
+from wmem.journal.disk_cache import SafeCache
 from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
 from wmem.journal.port import Appended, Tail, chain_after, new_salt
-from wmem.journal.safecache import SafeCache
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["DiskJournal"]

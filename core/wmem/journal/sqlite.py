@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from wmem.errors import CorruptionError, StoreError
-from wmem.journal.database import Connection, Database, IntegrityError
 from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
 from wmem.journal.port import Appended, Tail, chain_after, new_salt
+from wmem.journal.sqlite_database import Connection, Database, IntegrityError
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["SqliteJournal"]

@@ -10,8 +10,8 @@ from typing import Any
 import diskcache
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
-from wmem.journal.database import typed_errors, vacuum_file
 from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
+from wmem.journal.sqlite_database import typed_errors, vacuum_file
 
 __all__ = ["SafeCache", "SafeDisk"]
 
