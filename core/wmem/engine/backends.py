@@ -7,6 +7,7 @@ at that time. To add one: a class here, and a line in `BACKENDS`.
 import inspect
 import os
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar, Protocol
 from urllib.parse import quote, unquote
 
@@ -14,6 +15,7 @@ from wmem.codec.codec import IdentityCodec
 from wmem.engine.ports import InPlaceJournal, Pool, PooledJournal
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError
 from wmem.journal.memory import MemoryJournal
+from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Path
 
 __all__ = ["BACKENDS", "PRIVATE_URL", "Backend"]
@@ -26,8 +28,8 @@ class Backend(Protocol):
     """A connected backend.
 
     Attributes:
-        waits: Whether opening and closing wait for files or a server.
-        plain: Whether payloads are stored as Python objects, without a codec.
+        is_blocking: Whether opening and closing wait for files or a server.
+        stores_objects: Whether payloads are stored as Python objects, without a codec.
         head: Returns a journal's head cursor, for a store that answers without waiting.
     """
 
@@ -89,26 +91,32 @@ class MemoryBackend:
         self._journal.reset_after_fork()
 
 
-class _FileBackend:
-    """A journal of files; async calls go through a small thread pool."""
+class _PooledBackend:
+    """A journal of files, or of the caller, which is never closed here; a sync one is called in a small thread pool."""
 
     is_blocking: ClassVar[bool] = True
     stores_objects: ClassVar[bool] = False
     head = None
 
-    def __init__(self, journal: Any) -> None:
+    def __init__(self, journal: Any, *, owned: bool = True) -> None:
         self._journal = journal
+        self._owned = owned
+        self._is_async = inspect.iscoroutinefunction(journal.append)
         self._pool = Pool(_POOL_THREADS)
 
     def sync_journal(self) -> Any:
+        if self._is_async:
+            msg = f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen"
+            raise InvalidInputError(msg)
         return self._journal
 
     def async_journal(self) -> Any:
-        return PooledJournal(self._journal, self._pool)
+        return self._journal if self._is_async else PooledJournal(self._journal, self._pool)
 
     def close(self) -> None:
         self._pool.close()
-        self._journal.close()
+        if self._owned:
+            self._journal.close()
 
     async def aclose(self) -> None:
         import asyncio
@@ -128,7 +136,7 @@ def _connect_disk(name: str, client: object | None) -> Backend:
     except ImportError as exc:
         msg = "disk:// needs the extra 'disk': pip install 'wmem[disk]'"
         raise MissingExtraError(msg) from exc
-    return _FileBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
+    return _PooledBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
 
 
 def _connect_sqlite(name: str, client: object | None) -> Backend:
@@ -136,7 +144,7 @@ def _connect_sqlite(name: str, client: object | None) -> Backend:
     _check_no_client(name, client)
     from wmem.journal.sqlite import SqliteJournal
 
-    return _FileBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
+    return _PooledBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
 
 
 class _RedisBackend:
@@ -199,54 +207,16 @@ def _connect_redis(name: str, client: object | None) -> Backend:
         raise MissingExtraError(msg) from exc
 
 
-class _JournalBackend:
-    """`journal://`: a journal of the caller, sync or async; it is never closed here."""
-
-    is_blocking: ClassVar[bool] = True
-    stores_objects: ClassVar[bool] = False
-    head = None
-
-    def __init__(self, name: str, client: object | None) -> None:
-        lacks = [verb for verb in _JOURNAL_METHODS if not callable(getattr(client, verb, None))]
-        if lacks:
-            msg = f"{name!r} needs a journal as client; {type(client).__name__!r} lacks {', '.join(lacks)}"
-            raise InvalidInputError(msg)
-        self._journal: Any = client
-        self._coroutines = inspect.iscoroutinefunction(getattr(client, "append", None))
-        self._pool = Pool(_POOL_THREADS)
-
-    def sync_journal(self) -> Any:
-        if self._coroutines:
-            msg = f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen"
-            raise InvalidInputError(msg)
-        return self._journal
-
-    def async_journal(self) -> Any:
-        return self._journal if self._coroutines else PooledJournal(self._journal, self._pool)
-
-    def close(self) -> None:
-        self._pool.close()
-
-    async def aclose(self) -> None:
-        import asyncio
-
-        await asyncio.shield(asyncio.to_thread(self.close))
-
-    def reset_after_fork(self) -> None:
-        self._pool.reset_after_fork()
+def _connect_journal(name: str, client: object | None) -> Backend:
+    """`journal://`: a journal of the caller, sync or async."""
+    lacks = [verb for verb in _JOURNAL_METHODS if not callable(getattr(client, verb, None))]
+    if lacks:
+        msg = f"{name!r} needs a journal as client; {type(client).__name__!r} lacks {', '.join(lacks)}"
+        raise InvalidInputError(msg)
+    return _PooledBackend(client, owned=False)
 
 
 _JOURNAL_METHODS = ("read", "append", "compact", "delete", "paths")
-
-
-def _journal_name(url: str) -> str:
-    return url
-
-
-def _redis_name(url: str) -> str:
-    from wmem.journal.redis_url import parse_redis_url
-
-    return parse_redis_url(url)
 
 
 def _check_no_client(name: str, client: object | None) -> None:
@@ -263,34 +233,26 @@ def _memory_name(url: str) -> str:
     return PRIVATE_URL + name.rstrip("/")
 
 
-def _real_path_url(url: str, scheme: str, kind: str) -> str:
+def _real_path_url(kind: str, url: str) -> str:
     """The URL of a file or directory with its real path, quoted again so that it opens the same one."""
-    told = url.removeprefix(f"{scheme}://")
-    place = unquote(told)
-    if "?" in told or "#" in told:
+    scheme, _, quoted = url.partition("://")
+    path = unquote(quoted)
+    if "?" in quoted or "#" in quoted:
         msg = f"{url!r} holds '?' or '#'; in the name of a {kind} write them as %3F and %23"
         raise InvalidInputError(msg)
-    if not place.strip("/ ") or "\0" in place:
+    if not path.strip("/ ") or "\0" in path:
         msg = f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'"
         raise InvalidInputError(msg)
-    return f"{scheme}://{quote(os.path.realpath(place))}"
-
-
-def _disk_name(url: str) -> str:
-    return _real_path_url(url, "disk", "directory")
-
-
-def _sqlite_name(url: str) -> str:
-    return _real_path_url(url, "sqlite", "file")
+    return f"{scheme}://{quote(os.path.realpath(path))}"
 
 
 BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {
     "memory": (_memory_name, MemoryBackend),
-    "disk": (_disk_name, _connect_disk),
-    "sqlite": (_sqlite_name, _connect_sqlite),
-    "redis": (_redis_name, _connect_redis),
-    "rediss": (_redis_name, _connect_redis),
-    "unix": (_redis_name, _connect_redis),
-    "journal": (_journal_name, _JournalBackend),
+    "disk": (partial(_real_path_url, "directory"), _connect_disk),
+    "sqlite": (partial(_real_path_url, "file"), _connect_sqlite),
+    "redis": (parse_redis_url, _connect_redis),
+    "rediss": (parse_redis_url, _connect_redis),
+    "unix": (parse_redis_url, _connect_redis),
+    "journal": (str, _connect_journal),
 }
 """By scheme: the function that normalises a URL, so that equal stores have equal names, and the one that connects."""

@@ -17,7 +17,7 @@ from wmem.journal.redis_async import PerLoopServer, loop_client_factory
 from wmem.journal.redis_client import ScriptMissingError, Server, Word, server_client
 from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
 from wmem.journal.redis_server import check_server, purge_server
-from wmem.journal.redis_url import RedisUrl, parse_redis_url
+from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["AsyncRedisJournal", "RedisJournal"]
@@ -44,7 +44,7 @@ class RedisJournal:
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = parse_redis_url(url)
         self._client = client
-        self._sends_once = _sends_once(self.url, client)
+        self._sends_once = client is None and not self.url.is_cluster  # see `Appended.certain`
         self.reset_after_fork()
 
     def reset_after_fork(self) -> None:
@@ -94,12 +94,12 @@ class AsyncRedisJournal:
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = parse_redis_url(url)
-        self._sends_once = _sends_once(self.url, client)
+        self._sends_once = client is None and not self.url.is_cluster  # see `Appended.certain`
         self._server = PerLoopServer(self.url, loop_client_factory(self.url, client))
         self._ports = bind(Server=self._server)
 
     def reset_after_fork(self) -> None:
-        """See `RedisJournal.forked`."""
+        """See `RedisJournal.reset_after_fork`."""
         self._server.reset_after_fork()
 
     async def check(self) -> None:
@@ -149,11 +149,6 @@ class _RootKeys(NamedTuple):
 
 
 @lru_cache(256)
-def _sends_once(url: RedisUrl, client: object | None) -> bool:
-    """Whether the driver never resends a command: see `Appended.certain`."""
-    return client is None and not url.is_cluster
-
-
 def _root_keys(root: str) -> _RootKeys:
     # A hash tag ends at the first closing brace, so braces are escaped in the JSON.
     tag = json.dumps(root).replace("{", "\\u007b").replace("}", "\\u007d")
@@ -223,11 +218,11 @@ def _append(
         yield from ask(Server.write, "SADD", _ROOTS_KEY, path[0].encode("utf-8", "surrogatepass"))
         reply = yield from _eval_script(APPEND, keys, (*args, "rooted"), writes=True)
     if isinstance(reply, list):
-        head, size, birth, missed = reply
-        told = None if missed is None else _decode_tail(missed)
-        return Appended(None, _decode_cursor(head), told, int(size), _decode_incarnation(birth), certain)
-    cursor, head, size, birth = reply.split(b" ")
-    return Appended(_decode_cursor(cursor), _decode_cursor(head), None, int(size), _decode_incarnation(birth))
+        head, size, incarnation, missed = reply
+        tail = None if missed is None else _decode_tail(missed)
+        return Appended(None, _decode_cursor(head), tail, int(size), _decode_incarnation(incarnation), certain)
+    cursor, head, size, incarnation = reply.split(b" ")
+    return Appended(_decode_cursor(cursor), _decode_cursor(head), None, int(size), _decode_incarnation(incarnation))
 
 
 def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:
@@ -284,17 +279,18 @@ def _decode_incarnation(reply: bytes) -> Incarnation | None:
 
 
 def _decode_tail(reply: list[Any]) -> Tail[bytes]:
-    joined, told_base, snapshot, entries, told_head, birth = reply
-    base, head = _decode_cursor(told_base), _decode_cursor(told_head)
+    joined, base_id, snapshot, entries, head_id, incarnation = reply
+    base, head = _decode_cursor(base_id), _decode_cursor(head_id)
     if not joined and base != ORIGIN and snapshot is None:
         snapshot = b""  # missing: no codec accepts it as a payload
     records = [(_decode_cursor(entry).version, _decode_record(fields)) for entry, fields in entries]
     if len(records) != head.version - base.version:
-        found = dict(records)
+        by_version = dict(records)
         # A missing record counts as damage at its version.
         missing = Record(0, b"")
-        records = [(each, found.get(each, missing)) for each in range(base.version + 1, head.version + 1)]
-    return Tail(bool(joined), base, snapshot, tuple(record for _, record in records), head, _decode_incarnation(birth))
+        records = [(each, by_version.get(each, missing)) for each in range(base.version + 1, head.version + 1)]
+    payloads = tuple(record for _, record in records)
+    return Tail(bool(joined), base, snapshot, payloads, head, _decode_incarnation(incarnation))
 
 
 def _decode_record(fields: list[bytes]) -> Record[bytes]:
