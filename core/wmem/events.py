@@ -4,6 +4,7 @@ Two of these names stand for something else elsewhere: `wmem.Erased` is the resu
 erasure, and `wmem.observe.ScopeDisposed` the event for those who follow entries alone.
 """
 
+from wmem.engine.events import Listener
 from wmem.model.change import (
     Change,
     Cleared,
@@ -35,6 +36,7 @@ __all__ = [
     "ItemPut",
     "ItemRemoved",
     "ItemTouched",
+    "Listener",
     "PolicyChanged",
     "Resynced",
     "Row",
