@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 
-.PHONY: help demo test soak lint format bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test soak lint format generate bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -50,10 +50,14 @@ lint: $(VENV)/dev.stamp  ## style, types and the directions of imports
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_async.py --check
 
 format: $(VENV)/dev.stamp  ## rewrite the style that can be rewritten
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+generate: $(VENV)/dev.stamp  ## write the async faces anew from the sync ones
+	$(BIN)/python scripts/generate_async.py
 
 bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run; BENCH=--quick for a first look
 	@PYTHONPATH=core:. $(BIN)/python tests/bench/speed.py $(BENCH)

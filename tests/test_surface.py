@@ -6,9 +6,12 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.scope.entries.face import AsyncEntries, Entries
-from wmem.scope.items.face import AsyncItems, Items
-from wmem.scope.queue.face import AsyncQueue, Queue
+from wmem.scope.entries.async_face import AsyncEntries
+from wmem.scope.entries.face import Entries
+from wmem.scope.items.async_face import AsyncItems
+from wmem.scope.items.face import Items
+from wmem.scope.queue.async_face import AsyncQueue
+from wmem.scope.queue.face import Queue
 
 BOTH = {
     "memory": (wmem.AgentMemory, wmem.AsyncAgentMemory),

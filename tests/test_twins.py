@@ -8,10 +8,14 @@ import pytest
 
 import wmem
 from wmem.agent.maintenance import AsyncMaintenance, Maintenance
-from wmem.scope.entries.face import AsyncEntries, AsyncLocalEntries, Entries, LocalEntries
-from wmem.scope.items.face import AsyncItems, Items
-from wmem.scope.messages.face import AsyncMessages, Messages
-from wmem.scope.queue.face import AsyncQueue, Queue
+from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
+from wmem.scope.entries.face import Entries, LocalEntries
+from wmem.scope.items.async_face import AsyncItems
+from wmem.scope.items.face import Items
+from wmem.scope.messages.async_face import AsyncMessages
+from wmem.scope.messages.face import Messages
+from wmem.scope.queue.async_face import AsyncQueue
+from wmem.scope.queue.face import Queue
 
 TWINS: list[tuple[type, type]] = [
     (wmem.AgentMemory, wmem.AsyncAgentMemory),

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from wmem import errors, events, journal, observe, types
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+    from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
-    from wmem.agent.memory import Changes
     from wmem.codec.keyring import KeyRing
     from wmem.errors import (
         AlreadyPromotedError,
@@ -120,7 +120,7 @@ __all__ = [
 
 _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
-    "wmem.agent.memory": ("Changes",),
+    "wmem.agent.core": ("Changes",),
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),

@@ -13,13 +13,18 @@ from wmem.model.results import Fate, Placed, UnitReport
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
-from wmem.scope.entries.face import AsyncEntries, AsyncLocalEntries, Entries, EntriesView, EntryReads, LocalEntries
-from wmem.scope.items.face import AsyncItems, ItemReads, Items
+from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
+from wmem.scope.entries.face import Entries, EntriesView, EntryReads, LocalEntries
+from wmem.scope.items.async_face import AsyncItems
+from wmem.scope.items.face import ItemReads, Items
 from wmem.scope.items.promotion import IfPromoted
 from wmem.scope.items.search import Order
-from wmem.scope.messages.face import AsyncMessages, MessageReads, Messages
+from wmem.scope.messages.async_face import AsyncMessages
+from wmem.scope.messages.face import MessageReads, Messages
 from wmem.scope.messages.flows import MessageInput
-from wmem.scope.queue.face import AsyncQueue, ForgetMode, Queue, QueueReads, SummarySpan
+from wmem.scope.queue.async_face import AsyncQueue
+from wmem.scope.queue.face import Queue, QueueReads
+from wmem.scope.queue.flows import ForgetMode, SummarySpan
 from wmem.state import Decision
 
 __all__ = [

@@ -1,5 +1,6 @@
 """The memory of one agent, over the scopes of one store."""
 
-from wmem.agent.memory import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+from wmem.agent.async_memory import AsyncAgentMemory, aopen
+from wmem.agent.memory import AgentMemory, open  # noqa: A004  # `wmem.open` reads well
 
 __all__ = ["AgentMemory", "AsyncAgentMemory", "aopen", "open"]

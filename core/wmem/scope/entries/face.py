@@ -1,44 +1,43 @@
-"""Key-value entries of a scope: reads fall back to the parents, writes stay here; sync and async.
+"""Key-value entries of a scope: reads fall back to the parents, writes stay here.
 
 The pure reads, which also run on a frozen view, are in the module `reads`, the writes in `flows`.
 """
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from wmem.errors import NotFoundError
-from wmem.flow import Flow
 from wmem.model.checks import check_key
 from wmem.model.item import ItemKind, MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.model.values import load_value
 from wmem.scope.entries import flows, reads
 from wmem.scope.erasure import clear
-from wmem.scope.handle import CacheMiss, Handle, Read
+from wmem.scope.handle import CacheMiss, Handle
+from wmem.scope.ports import Drive, RunRead
 
-__all__ = ["AsyncEntries", "AsyncLocalEntries", "Entries", "EntriesView", "EntryReads", "LocalEntries"]
+__all__ = ["Entries", "EntriesView", "EntryReads", "LocalEntries"]
 
 _log = logging.getLogger("wmem.scope")
 _DEBUG = logging.DEBUG
 
 T = TypeVar("T")
-R = TypeVar("R")
 
 
 class EntryReads:
     """Reads of entries, independent of how a read is run.
 
     Args:
-        run: Runs a pure read and returns its result.
-        absent: Called before a key is reported absent; raises if a damaged record could hold it.
+        run_read: Runs a pure read and returns its result.
+        check_intact: Called before a key is reported absent; raises if a damaged record could hold it.
     """
 
     __slots__ = ("_check_intact", "_run")
 
-    def __init__(self, run: Callable[[Read[Any]], Any], check_intact: Callable[[], None]) -> None:
-        self._run = run
+    def __init__(self, run_read: RunRead, check_intact: Callable[[], None]) -> None:
+        self._run = run_read
         self._check_intact = check_intact
 
     @overload
@@ -63,8 +62,7 @@ class EntryReads:
         return load_value(row.content, as_type, key=key)
 
     def _find_row(self, key: str) -> Row | None:
-        row: Row | None = self._run(reads.row_at(check_key(key)))
-        return row
+        return self._run(reads.row_at(check_key(key)))
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that exist."""
@@ -92,14 +90,13 @@ class EntryReads:
 
     def all(self) -> dict[str, MemoryItem]:
         """All items by key."""
-        found: dict[str, MemoryItem] = self._run(reads.visible_items)
-        return found
+        return self._run(reads.visible_items)
 
     def count(self) -> int:
         """How many keys there are."""
         return len(self._run(reads.visible_rows))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> Any:  # sync only
         row = self._find_row(key)
         if row is None:
             self._check_intact()
@@ -107,7 +104,7 @@ class EntryReads:
             raise NotFoundError(msg)
         return load_value(row.content, key=key)
 
-    def __contains__(self, key: object) -> bool:
+    def __contains__(self, key: object) -> bool:  # sync only
         return isinstance(key, str) and self.contains(key)
 
 
@@ -117,7 +114,7 @@ class LocalEntries(EntryReads):
     __slots__ = ()
 
 
-class EntriesView(EntryReads):
+class EntriesView(EntryReads):  # sync only
     """Reads of a frozen view.
 
     Attributes:
@@ -126,10 +123,8 @@ class EntriesView(EntryReads):
 
     __slots__ = ("local",)
 
-    def __init__(
-        self, run: Callable[[Read[Any]], Any], run_local: Callable[[Read[Any]], Any], check_intact: Callable[[], None]
-    ) -> None:
-        super().__init__(run, check_intact)
+    def __init__(self, run_read: RunRead, run_local: RunRead, check_intact: Callable[[], None]) -> None:
+        super().__init__(run_read, check_intact)
         self.local = LocalEntries(run_local, check_intact)
 
 
@@ -138,7 +133,7 @@ class Entries(EntryReads):
 
     __slots__ = ("_drive", "_handle", "_has_metrics")
 
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
+    def __init__(self, handle: Handle, drive: Drive) -> None:
         super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
         self._handle = handle
         self._drive = drive
@@ -202,150 +197,32 @@ class Entries(EntryReads):
         """
         return self._drive(flows.update(self._handle, key, fn, default, as_type))
 
-    def get_or_set(self, key: str, factory: Callable[[], T], *, as_type: Any = None) -> T:
+    def get_or_set(
+        self,
+        key: str,
+        factory: Callable[[], T],  # async: factory: Callable[[], T | Awaitable[T]],
+        *,
+        as_type: Any = None,
+    ) -> T:
         """The value under a key; if absent, the factory's, stored before it is returned.
 
         Of several concurrent callers, one stores its value, and all return that one.
-        """
+        """  # async: See `Entries.get_or_set`; the factory may be a coroutine function.
         value: T = self._drive(flows.get_or_set(self._handle, key, factory, as_type))
         return value
 
     def remove(self, key: str) -> bool:
         """Remove a key from this scope; a parent's value becomes visible again."""
-        removed: bool = self._drive(flows.remove(self._handle, key))
-        return removed
+        return self._drive(flows.remove(self._handle, key))
 
     def clear(self) -> int:
         """Remove all keys of this scope; returns how many there were."""
-        count: int = self._drive(clear(self._handle, "entries"))
-        return count
+        return self._drive(clear(self._handle, "entries"))
 
-    def __setitem__(self, key: str, value: object) -> None:
+    def __setitem__(self, key: str, value: object) -> None:  # sync only
         self.set(key, value)
 
-    def __delitem__(self, key: str) -> None:
+    def __delitem__(self, key: str) -> None:  # sync only
         if not self.remove(key):
             msg = f"no entry {key!r} in scope {self._handle.path!r}"
             raise NotFoundError(msg)
-
-
-class AsyncLocalEntries:
-    """See `LocalEntries`."""
-
-    __slots__ = ("_check_intact", "_run")
-
-    def __init__(self, run: Callable[[Read[Any]], Awaitable[Any]], check_intact: Callable[[], None]) -> None:
-        self._run = run
-        self._check_intact = check_intact
-
-    async def _run_read(self, read: Read[R]) -> EntryReads:
-        """Run a read; returns reads over its result."""
-        return self._wrap_result(await self._run(read))
-
-    def _wrap_result(self, result: object) -> EntryReads:
-        return EntryReads(lambda _: result, self._check_intact)
-
-    async def _read_key(self, key: str) -> EntryReads:
-        """Read one key; returns reads over its row."""
-        return await self._run_read(reads.row_at(check_key(key)))
-
-    @overload
-    async def get(self, key: str, default: object = None) -> Any: ...
-    @overload
-    async def get(self, key: str, default: T | None = None, *, as_type: type[T]) -> T: ...
-    async def get(self, key: str, default: Any = None, *, as_type: Any = None) -> Any:
-        """See `EntryReads.get`."""
-        return (await self._read_key(key)).get(key, default, as_type=as_type)
-
-    async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
-        """See `EntryReads.get_many`."""
-        asked = reads.check_keys(keys)
-        return (await self._run_read(reads.rows_at(asked))).get_many(asked)
-
-    async def entry(self, key: str) -> MemoryItem | None:
-        """See `EntryReads.entry`."""
-        return (await self._read_key(key)).entry(key)
-
-    async def contains(self, key: str) -> bool:
-        """See `EntryReads.contains`."""
-        return (await self._read_key(key)).contains(key)
-
-    async def keys(self) -> list[str]:
-        """See `EntryReads.keys`."""
-        return (await self._run_read(reads.visible_rows)).keys()
-
-    async def all(self) -> dict[str, MemoryItem]:
-        """See `EntryReads.all`."""
-        return (await self._run_read(reads.visible_items)).all()
-
-    async def count(self) -> int:
-        """See `EntryReads.count`."""
-        return (await self._run_read(reads.visible_rows)).count()
-
-
-class AsyncEntries(AsyncLocalEntries):
-    """See `Entries`."""
-
-    __slots__ = ("_drive", "_handle", "_has_metrics")
-
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
-        super().__init__(lambda read: drive(handle.read(read)), handle.check_intact)
-        self._handle = handle
-        self._drive = drive
-        self._has_metrics = handle.settings.metrics is not None
-
-    async def _read_key(self, key: str) -> EntryReads:
-        began = time.perf_counter() if self._has_metrics else 0.0
-        row = self._handle.cached_entry(check_key(key))
-        if isinstance(row, CacheMiss):
-            row = await self._drive(self._handle.lookup(key))
-        if self._has_metrics or _log.isEnabledFor(_DEBUG):
-            reads.log_lookup(self._handle, key, row, began)
-        return self._wrap_result(row)
-
-    @property
-    def local(self) -> AsyncLocalEntries:
-        """See `Entries.local`."""
-        handle, drive = self._handle, self._drive
-        return AsyncLocalEntries(
-            lambda read: drive(handle.read(read, local_only=True)), lambda: handle.check_intact(local_only=True)
-        )
-
-    async def set(
-        self,
-        key: str,
-        value: object,
-        *,
-        tags: Iterable[str] = (),
-        importance: float = 0.5,
-        metadata: Mapping[str, Any] | None = None,
-        kind: ItemKind = "fact",
-        ttl_s: float | None = None,
-    ) -> None:
-        """See `Entries.set`."""
-        await self._drive(
-            flows.put(
-                self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s
-            )
-        )
-
-    async def update(
-        self, key: str, fn: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None
-    ) -> Any:
-        """See `Entries.update`."""
-        return await self._drive(flows.update(self._handle, key, fn, default, as_type))
-
-    async def get_or_set(self, key: str, factory: Callable[[], T | Awaitable[T]], *, as_type: Any = None) -> T:
-        """See `Entries.get_or_set`; the factory may be a coroutine function."""
-        value: T = await self._drive(flows.get_or_set(self._handle, key, factory, as_type))
-        return value
-
-    async def remove(self, key: str) -> bool:
-        """See `Entries.remove`."""
-        removed: bool = await self._drive(flows.remove(self._handle, key))
-        return removed
-
-    async def clear(self) -> int:
-        """See `Entries.clear`."""
-        count: int = await self._drive(clear(self._handle, "entries"))
-        return count

@@ -1,37 +1,33 @@
-"""`scope.items`: the sync and async face of session memories (add, fetch, search, expire, promote)."""
+"""`scope.items`: session memories (add, fetch, search, expire, promote)."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Unpack
 
-from wmem.flow import Flow
 from wmem.model.checks import check_id, check_limit
 from wmem.model.item import MemoryItem, Priority
 from wmem.model.results import BulkPromotion, SearchResults
 from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.erasure import clear
-from wmem.scope.handle import Handle, Read
+from wmem.scope.handle import Handle
 from wmem.scope.items import flows, reads, search
 from wmem.scope.items import lifetime as lifetime_flows
 from wmem.scope.items import promotion as promotion_flows
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.items.promotion import IfPromoted
 from wmem.scope.items.search import Order
+from wmem.scope.ports import Drive, RunRead
 
-__all__ = ["AsyncItems", "ItemReads", "Items"]
-
-R = TypeVar("R")
+__all__ = ["ItemReads", "Items"]
 
 
 class ItemReads:
-    """The read methods of `scope.items`, sync or async; none of them counts as an access."""
+    """The read methods of `scope.items`; none of them counts as an access."""
 
     __slots__ = ("_check_intact", "_policy", "_run")
 
-    def __init__(
-        self, run: Callable[[Read[Any]], Any], check_intact: Callable[[], None], policy: Callable[[], Policy]
-    ) -> None:
-        self._run = run
+    def __init__(self, run_read: RunRead, check_intact: Callable[[], None], policy: Callable[[], Policy]) -> None:
+        self._run = run_read
         self._check_intact = check_intact
         self._policy = policy
 
@@ -48,20 +44,15 @@ class ItemReads:
 
     def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
         """The items, oldest first; expired and promoted ones only on request."""
-        found: list[MemoryItem] = self._run(
-            reads.list_items(include_expired=include_expired, include_promoted=include_promoted)
-        )
-        return found
+        return self._run(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
 
     def recent(self, limit: int = 10) -> list[MemoryItem]:
         """The newest items, newest first."""
-        found: list[MemoryItem] = self._run(reads.list_items(newest=check_limit(limit)))
-        return found
+        return self._run(reads.list_items(newest=check_limit(limit)))
 
     def count(self) -> int:
         """How many items `all` would list."""
-        count: int = self._run(reads.count_items)
-        return count
+        return self._run(reads.count_items)
 
     def search(
         self,
@@ -92,7 +83,7 @@ class ItemReads:
         Raises:
             InvalidInputError: Anything out of range.
         """
-        found: SearchResults = self._run(
+        return self._run(
             search.search_items(
                 self._policy,
                 query,
@@ -106,22 +97,18 @@ class ItemReads:
                 limit=limit,
             )
         )
-        return found
 
     def expired(self) -> list[MemoryItem]:
         """The expired items that cleanup has not removed yet."""
-        found: list[MemoryItem] = self._run(reads.list_expired)
-        return found
+        return self._run(reads.list_expired)
 
     def promoted(self) -> list[MemoryItem]:
         """The items that were copied to long-term memory and have not expired here."""
-        found: list[MemoryItem] = self._run(reads.list_promoted)
-        return found
+        return self._run(reads.list_promoted)
 
     def pending(self) -> list[MemoryItem]:
         """The items that meet a promotion rule and are not promoted yet."""
-        found: list[MemoryItem] = self._run(reads.list_pending(self._policy))
-        return found
+        return self._run(reads.list_pending(self._policy))
 
 
 class Items(ItemReads):
@@ -129,7 +116,7 @@ class Items(ItemReads):
 
     __slots__ = ("_drive", "_handle")
 
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
+    def __init__(self, handle: Handle, drive: Drive) -> None:
         super().__init__(
             lambda read: drive(handle.read(read, local_only=True)),
             lambda: handle.check_intact(local_only=True),
@@ -156,8 +143,7 @@ class Items(ItemReads):
         Raises:
             InvalidInputError: Anything out of range; nothing was stored.
         """
-        added: MemoryItem = self._drive(flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
-        return added
+        return self._drive(flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
 
     def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """Read an item and count the access, which may promote it; its importance is as of now.
@@ -166,8 +152,7 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: It has expired.
         """
-        found: MemoryItem = self._drive(promotion_flows.fetch(self._handle, id))
-        return found
+        return self._drive(promotion_flows.fetch(self._handle, id))
 
     def update(
         self,
@@ -187,20 +172,17 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: It has expired.
         """
-        updated: MemoryItem = self._drive(
+        return self._drive(
             flows.update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
         )
-        return updated
 
     def remove(self, id: str) -> bool:  # the field's own name
         """Remove an item permanently; False when there is no visible one."""
-        removed: bool = self._drive(flows.remove(self._handle, id))
-        return removed
+        return self._drive(flows.remove(self._handle, id))
 
     def clear(self) -> int:
         """Remove all items; returns how many were visible."""
-        count: int = self._drive(clear(self._handle, "items"))
-        return count
+        return self._drive(clear(self._handle, "items"))
 
     def expire(self, id: str) -> MemoryItem:  # the field's own name
         """Expire an item now; until cleanup removes it, `expired` lists it and `extend_ttl` revives it.
@@ -208,8 +190,7 @@ class Items(ItemReads):
         Raises:
             NotFoundError: There is no such item.
         """
-        ended: MemoryItem = self._drive(lifetime_flows.expire(self._handle, id))
-        return ended
+        return self._drive(lifetime_flows.expire(self._handle, id))
 
     def extend_ttl(
         self,
@@ -225,8 +206,7 @@ class Items(ItemReads):
             NotFoundError: There is no such item, or cleanup removed it.
             CapacityError: It had expired and no longer fits.
         """
-        extended: MemoryItem = self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
-        return extended
+        return self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
 
     def undelete(self, id: str) -> MemoryItem:  # the field's own name
         """Undo a soft deletion.
@@ -236,8 +216,7 @@ class Items(ItemReads):
             ExpiredError: It has expired.
             CapacityError: It no longer fits.
         """
-        back: MemoryItem = self._drive(lifetime_flows.undelete(self._handle, id))
-        return back
+        return self._drive(lifetime_flows.undelete(self._handle, id))
 
     def relate(
         self,
@@ -256,8 +235,7 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: It has expired.
         """
-        related: MemoryItem = self._drive(lifetime_flows.relate(self._handle, id, type, target_id, metadata))
-        return related
+        return self._drive(lifetime_flows.relate(self._handle, id, type, target_id, metadata))
 
     def promote(self, id: str, *, if_promoted: IfPromoted = "return") -> MemoryItem:  # the field's own name
         """Copy an item to long-term memory; the original is marked as promoted and stays until it expires.
@@ -275,172 +253,8 @@ class Items(ItemReads):
             ExpiredError: It has expired.
             AlreadyPromotedError: It was promoted before, and `if_promoted` is ``"error"``.
         """
-        kept: MemoryItem = self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
-        return kept
+        return self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
 
     def promote_many(self, ids: Sequence[str]) -> BulkPromotion:
         """Promote several items one by one; a failure does not stop the others."""
-        bulk: BulkPromotion = self._drive(promotion_flows.promote_many(self._handle, ids))
-        return bulk
-
-
-class AsyncItems:
-    """See `Items`."""
-
-    __slots__ = ("_drive", "_handle")
-
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
-        self._handle = handle
-        self._drive = drive
-
-    async def _read(self, read: Read[R]) -> R:
-        result: R = await self._drive(self._handle.read(read, local_only=True))
-        return result
-
-    async def get(self, id: str) -> MemoryItem | None:  # the field's own name
-        """See `ItemReads.get`."""
-        found = await self._read(reads.get_item(check_id(id)))
-        if found is None:
-            self._handle.check_intact(local_only=True)
-        return found
-
-    async def exists(self, id: str) -> bool:  # the field's own name
-        """See `ItemReads.exists`."""
-        return await self.get(id) is not None
-
-    async def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # see `ItemReads.all`
-        """See `ItemReads.all`."""
-        return await self._read(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
-
-    async def recent(self, limit: int = 10) -> list[MemoryItem]:
-        """See `ItemReads.recent`."""
-        return await self._read(reads.list_items(newest=check_limit(limit)))
-
-    async def count(self) -> int:
-        """See `ItemReads.count`."""
-        return await self._read(reads.count_items)
-
-    async def search(
-        self,
-        query: str | None = None,
-        *,
-        tags: Iterable[str] = (),
-        priority: Priority | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        min_confidence: float | str | None = None,
-        include_expired: bool = False,
-        include_promoted: bool = False,
-        order: Order | None = None,
-        limit: int = 10,
-    ) -> SearchResults:
-        """See `ItemReads.search`."""
-        return await self._read(
-            search.search_items(
-                lambda: self._handle.policy,
-                query,
-                tags=tags,
-                priority=priority,
-                metadata=metadata,
-                min_confidence=min_confidence,
-                include_expired=include_expired,
-                include_promoted=include_promoted,
-                order=order,
-                limit=limit,
-            )
-        )
-
-    async def expired(self) -> list[MemoryItem]:
-        """See `ItemReads.expired`."""
-        return await self._read(reads.list_expired)
-
-    async def promoted(self) -> list[MemoryItem]:
-        """See `ItemReads.promoted`."""
-        return await self._read(reads.list_promoted)
-
-    async def pending(self) -> list[MemoryItem]:
-        """See `ItemReads.pending`."""
-        return await self._read(reads.list_pending(lambda: self._handle.policy))
-
-    async def add(
-        self,
-        content: str,
-        *,
-        priority: Priority = "medium",
-        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
-        **fields: Unpack[ItemFields],
-    ) -> MemoryItem:
-        """See `Items.add`."""
-        added: MemoryItem = await self._drive(
-            flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-        )
-        return added
-
-    async def fetch(self, id: str) -> MemoryItem:  # the field's own name
-        """See `Items.fetch`."""
-        found: MemoryItem = await self._drive(promotion_flows.fetch(self._handle, id))
-        return found
-
-    async def update(
-        self,
-        id: str,  # the field's own name
-        *,
-        content: str | None = None,
-        priority: Priority | None = None,
-        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
-        **fields: Unpack[ItemFields],
-    ) -> MemoryItem:
-        """See `Items.update`."""
-        updated: MemoryItem = await self._drive(
-            flows.update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
-        )
-        return updated
-
-    async def remove(self, id: str) -> bool:  # the field's own name
-        """See `Items.remove`."""
-        removed: bool = await self._drive(flows.remove(self._handle, id))
-        return removed
-
-    async def clear(self) -> int:
-        """See `Items.clear`."""
-        count: int = await self._drive(clear(self._handle, "items"))
-        return count
-
-    async def expire(self, id: str) -> MemoryItem:  # the field's own name
-        """See `Items.expire`."""
-        ended: MemoryItem = await self._drive(lifetime_flows.expire(self._handle, id))
-        return ended
-
-    async def extend_ttl(
-        self,
-        id: str,  # the field's own name
-        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
-    ) -> MemoryItem:
-        """See `Items.extend_ttl`."""
-        extended: MemoryItem = await self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
-        return extended
-
-    async def undelete(self, id: str) -> MemoryItem:  # the field's own name
-        """See `Items.undelete`."""
-        back: MemoryItem = await self._drive(lifetime_flows.undelete(self._handle, id))
-        return back
-
-    async def relate(
-        self,
-        id: str,  # the field's own name
-        type: str,  # the field's own name
-        target_id: str,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> MemoryItem:
-        """See `Items.relate`."""
-        related: MemoryItem = await self._drive(lifetime_flows.relate(self._handle, id, type, target_id, metadata))
-        return related
-
-    async def promote(self, id: str, *, if_promoted: IfPromoted = "return") -> MemoryItem:  # the field's own name
-        """See `Items.promote`."""
-        kept: MemoryItem = await self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
-        return kept
-
-    async def promote_many(self, ids: Sequence[str]) -> BulkPromotion:
-        """See `Items.promote_many`."""
-        bulk: BulkPromotion = await self._drive(promotion_flows.promote_many(self._handle, ids))
-        return bulk
+        return self._drive(promotion_flows.promote_many(self._handle, ids))

@@ -1,28 +1,24 @@
-"""`scope.queue`: the sync and async face of the bounded queue, a view over the scope's items."""
+"""`scope.queue`: the bounded queue, a view over the scope's items."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar, Unpack
+from collections.abc import Iterable, Mapping
+from typing import Any, Unpack
 
-from wmem.flow import Flow
 from wmem.model.item import MemoryItem, Priority
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
-from wmem.scope.handle import Handle, Read
+from wmem.scope.handle import Handle
 from wmem.scope.items.flows import ItemFields
+from wmem.scope.ports import Drive, RunRead
 from wmem.scope.queue import flows
+from wmem.scope.queue.flows import ForgetMode, SummarySpan
 from wmem.state import Decision
 
-__all__ = ["AsyncQueue", "Queue", "QueueReads"]
-
-R = TypeVar("R")
-
-ForgetMode: TypeAlias = Literal["soft", "hard"]
-SummarySpan: TypeAlias = Literal["all", "recent"]
+__all__ = ["Queue", "QueueReads"]
 
 
 class QueueReads:
-    """The read methods of `scope.queue`, sync or async.
+    """The read methods of `scope.queue`.
 
     `importance` here is the given one, or else computed from the item's words against those
     of the other items; it decides what is evicted.
@@ -30,9 +26,9 @@ class QueueReads:
 
     __slots__ = ("_handle", "_run")
 
-    def __init__(self, handle: Handle, run: Callable[[Read[Any]], Any]) -> None:
+    def __init__(self, handle: Handle, run_read: RunRead) -> None:
         self._handle = handle
-        self._run = run
+        self._run = run_read
 
     def remember(
         self,
@@ -54,7 +50,7 @@ class QueueReads:
             metadata: All of these pairs must match.
             limit: How many at most, None for all.
         """
-        found: list[MemoryItem] = self._run(
+        return self._run(
             flows.remember(
                 self._handle,
                 prompt,
@@ -65,7 +61,6 @@ class QueueReads:
                 limit=limit,
             )
         )
-        return found
 
     def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
         """Extractive summary: the most informative sentences, verbatim, of important items first.
@@ -74,18 +69,15 @@ class QueueReads:
             span: All items, or those of the last steps that count as recent (policy).
             token_limit: Maximum tokens of the text; at least 1.
         """
-        made: Summary = self._run(flows.summarize(self._handle, span, token_limit))
-        return made
+        return self._run(flows.summarize(self._handle, span, token_limit))
 
     def capacity(self) -> Capacity:
         """How full the queue is."""
-        told: Capacity = self._run(flows.capacity(self._handle))
-        return told
+        return self._run(flows.capacity(self._handle))
 
     def decisions(self, limit: int | None = None) -> list[Decision]:
         """Why items were evicted, newest first, as many as the scope keeps; never their content."""
-        told: list[Decision] = self._run(flows.list_decisions(limit))
-        return told
+        return self._run(flows.list_decisions(limit))
 
 
 class Queue(QueueReads):
@@ -93,7 +85,7 @@ class Queue(QueueReads):
 
     __slots__ = ("_drive",)
 
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Any]) -> None:
+    def __init__(self, handle: Handle, drive: Drive) -> None:
         super().__init__(handle, lambda read: drive(handle.read(read, local_only=True)))
         self._drive = drive
 
@@ -114,10 +106,7 @@ class Queue(QueueReads):
             CapacityError: It exceeds the queue's limits by itself, or all else is pinned.
             InvalidInputError: Anything out of range; nothing was stored.
         """
-        told: Memorized = self._drive(
-            flows.memorize(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-        )
-        return told
+        return self._drive(flows.memorize(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
 
     def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
         """Forget the items that an instruction selects; selecting none is no error.
@@ -131,13 +120,11 @@ class Queue(QueueReads):
         Raises:
             InvalidInputError: The instruction is none of the four; the message lists them.
         """
-        told: Forgotten = self._drive(flows.forget(self._handle, instruction, mode))
-        return told
+        return self._drive(flows.forget(self._handle, instruction, mode))
 
     def advance_step(self, steps: int = 1) -> int:
         """Begin a new step (a turn of the agent) and return its number; the first step is 0."""
-        step: int = self._drive(flows.advance_step(self._handle, steps))
-        return step
+        return self._drive(flows.advance_step(self._handle, steps))
 
     def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
         """Evict the least important items until at most so many are left; returns them, first to last.
@@ -145,83 +132,4 @@ class Queue(QueueReads):
         Raises:
             CapacityError: Pinned items alone are more; nothing was evicted.
         """
-        left: list[MemoryItem] = self._drive(flows.evict_to(self._handle, items=items, tokens=tokens))
-        return left
-
-
-class AsyncQueue:
-    """See `Queue`."""
-
-    __slots__ = ("_drive", "_handle")
-
-    def __init__(self, handle: Handle, drive: Callable[[Flow[Any]], Awaitable[Any]]) -> None:
-        self._handle = handle
-        self._drive = drive
-
-    async def _read(self, read: Read[R]) -> R:
-        result: R = await self._drive(self._handle.read(read, local_only=True))
-        return result
-
-    async def remember(
-        self,
-        prompt: str | None = None,
-        *,
-        tags: Iterable[str] = (),
-        agent_id: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        min_importance: float = 0.0,
-        limit: int | None = None,
-    ) -> list[MemoryItem]:
-        """See `QueueReads.remember`."""
-        return await self._read(
-            flows.remember(
-                self._handle,
-                prompt,
-                tags=tags,
-                agent_id=agent_id,
-                metadata=metadata,
-                min_importance=min_importance,
-                limit=limit,
-            )
-        )
-
-    async def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
-        """See `QueueReads.summarize`."""
-        return await self._read(flows.summarize(self._handle, span, token_limit))
-
-    async def capacity(self) -> Capacity:
-        """See `QueueReads.capacity`."""
-        return await self._read(flows.capacity(self._handle))
-
-    async def decisions(self, limit: int | None = None) -> list[Decision]:
-        """See `QueueReads.decisions`."""
-        return await self._read(flows.list_decisions(limit))
-
-    async def memorize(
-        self,
-        content: str,
-        *,
-        priority: Priority = "medium",
-        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
-        **fields: Unpack[ItemFields],
-    ) -> Memorized:
-        """See `Queue.memorize`."""
-        told: Memorized = await self._drive(
-            flows.memorize(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-        )
-        return told
-
-    async def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
-        """See `Queue.forget`."""
-        told: Forgotten = await self._drive(flows.forget(self._handle, instruction, mode))
-        return told
-
-    async def advance_step(self, steps: int = 1) -> int:
-        """See `Queue.advance_step`."""
-        step: int = await self._drive(flows.advance_step(self._handle, steps))
-        return step
-
-    async def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
-        """See `Queue.evict_to`."""
-        left: list[MemoryItem] = await self._drive(flows.evict_to(self._handle, items=items, tokens=tokens))
-        return left
+        return self._drive(flows.evict_to(self._handle, items=items, tokens=tokens))

@@ -1,7 +1,7 @@
 """Operations of `scope.queue`: reads as pure functions over a state, writes as flows."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from wmem.analysis.analyzer import to_terms
 from wmem.analysis.summarize import WeightedText, extract
@@ -25,7 +25,21 @@ from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, 
 from wmem.scope.items.flows import ItemFields, draft_item
 from wmem.state import Decision, State
 
-__all__ = ["advance_step", "capacity", "evict_to", "forget", "list_decisions", "memorize", "remember", "summarize"]
+__all__ = [
+    "ForgetMode",
+    "SummarySpan",
+    "advance_step",
+    "capacity",
+    "evict_to",
+    "forget",
+    "list_decisions",
+    "memorize",
+    "remember",
+    "summarize",
+]
+
+ForgetMode: TypeAlias = Literal["soft", "hard"]
+SummarySpan: TypeAlias = Literal["all", "recent"]
 
 
 # -- reads
@@ -88,7 +102,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(to_terms(text)) | frozenset(text.casefold().split())
 
 
-def summarize(handle: Handle, span: str, token_limit: int) -> Read[Summary]:
+def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
     """Extractive summary of the items; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
         msg = f"span must be 'all' or 'recent', got {span!r:.80}"
@@ -169,7 +183,7 @@ def _to_evicted_items(removed: Sequence[Victim]) -> list[MemoryItem]:
     ]
 
 
-def forget(handle: Handle, instruction: str, mode: str) -> Flow[Forgotten]:
+def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten]:
     """Forget the items that an instruction selects; see `Queue.forget`."""
     what = parse_instruction(instruction)
     if mode not in ("soft", "hard"):

@@ -1,0 +1,120 @@
+# Generated from core/wmem/agent/memory.py by `make generate` (scripts/generate_async.py); do not edit.
+"""Async twin of `wmem.agent.memory`."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Self
+
+from wmem.agent.core import Changes, MemoryProperties, aopen_core
+from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
+from wmem.codec.keyring import KeyRing
+from wmem.flow import arun
+from wmem.model.history import Cursor, Path
+from wmem.policy import Policy
+from wmem.retrieval.embedder import Embedder
+from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.async_scope import AsyncScope
+from wmem.scope.stats import MemoryStats
+from wmem.tokens.counter import Counter
+
+if TYPE_CHECKING:
+    from wmem.agent.memory import AgentMemory
+
+__all__ = ["AsyncAgentMemory", "aopen"]
+
+
+class AsyncAgentMemory(MemoryProperties):
+    """See `AgentMemory`; made by `wmem.aopen`."""
+
+    __slots__ = ()
+
+    def scope(self, *names: str, policy: Policy | None = None) -> AsyncScope:
+        """See `AgentMemory.scope`; it asks nothing of the store, so it is not awaited."""
+        return AsyncScope(self._core.handle(names, policy), self._core.ports)
+
+    @property
+    def working(self) -> AsyncScope:
+        """See `AgentMemory.working`."""
+        return self.scope()
+
+    async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
+        """See `AgentMemory.changes`."""
+        return await arun(self._core.changes(after), self._core.ports.aio)
+
+    @property
+    def semantic(self) -> AsyncScope:
+        """See `AgentMemory.semantic`."""
+        return AsyncScope(self._core.long_term_handle(SEMANTIC), self._core.ports)
+
+    @property
+    def episodic(self) -> AsyncScope:
+        """See `AgentMemory.episodic`."""
+        return AsyncScope(self._core.long_term_handle(EPISODIC), self._core.ports)
+
+    async def stats(self) -> MemoryStats:
+        """See `AgentMemory.stats`."""
+        return await arun(self._core.stats(), self._core.ports.aio)
+
+    async def maintain(self) -> MaintenanceReport:
+        """See `AgentMemory.maintain`."""
+        return await arun(self._core.maintain(), self._core.ports.aio)
+
+    def maintenance(self, every_s: float | None = None) -> AsyncMaintenance:
+        """See `AgentMemory.maintenance`; it repeats as a task, from ``start()`` or ``async with``."""
+        made = AsyncMaintenance(self.maintain, self._core.maintenance_interval(every_s))
+        self._core.stop_callbacks.append(made.cancel)
+        return made
+
+    async def rotate(self) -> int:
+        """See `AgentMemory.rotate`."""
+        return await arun(self._core.rotate(), self._core.ports.aio)
+
+    def sync(self) -> "AgentMemory":
+        """The same memory for threads."""
+        from wmem.agent.memory import AgentMemory
+
+        return AgentMemory(self._core)
+
+    async def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # its only option
+        """See `AgentMemory.close`."""
+        if not self._core.release():
+            return
+        try:
+            if dispose:
+                await self.working.dispose()
+            await arun(self._core.close(), self._core.ports.aio)
+        finally:
+            self._core.settings.open_state.is_closed = True
+            await self._core.store.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+async def aopen(
+    url: str,
+    *,
+    agent_id: str,
+    policy: Policy | None = None,
+    counter: Counter | None = None,
+    clock: Callable[[], float] | None = None,
+    key: KeyRing | bytes | str | None = None,
+    client: object | None = None,
+    embedder: Embedder | None = None,
+) -> AsyncAgentMemory:
+    """Open an agent's memory for coroutines; see `open`."""
+    return AsyncAgentMemory(
+        await aopen_core(
+            url,
+            agent_id,
+            policy=policy,
+            counter=counter,
+            clock=clock,
+            key=key,
+            client=client,
+            embedder=embedder,
+            is_async=True,
+        )
+    )

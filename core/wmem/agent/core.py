@@ -1,0 +1,295 @@
+"""What the sync and async memory of an agent share: how it is opened, its settings and its flows."""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Concatenate, NamedTuple, ParamSpec
+
+from wmem.agent.key_rotation import rotate
+from wmem.agent.maintenance import MaintenanceReport, check_interval, maintain
+from wmem.codec.keyring import KeyRing, encryption_codec
+from wmem.engine.events import Listener
+from wmem.engine.replica import Damage, decode_records
+from wmem.engine.store import Store, is_blocking, open_store
+from wmem.engine.writing import flush_touches
+from wmem.errors import InvalidInputError, StoreError, WmemError
+from wmem.flow import Flow, ask
+from wmem.journal.port import Journal
+from wmem.model.change import Event, Resynced
+from wmem.model.checks import check_path
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache
+from wmem.observe.metrics import find_metrics
+from wmem.policy import Policy
+from wmem.retrieval.embedder import Embedder, GuardedEmbedder
+from wmem.scope.erasure import compact_and_purge, log_remaining
+from wmem.scope.handle import Handle, OpenState, Settings
+from wmem.scope.items.promotion import long_term_handle
+from wmem.scope.ports import PortPair
+from wmem.scope.stats import MemoryStats, memory_stats
+from wmem.scope.vector_store import prune_vectors, vector_store_handle
+from wmem.tokens.counter import Counter, default_counter
+
+__all__ = ["AgentCore", "Changes", "MemoryProperties", "aopen_core", "open_core"]
+
+_log = logging.getLogger("wmem.agent")
+
+P = ParamSpec("P")
+
+
+class Changes(NamedTuple):
+    """What happened since a consumer last looked.
+
+    Attributes:
+        events: In order within each scope.
+        cursors: What to pass as `after` next time.
+        damage: Records that could not be read; they were skipped and left where they are.
+    """
+
+    events: tuple[Event, ...]
+    cursors: Mapping[Path, Cursor]
+    damage: tuple[Damage, ...] = ()
+
+
+class AgentCore:
+    """State and flows that the sync and async memory of an agent share."""
+
+    def __init__(self, store: Store, agent_id: str, settings: Settings) -> None:
+        self.store = store
+        self.agent_id = agent_id
+        self.settings = settings
+        self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
+        self.stop_callbacks: list[Callable[[], None]] = []
+        self.scopes_at_prune: frozenset[Path] | None = None
+        """The scopes that existed when vectors were last pruned."""
+        self.released = False
+
+    def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
+        """A new handle; after a disposal it binds to the next incarnation."""
+        self.settings.open_state.check_open()
+        handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
+        path = check_path(names)
+        for depth, name in enumerate(path):
+            handle = handle.child(name, policy if depth == len(path) - 1 else None)
+        return handle
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        self.settings.open_state.check_open()
+        end = self.store.engine.events.subscribe(self.agent_id, listener)
+
+        def stop() -> None:
+            end()
+            if stop in self.stop_callbacks:
+                self.stop_callbacks.remove(stop)
+
+        self.stop_callbacks.append(stop)
+        return stop
+
+    def release(self) -> bool:
+        """Mark the memory as released; True for the first caller, which has to close the store."""
+        first, self.released = not self.released, True
+        return first
+
+    def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
+        self.settings.open_state.check_open()
+        if after is not None and not (
+            isinstance(after, Mapping) and all(isinstance(cursor, Cursor) for cursor in after.values())
+        ):
+            msg = f"after must be the cursors of an earlier call, not {after!r:.80}"
+            raise InvalidInputError(msg)
+        paths = yield from ask(Journal.paths, (self.agent_id,))
+        asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
+        asked |= {path: cursor for path, cursor in (after or {}).items() if path not in asked}
+        if any(path[:1] != (self.agent_id,) for path in asked):
+            msg = f"changes are read of the scopes of agent {self.agent_id!r} alone"
+            raise InvalidInputError(msg)
+        asked = {path: cursor for path, cursor in asked.items() if not is_cache(path)}
+        tails = yield from ask(Journal.read, asked) if asked else _no_tails()
+        events: list[Event] = []
+        damage: list[Damage] = []
+        for path, tail in tails.items():
+            if not tail.joined:
+                events.append(Event(path, tail.head, Resynced()))
+            read, damaged = decode_records(self.store.engine.codec, path, tail.records)
+            damage += damaged
+            # As in the fold: a record whose request arrived twice counts once.
+            seen: set[int] = set()
+            for record_id, record in read:
+                events += [Event(path, tail.head, change) for change in record if record_id not in seen]
+                seen.add(record_id)
+        cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
+        return Changes(tuple(events), cursors, tuple(damage))
+
+    def long_term_handle(self, name: str) -> Handle:
+        self.settings.open_state.check_open()
+        return long_term_handle(self.handle((), None), name)
+
+    def stats(self) -> Flow[MemoryStats]:
+        return memory_stats(self.handle((), None))
+
+    def maintain(self) -> Flow[MaintenanceReport]:
+        self.settings.open_state.check_open()
+        engine, root = self.store.engine, self.handle((), None)
+        paths = list((yield from ask(Journal.paths, root.path)))
+        done = yield from maintain(engine, self.agent_id, paths, self.settings.clock)
+        store = vector_store_handle(root)
+        if self.agent_id in engine.unpurged_agents:
+            log_remaining(root, "disposed", (yield from compact_and_purge(root)))
+        # A store may have dropped a scope whose items had all expired.
+        elif store.path in paths and (
+            done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths)
+        ):
+            yield from prune_vectors(store)
+        self.scopes_at_prune = frozenset(paths)
+        return done
+
+    def maintenance_interval(self, every_s: float | None) -> float:
+        self.settings.open_state.check_open()
+        return check_interval(self.settings.policy.cleanup_every_s if every_s is None else every_s)
+
+    def rotate(self) -> Flow[int]:
+        self.settings.open_state.check_open()
+        return (yield from rotate(self.store.engine, (self.agent_id,), self.settings.clock()))
+
+    def close(self) -> Flow[None]:
+        """Stop listeners and maintenance, and write the access counts that are not written yet."""
+        self.settings.open_state.is_closed = True
+        if self.settings.metrics is not None:
+            self.settings.metrics.unwatch(self.settings.open_state)
+        for stop in tuple(self.stop_callbacks):
+            stop()
+        try:
+            yield from flush_touches(self.store.engine, self.agent_id, self.settings.clock())
+        except StoreError as exc:
+            # Counts are metadata: they must not keep a memory open.
+            _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
+
+
+def _no_tails() -> Flow[Mapping[Path, Any]]:
+    return {}
+    yield  # a flow that asks nothing
+
+
+def _identity(counter: Counter) -> Counter:
+    return counter
+
+
+class _CheckedCounter:
+    """A caller's counter whose results are checked: budgets depend on them."""
+
+    def __init__(self, counter: Counter) -> None:
+        self._counter = counter
+        self.name = counter.name
+
+    def __call__(self, text: str, /) -> int:
+        try:
+            tokens = self._counter(text)
+        except WmemError:
+            raise
+        except Exception as exc:  # a user's function, which should not raise
+            msg = f"the counter {self.name!r} raised {type(exc).__name__}"
+            raise InvalidInputError(msg) from exc
+        if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
+            msg = f"the counter {self.name!r} must return a whole number of tokens, not {tokens!r:.40}"
+            raise InvalidInputError(msg)
+        return tokens
+
+
+def open_core(
+    url: str,
+    agent_id: str,
+    *,
+    policy: Policy | None,
+    counter: Counter | None,
+    clock: Callable[[], float] | None,
+    key: KeyRing | bytes | str | None,
+    client: object | None,
+    embedder: Embedder | None,
+    is_async: bool,
+) -> AgentCore:
+    """Open the store of a memory; see `wmem.open`."""
+    (root,) = check_path([agent_id])
+    if policy is not None and not isinstance(policy, Policy):
+        msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
+        raise InvalidInputError(msg)
+    for name, given in (("counter", counter), ("clock", clock)):
+        if given is not None and not callable(given):
+            msg = f"{name} must be callable, not {type(given).__name__!r}"
+            raise InvalidInputError(msg)
+    if counter is not None and not isinstance(getattr(counter, "name", None), str):
+        msg = "a counter needs a name: counts are stored under it"
+        raise InvalidInputError(msg)
+    embedding = None if embedder is None else GuardedEmbedder(embedder)
+    if embedding is not None and not is_async:
+        embedding.check_sync()
+    keys = KeyRing(key) if isinstance(key, bytes | str) else key
+    if keys is not None and not isinstance(keys, KeyRing):
+        msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
+        raise InvalidInputError(msg)
+    # What never leaves this process is not encrypted.
+    codec = None if keys is None or not is_blocking(url) else encryption_codec(keys)
+    store = open_store(url, codec=codec, client=client)
+    settings = Settings(
+        clock=clock or store.clock,
+        counter=default_counter if counter is None else partial(_identity, _CheckedCounter(counter)),
+        policy=policy or Policy.session(),
+        open_state=OpenState(root),
+        metrics=find_metrics(),
+        embedding=embedding,
+    )
+    memory = AgentCore(store, root, settings)
+    if settings.metrics is not None:
+        settings.metrics.watch(settings.open_state, root, memory.store.engine.counts)
+    _log.info("Working memory initialized for agent %s", root)
+    return memory
+
+
+def _off_loop(
+    open_core: Callable[Concatenate[str, P], AgentCore],
+) -> Callable[Concatenate[str, P], Awaitable[AgentCore]]:
+    async def open_off_loop(url: str, /, *args: P.args, **options: P.kwargs) -> AgentCore:
+        if not is_blocking(url):
+            return open_core(url, *args, **options)
+        import asyncio
+
+        return await asyncio.to_thread(open_core, url, *args, **options)
+
+    return open_off_loop
+
+
+aopen_core = _off_loop(open_core)
+"""See `open_core`; a store that blocks is opened in a thread."""
+
+
+class MemoryProperties:
+    """Members of both memories that need no store access."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: AgentCore) -> None:
+        self._core = core
+
+    @property
+    def agent_id(self) -> str:
+        """The agent's id; the first segment of every path."""
+        return self._core.agent_id
+
+    @property
+    def url(self) -> str:
+        """The store's URL, in a form that `open` takes."""
+        return self._core.store.url
+
+    def subscribe(self, listener: Listener) -> Callable[[], None]:
+        """Call a listener with every change of this agent's scopes that this process applies.
+
+        It is called once for each change, in order within a scope, outside all locks,
+        perhaps in another caller's thread. A listener that fails is logged. Changes to stored
+        vectors are not reported. For complete events of entries and scopes alone, subscribe
+        ``wmem.observe.entry_events(listener)``.
+
+        Returns:
+            A function that ends the subscription.
+        """
+        return self._core.subscribe(listener)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"

@@ -1,0 +1,157 @@
+# Generated from core/wmem/scope/scope.py by `make generate` (scripts/generate_async.py); do not edit.
+"""Async twin of `wmem.scope.scope`."""
+
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from wmem.flow import Flow, arun
+from wmem.model.context import Context, ProviderProfile
+from wmem.model.profile import Scoring
+from wmem.model.results import Erased
+from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.policy import Policy
+from wmem.scope.documents import export_document, import_document
+from wmem.scope.entries.async_face import AsyncEntries
+from wmem.scope.erasure import clear, dispose, erase
+from wmem.scope.handle import Handle
+from wmem.scope.items.async_face import AsyncItems
+from wmem.scope.merge import merge_to_parent
+from wmem.scope.messages.async_face import AsyncMessages
+from wmem.scope.messages.flows import MessageInput
+from wmem.scope.packing import pack_scope
+from wmem.scope.ports import PortPair
+from wmem.scope.properties import ScopeProperties
+from wmem.scope.queue.async_face import AsyncQueue
+from wmem.scope.recall_profile import use_profile
+from wmem.scope.stats import ScopeStats, scope_stats
+from wmem.scope.view import ScopeView, take_view
+
+if TYPE_CHECKING:
+    from wmem.scope.scope import Scope
+
+__all__ = ["AsyncScope"]
+
+R = TypeVar("R")
+
+
+class AsyncScope(ScopeProperties):
+    """See `Scope`."""
+
+    __slots__ = ("entries", "items", "messages", "queue")
+
+    def __init__(self, handle: Handle, ports: PortPair) -> None:
+        super().__init__(handle, ports)
+        self.entries = AsyncEntries(handle, self._drive)
+        self.items = AsyncItems(handle, self._drive)
+        self.queue = AsyncQueue(handle, self._drive)
+        self.messages = AsyncMessages(handle, self._drive)
+
+    def _drive(self, flow: Flow[R]) -> Awaitable[R]:
+        return arun(flow, self._ports.aio)
+
+    def sync(self) -> "Scope":
+        """The sync twin of this scope."""
+        from wmem.scope.scope import Scope
+
+        return Scope(self._handle, self._ports)
+
+    def child(self, name: str, policy: Policy | None = None) -> "AsyncScope":
+        """See `Scope.child`; it does no IO, so it is not awaited."""
+        return AsyncScope(self._child_handle(name, policy), self._ports)
+
+    @asynccontextmanager
+    async def temporary(self, name: str, merge: bool = False) -> AsyncIterator["AsyncScope"]:  # noqa: FBT001, FBT002  # reads well
+        """See `Scope.temporary`."""
+        scope = AsyncScope(self._temporary_handle(name), self._ports)
+        try:
+            yield scope
+        except BaseException:
+            if not scope.is_disposed:
+                await scope.dispose(purge=False)
+            raise
+        if merge:
+            await scope.merge_to_parent(items=True)
+        if not scope.is_disposed:
+            await scope.dispose(purge=False)
+
+    async def children(self) -> list[str]:
+        """See `Scope.children`."""
+        return await self._drive(self._handle.children())
+
+    async def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
+        """See `Scope.merge_to_parent`."""
+        return await self._drive(merge_to_parent(self._handle, overwrite=overwrite, items=items))
+
+    async def dispose(self, *, purge: bool = True) -> int:
+        """See `Scope.dispose`."""
+        return await self._drive(dispose(self._handle, purge=purge))
+
+    async def clear(self) -> int:
+        """See `Scope.clear`."""
+        return await self._drive(clear(self._handle, "all"))
+
+    async def erase(self, *ids: str) -> Erased:
+        """See `Scope.erase`."""
+        return await self._drive(erase(self._handle, ids))
+
+    async def export(self) -> dict[str, Any]:
+        """See `Scope.export`."""
+        return await self._drive(self._handle.read(export_document, local_only=True))
+
+    async def import_(self, document: Mapping[str, Any]) -> int:
+        """See `Scope.import_`."""
+        return await self._drive(import_document(self._handle, document))
+
+    async def use_profile(self, scoring: Scoring) -> Policy:
+        """See `Scope.use_profile`."""
+        return await self._drive(use_profile(self._handle, scoring))
+
+    async def stats(self) -> ScopeStats:
+        """See `Scope.stats`."""
+        return await self._drive(scope_stats(self._handle))
+
+    async def view(self) -> ScopeView:
+        """See `Scope.view`."""
+        return await self._drive(take_view(self._handle))
+
+    async def pack(
+        self,
+        query: str | None = None,
+        *,
+        budget: int,
+        system: str = "",
+        tools: Sequence[Mapping[str, Any]] = (),
+        reserve: int = 0,
+        recent: int = 4,
+        profile: ProviderProfile = "openai",
+        orphans: Orphans = "drop",
+        messages: Sequence[MessageInput] | None = None,
+        inherit: bool = True,
+        note_role: NoteRole = "user",
+        stable: bool = False,
+        summary: bool | int = False,
+        scoring: Scoring | None = None,
+        prompt_counter: PromptCounter | None = None,
+    ) -> Context:
+        """See `Scope.pack`."""
+        return await self._drive(
+            pack_scope(
+                self._handle,
+                query,
+                budget=budget,
+                system=system,
+                tools=tools,
+                reserve=reserve,
+                recent=recent,
+                profile=profile,
+                orphans=orphans,
+                messages=messages,
+                inherit=inherit,
+                note_role=note_role,
+                stable=stable,
+                summary=summary,
+                scoring=scoring,
+                prompt_counter=prompt_counter,
+            )
+        )

@@ -1,0 +1,183 @@
+# Generated from core/wmem/scope/items/face.py by `make generate` (scripts/generate_async.py); do not edit.
+"""Async twin of `wmem.scope.items.face`."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Unpack
+
+from wmem.model.checks import check_id, check_limit
+from wmem.model.item import MemoryItem, Priority
+from wmem.model.results import BulkPromotion, SearchResults
+from wmem.policy import Policy
+from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
+from wmem.scope.erasure import clear
+from wmem.scope.handle import Handle
+from wmem.scope.items import flows, reads, search
+from wmem.scope.items import lifetime as lifetime_flows
+from wmem.scope.items import promotion as promotion_flows
+from wmem.scope.items.flows import ItemFields
+from wmem.scope.items.promotion import IfPromoted
+from wmem.scope.items.search import Order
+from wmem.scope.ports import AsyncDrive, AsyncRunRead
+
+__all__ = ["AsyncItemReads", "AsyncItems"]
+
+
+class AsyncItemReads:
+    """See `ItemReads`."""
+
+    __slots__ = ("_check_intact", "_policy", "_run")
+
+    def __init__(self, run_read: AsyncRunRead, check_intact: Callable[[], None], policy: Callable[[], Policy]) -> None:
+        self._run = run_read
+        self._check_intact = check_intact
+        self._policy = policy
+
+    async def get(self, id: str) -> MemoryItem | None:  # the field's own name
+        """See `ItemReads.get`."""
+        found: MemoryItem | None = await self._run(reads.get_item(check_id(id)))
+        if found is None:
+            self._check_intact()
+        return found
+
+    async def exists(self, id: str) -> bool:  # see `get`
+        """See `ItemReads.exists`."""
+        return await self.get(id) is not None
+
+    async def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
+        """See `ItemReads.all`."""
+        return await self._run(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
+
+    async def recent(self, limit: int = 10) -> list[MemoryItem]:
+        """See `ItemReads.recent`."""
+        return await self._run(reads.list_items(newest=check_limit(limit)))
+
+    async def count(self) -> int:
+        """See `ItemReads.count`."""
+        return await self._run(reads.count_items)
+
+    async def search(
+        self,
+        query: str | None = None,
+        *,
+        tags: Iterable[str] = (),
+        priority: Priority | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        min_confidence: float | str | None = None,
+        include_expired: bool = False,
+        include_promoted: bool = False,
+        order: Order | None = None,
+        limit: int = 10,
+    ) -> SearchResults:
+        """See `ItemReads.search`."""
+        return await self._run(
+            search.search_items(
+                self._policy,
+                query,
+                tags=tags,
+                priority=priority,
+                metadata=metadata,
+                min_confidence=min_confidence,
+                include_expired=include_expired,
+                include_promoted=include_promoted,
+                order=order,
+                limit=limit,
+            )
+        )
+
+    async def expired(self) -> list[MemoryItem]:
+        """See `ItemReads.expired`."""
+        return await self._run(reads.list_expired)
+
+    async def promoted(self) -> list[MemoryItem]:
+        """See `ItemReads.promoted`."""
+        return await self._run(reads.list_promoted)
+
+    async def pending(self) -> list[MemoryItem]:
+        """See `ItemReads.pending`."""
+        return await self._run(reads.list_pending(self._policy))
+
+
+class AsyncItems(AsyncItemReads):
+    """See `Items`."""
+
+    __slots__ = ("_drive", "_handle")
+
+    def __init__(self, handle: Handle, drive: AsyncDrive) -> None:
+        super().__init__(
+            lambda read: drive(handle.read(read, local_only=True)),
+            lambda: handle.check_intact(local_only=True),
+            lambda: handle.policy,
+        )
+        self._handle = handle
+        self._drive = drive
+
+    async def add(
+        self,
+        content: str,
+        *,
+        priority: Priority = "medium",
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
+        **fields: Unpack[ItemFields],
+    ) -> MemoryItem:
+        """See `Items.add`."""
+        return await self._drive(flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
+
+    async def fetch(self, id: str) -> MemoryItem:  # the field's own name
+        """See `Items.fetch`."""
+        return await self._drive(promotion_flows.fetch(self._handle, id))
+
+    async def update(
+        self,
+        id: str,  # the field's own name
+        *,
+        content: str | None = None,
+        priority: Priority | None = None,
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
+        **fields: Unpack[ItemFields],
+    ) -> MemoryItem:
+        """See `Items.update`."""
+        return await self._drive(
+            flows.update(self._handle, id, content=content, priority=priority, ttl_s=ttl_s, fields=fields)
+        )
+
+    async def remove(self, id: str) -> bool:  # the field's own name
+        """See `Items.remove`."""
+        return await self._drive(flows.remove(self._handle, id))
+
+    async def clear(self) -> int:
+        """See `Items.clear`."""
+        return await self._drive(clear(self._handle, "items"))
+
+    async def expire(self, id: str) -> MemoryItem:  # the field's own name
+        """See `Items.expire`."""
+        return await self._drive(lifetime_flows.expire(self._handle, id))
+
+    async def extend_ttl(
+        self,
+        id: str,  # the field's own name
+        ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
+    ) -> MemoryItem:
+        """See `Items.extend_ttl`."""
+        return await self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
+
+    async def undelete(self, id: str) -> MemoryItem:  # the field's own name
+        """See `Items.undelete`."""
+        return await self._drive(lifetime_flows.undelete(self._handle, id))
+
+    async def relate(
+        self,
+        id: str,  # the field's own name
+        type: str,  # the field's own name
+        target_id: str,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> MemoryItem:
+        """See `Items.relate`."""
+        return await self._drive(lifetime_flows.relate(self._handle, id, type, target_id, metadata))
+
+    async def promote(self, id: str, *, if_promoted: IfPromoted = "return") -> MemoryItem:  # the field's own name
+        """See `Items.promote`."""
+        return await self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
+
+    async def promote_many(self, ids: Sequence[str]) -> BulkPromotion:
+        """See `Items.promote_many`."""
+        return await self._drive(promotion_flows.promote_many(self._handle, ids))

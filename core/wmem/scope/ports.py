@@ -1,0 +1,61 @@
+"""How the faces of a scope reach the store: the sync and async ports of a memory, and what drives a flow with them."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar
+
+from wmem.flow import Flow, Ports
+from wmem.scope.handle import Read
+
+__all__ = ["AsyncDrive", "AsyncRunRead", "Drive", "PortPair", "RunRead"]
+
+R = TypeVar("R")
+
+
+class Drive(Protocol):
+    """Drives a flow to its result."""
+
+    def __call__(self, flow: Flow[R], /) -> R: ...
+
+
+class AsyncDrive(Protocol):
+    """See `Drive`."""
+
+    def __call__(self, flow: Flow[R], /) -> Awaitable[R]: ...
+
+
+class RunRead(Protocol):
+    """Runs a pure read over the states of a scope and returns its result."""
+
+    def __call__(self, read: Read[R], /) -> R: ...
+
+
+class AsyncRunRead(Protocol):
+    """See `RunRead`."""
+
+    def __call__(self, read: Read[R], /) -> Awaitable[R]: ...
+
+
+class PortPair:
+    """The sync and async ports of one memory, each made when first needed."""
+
+    __slots__ = ("_async", "_make_async", "_make_sync", "_sync")
+
+    def __init__(self, make_sync: Callable[[], Ports], make_async: Callable[[], Ports]) -> None:
+        self._make_sync = make_sync
+        self._make_async = make_async
+        self._sync: Ports | None = None
+        self._async: Ports | None = None
+
+    @property
+    def sync(self) -> Ports:
+        """The sync ports."""
+        if self._sync is None:
+            self._sync = self._make_sync()
+        return self._sync
+
+    @property
+    def aio(self) -> Ports:
+        """The async ports."""
+        if self._async is None:
+            self._async = self._make_async()
+        return self._async

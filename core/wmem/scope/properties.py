@@ -1,0 +1,56 @@
+"""What a scope tells without asking the store, sync and async alike."""
+
+from wmem.model.checks import check_path
+from wmem.model.history import Path
+from wmem.model.ids import new_ulid
+from wmem.policy import Policy
+from wmem.scope.handle import Handle
+from wmem.scope.ports import PortPair
+
+__all__ = ["ScopeProperties"]
+
+
+class ScopeProperties:
+    """Properties of a scope that need no access to the store."""
+
+    __slots__ = ("_handle", "_ports")
+
+    def __init__(self, handle: Handle, ports: PortPair) -> None:
+        self._handle = handle
+        self._ports = ports
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self._handle.path[-1]
+
+    @property
+    def id(self) -> str:
+        """The whole path as one text, for logs."""
+        return "/".join(self._handle.path)
+
+    @property
+    def path(self) -> Path:
+        """The segments; the first is the agent."""
+        return self._handle.path
+
+    @property
+    def policy(self) -> Policy:
+        """The limits and rules of this scope."""
+        return self._handle.policy
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether this incarnation of the scope is known to be disposed; it never comes back."""
+        return self._handle.is_disposed
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id!r}{' disposed' if self.is_disposed else ''}>"
+
+    def _child_handle(self, name: str, policy: Policy | None) -> Handle:
+        (segment,) = check_path([name])
+        return self._handle.child(segment, policy)
+
+    def _temporary_handle(self, name: str) -> Handle:
+        (segment,) = check_path([name])
+        return self._child_handle(f"{segment}-{new_ulid(self._handle.settings.clock())}", None)
