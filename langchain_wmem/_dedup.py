@@ -93,7 +93,7 @@ class SeenMessages:
         """The messages that are not stored yet or were edited since, in order.
 
         Args:
-            read: Converts a message to wmem's form.
+            convert: Converts a message to wmem's form.
             summaries: Include summaries even if the messages they cover are stored.
             trust_objects: Take an object from before this turn that was seen already as unchanged.
         """
@@ -240,7 +240,7 @@ def get_message(facet: Any, message_id: str) -> Message | None:
 
 
 async def aget_message(facet: Any, message_id: str) -> Message | None:
-    """See `looked_up`."""
+    """See `get_message`."""
     try:
         found: Message | None = await facet.get(message_id)
     except CorruptionError:

@@ -21,7 +21,7 @@ def retry_steps(calibrations: Calibrations, model: str, *, limit: int, reserve: 
     A refusal does not say by how much the prompt was too large; the usage of the second attempt does.
 
     Args:
-        learned: Calibrations from earlier usage; updated with this call's.
+        calibrations: Those learned from earlier usage; updated with this call's.
         limit: The model's ceiling in tokens, the reply included.
     """
     room = limit - reserve

@@ -55,7 +55,7 @@ _AUDIO_FORMATS: Mapping[str, str] = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav
 
 
 def block_to_json(block: BaseContentBlock) -> dict[str, JsonValue]:
-    """A block in LlamaIndex's own JSON, free-form values tagged, as `block_of_json` reads it.
+    """A block in LlamaIndex's own JSON, free-form values tagged, as `block_from_json` reads it.
 
     Raises:
         SerializationError: A free-form value cannot be stored without loss.
@@ -90,7 +90,7 @@ def _load_open_file(block: BaseContentBlock) -> BaseContentBlock:
 
 
 def block_from_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
-    """The block that `json_of_block` wrote, even if its file is missing: see `if_there`.
+    """The block that `block_to_json` wrote, even if its file is missing: see `replace_missing_file`.
 
     Raises:
         ValidationError: A block of another LlamaIndex version.

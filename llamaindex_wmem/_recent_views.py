@@ -57,7 +57,7 @@ class RecentViews:
         was packed. Then it is matched with `stored` from the end.
 
         Args:
-            noted: Whether a note of recalled text was among the given messages.
+            has_note: Whether a note of recalled text was among the given messages.
         """
         if has_note and not given:
             return []

@@ -20,7 +20,7 @@ class ViewMatch(NamedTuple):
 
     Attributes:
         length: Number of messages of the list.
-        upto: Number of messages that were stored when it was packed.
+        stored_count: Number of messages that were stored when it was packed.
     """
 
     length: int

@@ -35,13 +35,13 @@ def to_terms(text: str, default_language: str = "english") -> list[str]:
     for scripts without spaces, character bigrams.
 
     Args:
-        usual: The default language; see `language_of`.
+        default_language: See `detect_language`.
     """
     return analyze(text, default_language)[1]
 
 
 def analyze(text: str, default_language: str = "english") -> tuple[str, list[str]]:
-    """The detected language of a text, and its terms; see `terms_of`."""
+    """The detected language of a text, and its terms; see `to_terms`."""
     if text.isascii():
         words = _ASCII_WORD.findall(text.lower())
         language = detect_language(words, default_language)

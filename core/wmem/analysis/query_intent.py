@@ -55,7 +55,7 @@ class QueryIntent(NamedTuple):
         first_person: Whether it is about the user ("I", "my").
         second_person: Whether it asks for what the assistant said.
         dates: The dates it names.
-        when: Whether it asks for a time.
+        asks_when: Whether it asks for a time.
     """
 
     speaker: str | None

@@ -71,7 +71,7 @@ def detect_language(words: Iterable[str], default_language: str = "english") -> 
 
     Args:
         words: The case-folded words of the text.
-        usual: The default language, also in a tie.
+        default_language: Returned also in a tie.
 
     Returns:
         A language of `STOP_WORDS`.

@@ -94,7 +94,7 @@ class Codec(Protocol[P]):
         ...
 
     def decode_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
-        """See `read_record`."""
+        """See `decode_record`."""
         ...
 
     def size(self, payload: P, /) -> int:
@@ -113,23 +113,23 @@ class IdentityCodec:
         return tuple(changes)
 
     def decode_record(self, payload: object, _path: Path, _record_id: int, /) -> tuple[Change, ...]:
-        assert isinstance(payload, tuple)  # the journal hands back what `write_record` made
+        assert isinstance(payload, tuple)  # the journal hands back what `encode_record` made
         return payload
 
     def encode_checkpoint(self, checkpoint: Checkpoint, _path: Path, _upto: Cursor, /) -> object:
         return checkpoint
 
     def decode_checkpoint(self, payload: object, _path: Path, _base: Cursor, /) -> Checkpoint:
-        assert isinstance(payload, Checkpoint)  # see `read_record`
+        assert isinstance(payload, Checkpoint)  # see `decode_record`
         return payload
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
             return sum(row.size_bytes for row in payload.rows) + 64
-        assert isinstance(payload, tuple)  # see `read_record`
+        assert isinstance(payload, tuple)  # see `decode_record`
         total = 64
         for change in payload:
-            # `Row.size` inlined, to save the call.
+            # `Row.size_bytes` inlined, to save the call.
             total += 420 + len(change.row.content) if type(change) is ItemPut else 64
         return total
 

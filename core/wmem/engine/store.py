@@ -21,7 +21,7 @@ class Store:
 
     Attributes:
         url: The normalised URL, which opens the same store again.
-        waits: Whether opening and closing wait for files or a server.
+        is_blocking: Whether opening and closing wait for files or a server.
         clock: UTC epoch seconds, for agents that were opened without a clock of their own.
     """
 

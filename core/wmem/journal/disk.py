@@ -56,7 +56,7 @@ class DiskJournal:
 
     @property
     def _cache(self) -> Any:
-        """The open diskcache; only inside ``self._store.used()``."""
+        """The open diskcache; only inside ``self._store.use()``."""
         return self._store.cache
 
     # -- the port
@@ -196,10 +196,10 @@ class DiskJournal:
         *,
         in_transaction: bool = False,
     ) -> dict[Path, Tail[bytes]] | None:
-        """The tails up to the heads in `seen`; None when a concurrent compaction removed a row.
+        """The tails up to `heads`; None when a concurrent compaction removed a row.
 
         Args:
-            settled: Inside a transaction, so a missing row is damage.
+            in_transaction: Inside a transaction, where a missing row is damage.
         """
         tails: dict[Path, Tail[bytes]] = {}
         for path, cursor in after.items():

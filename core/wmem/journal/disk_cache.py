@@ -76,7 +76,7 @@ class SafeCache:
         self.fork_guard = ForkGuard()
         self._connect_lock = threading.Lock()
         self.cache: Any = None
-        """The open diskcache; only inside `used`."""
+        """The open diskcache; only inside `use`."""
         disconnect_on_fork(self)
 
     @contextmanager
@@ -100,7 +100,7 @@ class SafeCache:
                 raise ConflictError(msg) from exc
 
     def vacuum(self) -> Sequence[str]:
-        """See `scrubbed`."""
+        """See `vacuum_file`."""
         with self.fork_guard:
             return vacuum_file(os.path.abspath(Path(self._directory) / diskcache.core.DBNAME), self._wait_s)  # noqa: PTH100  # links stay
 
@@ -111,7 +111,7 @@ class SafeCache:
                 self.cache.close()
 
     def disconnect(self) -> bool:
-        """See `Connected`: connections are in reference cycles, and only the owning thread can close one explicitly."""
+        """See `ConnectionOwner`; connections are in reference cycles, and only their own thread could close them."""
         left, self.cache = self.cache is not None, None
         return left
 

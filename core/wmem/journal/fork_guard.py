@@ -21,7 +21,7 @@ class ForkGuard:
     def __init__(self) -> None:
         self._active_calls = 0
         self._blocked_by: int | None = None
-        """The thread that shut the gate: finalizers it runs while closing connections may still call."""
+        """The thread that called `block`: finalizers it runs while closing connections may still call."""
         self._reset_lock()
 
     def _reset_lock(self) -> None:
@@ -45,14 +45,14 @@ class ForkGuard:
                 self._condition.notify_all()
 
     def block(self) -> None:
-        """Block new calls and wait for running ones; only the calling thread may `open` the gate again."""
+        """Block new calls and wait for running ones; only the calling thread may `unblock` again."""
         self._lock.acquire()
         self._blocked_by = threading.get_ident()
         while self._active_calls:
             self._condition.wait()
 
     def unblock(self, *, child: bool) -> None:
-        """Admit calls again, after `shut`."""
+        """Admit calls again, after `block`."""
         self._blocked_by = None
         if child:
             self._reset_lock()  # the old lock refers to threads that exist only in the parent
@@ -79,7 +79,7 @@ class ConnectionOwner(Protocol):
 
 
 def disconnect_on_fork(owner: ConnectionOwner) -> None:
-    """Disconnect `holder` before every fork, for as long as it exists."""
+    """Disconnect `owner` before every fork, for as long as it exists."""
     with _fork_hooks.lock:
         _fork_hooks.owners.add(owner)
 
@@ -95,9 +95,9 @@ class _ForkHooks:
     def before_fork(self) -> None:
         self.lock.acquire()
         self.blocked.extend(self.owners)
-        for holder in self.blocked:
-            holder.fork_guard.block()
-        left = [holder.disconnect() for holder in self.blocked]
+        for each in self.blocked:
+            each.fork_guard.block()
+        left = [each.disconnect() for each in self.blocked]
         if any(left):
             gc.collect()  # once for all owners: a collection visits every object of the process
 

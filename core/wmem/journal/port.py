@@ -52,7 +52,7 @@ class Tail(NamedTuple, Generic[P]):
         snapshot: The state at `base`, only when not joined.
         records: The records after `base`, oldest first.
         head: The cursor after the last record; `ORIGIN` when there is no journal.
-        birth: The incarnation of this journal; None when there is no journal.
+        incarnation: The incarnation of this journal; None when there is no journal.
     """
 
     joined: bool
@@ -71,7 +71,7 @@ class Appended(NamedTuple, Generic[P]):
         previous: The head before the append; on a refusal, the journal's current head.
         missed: On a refusal, the records the writer is missing, if at most `MISSED_MAX`.
         tail_bytes: Total bytes of the records after the base.
-        birth: The incarnation of the journal; None when there is no journal.
+        incarnation: The incarnation of the journal; None when there is no journal.
         certain: Whether a refusal proves that this record was not stored. False for a client with
             its own retries: its first attempt may have been stored and its reply lost.
     """
@@ -101,7 +101,7 @@ class Journal(Protocol[P]):
 
         Args:
             expected: With a cursor, append only if it is the head (`ORIGIN`: only if there is no
-                journal); with a `Birth`, only to that incarnation; None: always.
+                journal); with an `Incarnation`, only to that incarnation; None: always.
             keep_s: Minimum retention of the journal in seconds from now, None for ever.
                 It only ever extends the retention.
         """
@@ -115,7 +115,7 @@ class Journal(Protocol[P]):
         """Delete a journal and those of all its descendants atomically.
 
         Args:
-            life: Delete only this incarnation, nothing if the journal has another; None deletes
+            incarnation: Delete only this one, nothing if the journal has another; None deletes
                 whatever exists.
         """
         ...
@@ -169,7 +169,7 @@ def quick_chain_after(chain: int, record_id: int) -> int:
 
 
 def new_salt() -> int:
-    """The chain before the first record: 52 random bits, so that each incarnation has its own `Birth`."""
+    """The chain before the first record: 52 random bits, so that each incarnation has its own `Incarnation`."""
     return int.from_bytes(os.urandom(7), "big") >> (56 - CHAIN_BITS)
 
 

@@ -151,7 +151,7 @@ class _DriverClient:
     """Commands through a redis-py client: a cluster client, or one that the caller owns.
 
     Args:
-        made: The caller's client.
+        client: The caller's client.
         make: Creates wmem's own client at first use, because creating it connects.
     """
 

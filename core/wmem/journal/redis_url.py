@@ -16,8 +16,8 @@ class RedisUrl(str):
     """A URL that prints without its password but opens the same store again in this process.
 
     Attributes:
-        driver: The URL as redis-py reads it, password included.
-        cluster: Whether the server is part of a cluster: ``?cluster=true``.
+        driver_url: The URL as redis-py reads it, password included.
+        is_cluster: Whether the server is part of a cluster: ``?cluster=true``.
     """
 
     __slots__ = ("driver_url", "is_cluster")

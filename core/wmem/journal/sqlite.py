@@ -38,7 +38,7 @@ _UPDATE_HEAD = "UPDATE scope SET head = ? WHERE number = ?"
 
 
 class _ScopeRow(NamedTuple):
-    """One row of the table `scope`; `seal` is the checksum of its key, which its stored head includes."""
+    """One row of the table `scope`; `key_checksum` is that of its key, which its stored head includes."""
 
     number: int
     head: Head
@@ -170,14 +170,14 @@ class SqliteJournal:
         keys = [key for key, _ in keyed]
         rows = {row[0]: row for row in connection.execute(_SELECT_SCOPES[len(keys)], keys)}
         return [
-            self._to_scope(path, rows[key], seal) if key in rows else None
-            for path, (key, seal) in zip(paths, keyed, strict=True)
+            self._to_scope(path, rows[key], checksum) if key in rows else None
+            for path, (key, checksum) in zip(paths, keyed, strict=True)
         ]
 
     def _fetch_scope(self, connection: Connection, path: Path) -> _ScopeRow | None:
-        key, seal = _key_and_checksum(path)
+        key, checksum = _key_and_checksum(path)
         row = connection.execute(_SELECT_SCOPES[1], (key,)).fetchone()
-        return None if row is None else self._to_scope(path, row, seal)
+        return None if row is None else self._to_scope(path, row, checksum)
 
     def _to_scope(self, path: Path, row: tuple[bytes, int, bytes], key_checksum: int) -> _ScopeRow:
         try:
@@ -187,10 +187,10 @@ class SqliteJournal:
             raise CorruptionError(msg) from exc
 
     def _insert_scope(self, connection: Connection, path: Path, cursor: Cursor) -> _ScopeRow:
-        key, seal = _key_and_checksum(path)
+        key, checksum = _key_and_checksum(path)
         number = connection.execute("INSERT INTO scope (path, head) VALUES (?, x'')", (key,)).lastrowid
         assert number is not None  # a row was inserted
-        return _ScopeRow(number, Head.initial(cursor), seal)
+        return _ScopeRow(number, Head.initial(cursor), checksum)
 
     def _contains(self, connection: Connection, scope: _ScopeRow, cursor: Cursor) -> bool:
         if cursor in (scope.head.base, scope.head.head):

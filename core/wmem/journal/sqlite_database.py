@@ -99,7 +99,7 @@ class Database:
 
         Raises:
             ConflictError: Other writers held the file for `wait_s` seconds; nothing was changed.
-            CorruptionError: See `reading`.
+            CorruptionError: See `read_connection`.
             StoreError: Anything else; nothing was changed.
         """
         with self.fork_guard:
@@ -125,7 +125,7 @@ class Database:
             self.disconnect()
 
     def disconnect(self) -> bool:
-        """See `close`; to be called while the gate is shut. Returns False: none is left open."""
+        """See `close`; to be called while the guard blocks. Returns False: none is left open."""
         self._generation = object()
         with self._writer_lock:
             if self._writer is not None:
@@ -138,7 +138,7 @@ class Database:
                 return False
 
     def vacuum(self) -> Sequence[str]:
-        """See `scrubbed`."""
+        """See `vacuum_file`."""
         with self.fork_guard:
             return vacuum_file(self.file, self._wait_s)
 

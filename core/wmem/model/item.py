@@ -227,7 +227,7 @@ def to_item(
 
     Args:
         importance: Given by the user or computed for this instant, in [0, 1].
-        unwritten: Number of fetches not yet written to the row, the last of them `at`.
+        unwritten_fetches: Number of fetches not yet written to the row.
 
     Raises:
         CorruptionError: The row's bytes cannot be read as an item.

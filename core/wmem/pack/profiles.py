@@ -37,7 +37,7 @@ def to_provider_messages(profile: ProviderProfile, messages: Sequence[Message], 
     ``anthropic`` and ``gemini`` take system text only in front, then a user message first.
 
     Args:
-        opened: Whether a user message already stands before these.
+        follows_user: Whether a user message already stands before these.
     """
     if profile == "openai":
         return list(messages)

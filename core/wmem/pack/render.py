@@ -52,7 +52,7 @@ class NoteEntry(NamedTuple):
     """A memory in the note, whole or truncated.
 
     Attributes:
-        cut: How many of its tokens are left out.
+        tokens_cut: How many of its tokens are left out.
         rule: Why it is included.
     """
 

@@ -48,7 +48,7 @@ def build_report(
     Totals are counted now; the reports are written on first access.
 
     Args:
-        apart: Candidates of pinned units that are not sent, and why.
+        excluded: Candidates of pinned units that are not sent, and why.
     """
     noted, digest = tuple(selection.note_entries.values()), selection.summary
     out = _dropped_units(selection, ordered, excluded)

@@ -225,7 +225,7 @@ class Selection:
         """Fill with older messages by recency, without a gap; one quoted in the note moves to its place among them.
 
         Args:
-            aside: Tokens that stay free.
+            reserved: Tokens that stay free.
         """
         self.tokens_left -= reserved
         self._fill_by_recency()
@@ -371,7 +371,7 @@ class Selection:
         return min(max(_SHORT_TOKENS, budget // 8), budget // 4), budget // 4, budget // 6
 
     def _to_note_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
-        """The memory as an entry of the note, pinned and whole without `most`; None for an echo."""
+        """The memory as an entry of the note, pinned and whole without `max_tokens`; None for an echo."""
         rule = "pinned" if max_tokens is None else "recalled"
         quotes = self.request.quotes if max_tokens is None or candidate.tokens <= max_tokens else None
         if quotes is not None and (known := quotes.get(candidate)) is not None:
@@ -424,7 +424,7 @@ def select_content(
     """Select messages and recalled memories within `room` tokens, beside the pinned units.
 
     Args:
-        front: Start points of a prompt whose prefix is to stay stable; None to take what fits.
+        prefix: Start points of a prompt whose prefix is to stay stable; None to take what fits.
 
     Raises:
         BudgetError: Not even the newest message fits.

@@ -29,8 +29,8 @@ class StablePrefix:
 
     Attributes:
         room: Tokens for all but the fixed and pinned parts, at the first attempt.
-        asked: Whether there is a query, whose note stands behind the conversation.
-        aside: Tokens reserved for a summary.
+        has_query: Whether there is a query, whose note stands behind the conversation.
+        summary_tokens: Tokens reserved for a summary.
     """
 
     room: int

@@ -1,6 +1,6 @@
 """Array operations and BM25 scores on numpy arrays, with the same results as on lists.
 
-Import it only where numpy is installed, see `wmem.retrieval.arrays.has_arrays`.
+Import it only where numpy is installed, see `wmem.retrieval.arrays.has_numpy`.
 """
 
 from array import array
@@ -23,7 +23,7 @@ _BLOCKS_PER_RESULT = 8
 
 
 class NumpyOps:
-    """Operations on numpy arrays, see `wmem.retrieval.arrays.Arithmetic`; integers in them are below `size`."""
+    """Operations on numpy arrays, see `wmem.retrieval.arrays.ArrayOps`; integers in them are below `size`."""
 
     __slots__ = ("_size",)
 

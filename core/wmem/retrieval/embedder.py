@@ -46,7 +46,7 @@ class GuardedEmbedder:
     """A validated embedder with a circuit breaker.
 
     Attributes:
-        off_until: When it may be called again after it failed or was too slow, on the memory's clock.
+        disabled_until: When it may be called again after it failed or was too slow, on the memory's clock.
     """
 
     __slots__ = ("_failures", "call", "disabled_until", "is_sync", "name", "timeout_s")

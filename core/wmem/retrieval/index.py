@@ -41,7 +41,7 @@ class Index:
 
         Args:
             group: Number of its group, from 1; 0 for none.
-            slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.Turns`; 0 for none.
+            slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
         self.remove(id)
         language, terms = analyze(text)
@@ -69,7 +69,7 @@ class Index:
         return self.scorer(query).hits(limit)
 
     def scorer(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> QueryScorer:
-        """The BM25 scores of all texts for the query; see `Matches`."""
+        """The BM25 scores of all texts for the query; see `QueryScorer`."""
         found = QueryScorer(self._postings, to_terms(query, self._main_language()), k1, b)
         if feedback is not None and feedback.weight:
             found.expand_query(feedback)

@@ -80,7 +80,7 @@ class NeighborGraph:
         self.speaker_numbers = array("I", (0,))
         """A number for each pair of a speaker and whether the role is "user"."""
         self.neighbors = array("I", bytes(_ROW_BYTES))
-        """`NEAR` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
+        """`MAX_NEIGHBORS` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
         self._number_by_speaker: dict[tuple[str | None, bool], int] = {}
 
     def slot(self, id: str) -> int:

@@ -30,7 +30,7 @@ class Columns(NamedTuple):
         groups: Its group; 0 for none, and for a dropped text.
         live: 0 for a dropped text, else 1.
         slots: Its slot in the neighbour graph, see `wmem.retrieval.neighbors`; 0 for none.
-        spoken: Index of its language in the list of languages.
+        languages: Index of its language in the list of languages.
     """
 
     lengths: "array[int]"

@@ -39,11 +39,11 @@ class CandidateColumns(NamedTuple, Generic[C]):
     """Columns with a row for each candidate.
 
     Attributes:
-        numbers: Numbers of the texts in the index.
-        words: Their own BM25 scores.
+        doc_numbers: Numbers of the texts in the index.
+        bm25: Their own BM25 scores.
         near: The BM25 scores that their neighbours lend them.
         vector: The squared cosines relative to the best, plus those their neighbours lend.
-        borrows: The share each takes of what is lent: less for a long message, unless the
+        borrow_share: The share each takes of what is lent: less for a long message, unless the
             query asks for what was answered, and none for a fact.
     """
 
@@ -67,10 +67,10 @@ def select_candidates(
     """The candidates by their own scores and those their neighbours lend, best first.
 
     Args:
-        cues: The intent of the query beside its words.
+        intent: The intent of the query beside its words.
         limit: How many results will be wanted.
-        asked: Id of the message that is the query itself: it is no candidate and lends nothing to its neighbours.
-        meant: Vector similarities, without that message.
+        question_id: Id of the message that is the query itself: it is no candidate and lends nothing to its neighbours.
+        similarities: Vector similarities, without that message.
     """
     sums, take = matches.ops, matches.ops.take
     found, scores = matches.top(limit)
@@ -185,7 +185,7 @@ class Signals(NamedTuple, Generic[C]):
     """The scoring inputs of one candidate, or columns of them for many.
 
     Attributes:
-        words: Its own BM25 score.
+        bm25: Its own BM25 score.
         near: The BM25 score that its neighbours lend it.
         session: The damped BM25 score of its session.
         vector: Its squared cosine with the query relative to the best, plus what its neighbours lend.
@@ -219,7 +219,7 @@ def recency_decay(age_s: float, half_life_s: float) -> float:
 
 
 def score_function(maxima: SignalMaxima, profile: RecallProfile) -> Callable[..., Any]:
-    """A function from signals, in field order, to a score; takes numbers or columns. See `wmem.Recall`."""
+    """A function from signals, in field order, to a score; takes numbers or columns. See `wmem.RecallProfile`."""
     similarity, session, vector = profile.similarity, profile.session, profile.vector
     words_most, session_most, vector_most = maxima
 

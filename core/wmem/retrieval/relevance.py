@@ -7,7 +7,7 @@ def relevance(position: int, length: int, accesses: int, importance: float) -> f
     """A score in [0, 1]: half for how early the text occurs, the rest for use and importance.
 
     Args:
-        at: Offset of the text in the item, in characters.
+        position: Offset of the text in the item, in characters.
         length: Length of the item, in characters.
         accesses: How often it was fetched.
         importance: 0 to 1.

@@ -186,7 +186,7 @@ def search(
         replicas: The scope's, then its parents'.
         profile: The weights of the score.
         limit: How many at most.
-        dense: The query's embedding; None ranks by words alone.
+        query_vector: The query's embedding; None ranks by words alone.
     """
     weighed = [
         _collect_candidates(
@@ -228,7 +228,7 @@ def rows_without_vectors(
     Args:
         name: The embedder's name.
         width: Dimensions of its vectors; vectors of another width are dropped (an earlier model of the name).
-        messages: Include messages.
+        include_messages: Messages, too.
     """
     memory = _recall_index(replica)
     with memory.lock:

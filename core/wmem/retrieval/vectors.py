@@ -52,7 +52,7 @@ def encode_vector(vector: "Floats") -> bytes:
 
 
 def decode_vector(encoded: bytes, width: int) -> "Floats | None":
-    """Decode what `written_vector` wrote; None for anything else, or another width.
+    """Decode what `encode_vector` wrote; None for anything else, or another width.
 
     A model of another size may have used the name, or another program may have written to the store.
     """

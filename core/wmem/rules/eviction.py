@@ -109,10 +109,10 @@ def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float)
 
 
 def select_victims(candidates: Iterable[Victim], needed: Size, wanted: Size) -> list[Victim]:
-    """The items to evict, taken from the front of `order`.
+    """The items to evict, from the front of `candidates`.
 
     Args:
-        order: All items that may be evicted, in eviction order.
+        candidates: All items that may be evicted, in eviction order.
         needed: The room that must become free.
         wanted: The room that should, so that not every write has to evict; no item
             protected by its importance is evicted for it.

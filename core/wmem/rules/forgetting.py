@@ -39,7 +39,7 @@ def rows_to_forget(instruction: tuple[str, int], rows: Sequence[Row], scores: Ma
     """The rows that an instruction means, possibly none.
 
     Args:
-        what: A parsed instruction.
+        instruction: A parsed instruction.
         rows: Visible rows, oldest first.
         scores: Importance by id.
     """

@@ -19,7 +19,7 @@ def importance(row: Row, now: float, unwritten_fetches: int = 0) -> float:
 
     Args:
         now: UTC epoch seconds; an instant before `created_at` counts as `created_at`.
-        unwritten: Fetches that are not yet in the row.
+        unwritten_fetches: Fetches that are not yet in the row.
 
     Returns:
         A score in [0, 1]; a score the user gave is returned unchanged.

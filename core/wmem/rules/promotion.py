@@ -14,7 +14,7 @@ def promotion_rule(row: Row, unwritten_fetches: int, now: float, policy: Policy)
     """The rule by which an item is due for promotion now, or None.
 
     Args:
-        unwritten: Fetches that are not yet in the row.
+        unwritten_fetches: Fetches that are not yet in the row.
         now: UTC epoch seconds.
 
     Returns:

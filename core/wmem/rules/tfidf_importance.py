@@ -45,7 +45,7 @@ def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, flo
 
     Args:
         rows: All items to compare.
-        guard: The importance from which an item is protected; only a given importance reaches it.
+        guard_high: The importance from which an item is protected; only a given importance reaches it.
 
     Returns:
         Scores in [0, 1]; equal items share the middle of their ranks, so a single one has 0.5.

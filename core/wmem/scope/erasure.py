@@ -122,7 +122,7 @@ def _erase_rows(
     """Remove the rows that are, or were made from, a wanted id, leaving tombstones.
 
     Args:
-        wherever: Leave a tombstone for each wanted id, whether it is here or not.
+        tombstone_all: Leave a tombstone for each wanted id, whether it is here or not.
 
     Returns:
         The removed rows, and the scopes that were merged into this one.

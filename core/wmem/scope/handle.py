@@ -45,9 +45,9 @@ class Settings:
         clock: UTC epoch seconds.
         counter: Returns the token counter, made on first use.
         policy: For scopes that are created without one.
-        hold: Whether the memory is still open.
+        open_state: Whether the memory is still open.
         metrics: Where to record metrics; None records nothing.
-        census: The last known entry counts of the agent's scopes.
+        entry_counts: The last known entry counts of the agent's scopes.
         embedding: Turns texts into vectors; None recalls by words alone.
     """
 
@@ -77,7 +77,7 @@ class OpenState:
 
 
 class CacheMiss:
-    """The type of `UNKNOWN`."""
+    """The type of `CACHE_MISS`."""
 
 
 CACHE_MISS = CacheMiss()
@@ -210,7 +210,7 @@ class Handle:
         """Run a pure read over the states as of now.
 
         Args:
-            alone: Leave the parents out.
+            local_only: Leave the parents out.
         """
         self.check_usable()
         now = self.settings.clock()

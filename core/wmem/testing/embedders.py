@@ -34,8 +34,8 @@ class Embedder:
     """Embeds a text as its bag of word meanings; records the texts it is given.
 
     Attributes:
-        asked: The texts it was given since the last call of `taken`.
-        failing: Applied to its vectors to make them faulty; None for correct ones.
+        texts: The texts it was given since the last call of `pop_texts`.
+        fault: Applied to its vectors to make them faulty; None for correct ones.
     """
 
     name = "words"

@@ -84,7 +84,7 @@ class PackSuite(FacetSuite):
         call(session.items.update, item.id, content="the balloon lands on Friday")
         assert call(session.pack, "zeppelin", budget=500).note == ""
         assert "balloon" in call(session.pack, "balloon", budget=500).note
-        clock.pass_(3_600 * 5)
+        clock.advance(3_600 * 5)
         assert call(session.pack, "balloon", budget=500).note == ""
 
     def test_a_stable_front_repeats_while_the_note_before_the_newest_message_changes(

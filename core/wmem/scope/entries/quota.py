@@ -144,7 +144,7 @@ class EntryCounts:
         """Replace the counts by new ones, which include the entry about to be written.
 
         Args:
-            notes: `notes` when the count began: the count may miss writes noted since.
+            revision: `revision` when the count began: the count may miss writes noted since.
         """
         known = {} if revision == self.revision else self._counts
         self._counts = {path: max(count, known.get(path, 0)) for path, count in counts.items()}

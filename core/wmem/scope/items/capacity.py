@@ -43,8 +43,8 @@ class StoreResult(NamedTuple):
 
     Attributes:
         row: The item's row as stored.
-        seen: All visible rows, oldest first; only the new one unless queued or near the flush threshold.
-        gone: What was removed to make room, first to last.
+        visible: All visible rows, oldest first; only the new one unless queued or near the flush threshold.
+        removed: What was removed to make room, first to last.
     """
 
     row: Row

@@ -78,7 +78,7 @@ class ItemReads:
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
                 ``importance`` find those that hold any of its words; ``recall`` ranks by BM25.
                 By default the policy's `search_order`.
-            limit: How many at most; `Hits.total` counts all.
+            limit: How many at most; `SearchResults.total` counts all.
 
         Raises:
             InvalidInputError: Anything out of range.
