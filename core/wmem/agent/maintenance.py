@@ -13,10 +13,11 @@ from wmem.clock import SteadyClock
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
 from wmem.engine.writing import COMPACT_MIN_BYTES, commit
-from wmem.errors import ConflictError, InvalidInputError, StoreError, WmemError
+from wmem.errors import ConflictError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
+from wmem.model.checks import check_seconds
 from wmem.model.history import Path, is_cache
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
@@ -113,10 +114,7 @@ def _compact_if_grown(engine: Engine[Any], replica: Replica[Any], now: float) ->
 
 def check_interval(every_s: object) -> float:
     """Check the seconds between two passes and return them."""
-    if isinstance(every_s, bool) or not isinstance(every_s, int | float) or not 0 < every_s < threading.TIMEOUT_MAX:
-        msg = f"every_s must be above 0 seconds, got {every_s!r:.80}"
-        raise InvalidInputError(msg)
-    return float(every_s)
+    return float(check_seconds(every_s, "every_s", threading.TIMEOUT_MAX))
 
 
 def _log_failure(exc: WmemError) -> bool:

@@ -1,6 +1,7 @@
-"""Validation of arguments: names, keys, paths, tags, whole numbers, metadata and listeners."""
+"""Validation of arguments: names, keys, paths, tags, numbers, flags, metadata and listeners."""
 
 import inspect
+import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
@@ -10,12 +11,16 @@ from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
 __all__ = [
+    "check_count",
+    "check_flag",
+    "check_fraction",
     "check_id",
     "check_key",
     "check_limit",
     "check_listener",
     "check_metadata",
     "check_path",
+    "check_seconds",
     "check_tags",
     "check_whole_number",
 ]
@@ -75,18 +80,48 @@ def check_metadata(metadata: object) -> Mapping[str, Any]:
     return metadata or {}
 
 
+def check_count(value: object, name: str, minimum: int = 0) -> int:
+    """Check a whole number."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+        msg = f"{name} must be a whole number of at least {minimum}, got {value!r:.80}"
+        raise InvalidInputError(msg)
+    return value
+
+
 def check_limit(limit: object) -> int:
     """Check a maximum number of results."""
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        msg = f"limit must be a whole number from 0, got {limit!r:.80}"
-        raise InvalidInputError(msg)
-    return min(limit, sys.maxsize)  # nothing can hold more
+    return min(check_count(limit, "limit"), sys.maxsize)  # nothing can hold more
 
 
 def check_whole_number(value: object, name: str, minimum: int = 0) -> int:
     """Check an integer (a step, a position) that every JSON reader represents exactly."""
-    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= _MAX_SAFE_INTEGER:
-        msg = f"{name} must be a whole number from {minimum} to {_MAX_SAFE_INTEGER}, got {value!r:.80}"
+    number = check_count(value, name, minimum)
+    if number > _MAX_SAFE_INTEGER:
+        msg = f"{name} must be a whole number up to {_MAX_SAFE_INTEGER}, got {value!r:.80}"
+        raise InvalidInputError(msg)
+    return number
+
+
+def check_fraction(value: object, name: str) -> float:
+    """Check a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        msg = f"{name} must be a number from 0 to 1, got {value!r:.80}"
+        raise InvalidInputError(msg)
+    return float(value)
+
+
+def check_seconds(value: object, name: str, limit: float = math.inf) -> float:
+    """Check a duration in seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= limit:
+        msg = f"{name} must be above 0 seconds, got {value!r:.80}"
+        raise InvalidInputError(msg)
+    return value
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Check an option that is on or off."""
+    if not isinstance(value, bool):
+        msg = f"{name} must be True or False, got {value!r:.80}"
         raise InvalidInputError(msg)
     return value
 

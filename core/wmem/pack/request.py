@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.errors import InvalidInputError
+from wmem.model.checks import check_count, check_flag
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message, Role
 from wmem.tokens.counter import Counter
@@ -128,10 +129,7 @@ class PackRequest:
 
     def __post_init__(self) -> None:
         for name, least in (("budget", 1), ("reserve", 0), ("recent", 0), ("summary", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                msg = f"{name} must be a whole number of at least {least}, not {value!r:.40}"
-                raise InvalidInputError(msg)
+            check_count(getattr(self, name), name, least)
         for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
             if (value := getattr(self, name)) not in get_args(known):
                 msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
@@ -151,6 +149,4 @@ class PackRequest:
             if not isinstance(text := getattr(self, name), str):
                 msg = f"{name} must be text, not {type(text).__name__!r}"
                 raise InvalidInputError(msg)
-        if not isinstance(self.stable, bool):
-            msg = f"stable must be True or False, not {self.stable!r:.40}"
-            raise InvalidInputError(msg)
+        check_flag(self.stable, "stable")

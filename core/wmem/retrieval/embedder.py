@@ -6,6 +6,7 @@ from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.model.checks import check_seconds
 from wmem.retrieval.arrays import has_numpy
 
 __all__ = ["Embedder", "GuardedEmbedder", "fingerprint"]
@@ -56,10 +57,7 @@ class GuardedEmbedder:
         if not callable(embedder) or not isinstance(name, str) or not name.strip():
             msg = f"embedder must be callable and have a name, under which vectors are stored, not {embedder!r:.80}"
             raise InvalidInputError(msg)
-        seconds = getattr(embedder, "timeout_s", TIMEOUT_S)
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
-            msg = f"timeout_s of the embedder {name!r} must be above 0 seconds, got {seconds!r:.80}"
-            raise InvalidInputError(msg)
+        seconds = check_seconds(getattr(embedder, "timeout_s", TIMEOUT_S), f"timeout_s of the embedder {name!r}")
         if not has_numpy():
             msg = "an embedder needs the extra 'recall': pip install 'wmem[recall]'"
             raise MissingExtraError(msg)

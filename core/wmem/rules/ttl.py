@@ -3,7 +3,7 @@
 import math
 import sys
 
-from wmem.errors import InvalidInputError
+from wmem.model.checks import check_seconds
 from wmem.model.row import Row
 from wmem.policy import Policy
 
@@ -47,10 +47,7 @@ def resolve_ttl(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None)
     chosen = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
     if chosen is None:
         return None
-    if isinstance(chosen, bool) or not isinstance(chosen, int | float) or not 0 < chosen <= _MAX_TTL_S:
-        msg = f"ttl_s must be above 0 seconds, or None for ever; got {chosen!r}"
-        raise InvalidInputError(msg)
-    return chosen
+    return check_seconds(chosen, "ttl_s, unless None for ever,", _MAX_TTL_S)
 
 
 def extend_expiry(row: Row, ttl_s: float | None, now: float) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from wmem.errors import CapacityError, DisposedError, InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
+from wmem.model.checks import check_flag
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
@@ -31,10 +32,8 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int
         InvalidInputError: The scope is a root, or a flag, which goes into the record, is not a bool.
         CapacityError: The parent has no room for all of them; nothing was merged.
     """
-    for name, given in (("overwrite", overwrite), ("items", items)):
-        if not isinstance(given, bool):
-            msg = f"{name} must be true or false, got {given!r:.80}"
-            raise InvalidInputError(msg)
+    check_flag(overwrite, "overwrite")
+    check_flag(items, "items")
     parent = handle.parent
     if parent is None:
         msg = f"scope {handle.path!r} is a root and has no parent to merge into"

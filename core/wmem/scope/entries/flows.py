@@ -13,7 +13,7 @@ from wmem.engine.writing import RETRY_S, Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import check_key, check_tags
+from wmem.model.checks import check_fraction, check_key, check_tags
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, encode_fields
 from wmem.model.row import Row
@@ -71,14 +71,12 @@ def _to_draft(
     if len(content) > limit:
         msg = f"the value of {key!r} takes {len(content)} bytes as JSON, more than the {limit} an entry may take"
         raise CapacityError(msg)
-    if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
-        msg = f"importance must be a number from 0 to 1, got {importance!r:.80}"
-        raise InvalidInputError(msg)
+    fraction = check_fraction(importance, "importance")
     rest = None
     if metadata is not None or kind != "fact" or type(value) not in _JSON_TYPES:
         type_name = None if type(value) in _JSON_TYPES else qualified_type_name(value)
         rest, _ = encode_fields({"metadata": metadata, "kind": kind}, now=0.0, type_name=type_name)
-    return _Draft(key, content, rest, check_tags(tags) if tags != () else (), float(importance), ttl_s)
+    return _Draft(key, content, rest, check_tags(tags) if tags != () else (), fraction, ttl_s)
 
 
 def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:

@@ -8,7 +8,14 @@ from wmem.analysis.summarize import WeightedText, extract
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import check_limit, check_metadata, check_tags, check_whole_number
+from wmem.model.checks import (
+    check_count,
+    check_fraction,
+    check_limit,
+    check_metadata,
+    check_tags,
+    check_whole_number,
+)
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
@@ -64,7 +71,7 @@ def remember(
         raise InvalidInputError(msg)
     if limit is not None:
         check_limit(limit)
-    _check_fraction("min_importance", min_importance)
+    check_fraction(min_importance, "min_importance")
 
     def asked_for(row: Row) -> bool:
         if asked and asked.isdisjoint(row.tags):
@@ -107,9 +114,7 @@ def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summa
     if span not in ("all", "recent"):
         msg = f"span must be 'all' or 'recent', got {span!r:.80}"
         raise InvalidInputError(msg)
-    if isinstance(token_limit, bool) or not isinstance(token_limit, int) or token_limit < 1:
-        msg = f"token_limit must be a whole number from 1, got {token_limit!r:.80}"
-        raise InvalidInputError(msg)
+    check_count(token_limit, "token_limit", 1)
     counter = handle.settings.counter()
 
     def read(states: Sequence[State], now: float) -> Summary:
@@ -245,9 +250,3 @@ def advance_step(handle: Handle, steps: int) -> Flow[int]:
         return [StepAdvanced(step, now)], step
 
     return (yield from handle.commit(decide, now))
-
-
-def _check_fraction(name: str, given: object) -> None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
-        msg = f"{name} must be a number from 0 to 1, got {given!r:.80}"
-        raise InvalidInputError(msg)
