@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from wmem.errors import InvalidInputError
+from wmem.model.data_url import media_location
 from wmem.model.instants import to_epoch
 
 if TYPE_CHECKING:
@@ -99,28 +100,18 @@ def _read_part(block: object) -> dict[str, Any]:
         image = block.get("image_url")
         url, detail = (image.get("url"), image.get("detail")) if isinstance(image, Mapping) else (image, None)
         if isinstance(url, str):
-            return {"kind": "image", **_to_location(url), "data": {"detail": detail} if detail else None}
+            return {"kind": "image", **media_location(url), "data": {"detail": detail} if detail else None}
     if kind == "input_audio" and isinstance(sound := block.get("input_audio"), Mapping):
         return {"kind": "audio", "base64": sound.get("data"), "mime_type": f"audio/{sound.get('format', 'wav')}"}
     if kind == "file" and isinstance(file := block.get("file"), Mapping):
         named = {"filename": file["filename"]} if file.get("filename") else None
-        where = _to_location(file["file_data"]) if file.get("file_data") else {"file_id": file.get("file_id")}
+        where = media_location(file.get("file_data") or None) or {"file_id": file.get("file_id")}
         return {"kind": "file", **where, "data": named}
     return {"kind": "other", "data": dict(block)}
 
 
 def _extra_fields(audio: Mapping[str, Any]) -> dict[str, Any] | None:
     return {key: value for key, value in audio.items() if key not in ("id", "data") and value is not None} or None
-
-
-def _to_location(url: object) -> dict[str, Any]:
-    if not isinstance(url, str):
-        msg = f"the place of a medium is text, not {type(url).__name__!r}"
-        raise InvalidInputError(msg)
-    head, comma, body = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return {"base64": body, "mime_type": head[len("data:") : -len(";base64")] or None}
-    return {"url": url}
 
 
 def _read_call(call: object) -> dict[str, Any]:
