@@ -1,8 +1,8 @@
-"""Values of entries as JSON and back, without loss.
+"""Values of entries and of frameworks' free-form fields as JSON and back, without loss.
 
 JSON's own types stand for themselves. A few standard types are tagged and revive
-as themselves; objects of the user's classes are tagged and need `as_type`;
-anything else is refused. A tag is a dictionary with the key ``~wmem``: a user's
+as themselves; objects of the user's classes are tagged and need `as_type`, those of
+a vendor's SDK become dictionaries; anything else is refused. A tag is a dictionary with the key ``~wmem``: a user's
 dictionary that has this key is escaped, so no stored data is ever taken for a tag.
 """
 
@@ -29,9 +29,11 @@ __all__ = [
     "dump_json",
     "dump_model",
     "dump_value",
+    "from_tagged_json",
     "load_json",
     "load_value",
     "qualified_type_name",
+    "to_tagged_json",
 ]
 
 _TAG_KEY = "~wmem"
@@ -44,6 +46,8 @@ _SCALAR_TYPES = frozenset({str, bool, int, type(None)})
 _UNCHECKED_TYPES = (str, float, type(None))
 
 _EncodeValue: TypeAlias = Callable[[Any], Any]
+_EncodeObject: TypeAlias = Callable[[Any, tuple[int, ...]], Any]
+"""Encodes a value that has no form of its own, given the ids of the values that hold it."""
 
 _ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
     bytes: ("bytes", lambda value: base64.b64encode(value).decode("ascii")),
@@ -62,7 +66,7 @@ _ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
 _COLLECTION_TAGS: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
     "bytes": lambda told: base64.b64decode(told, validate=True),
-    "datetime": lambda told: datetime.fromisoformat(told[0]).replace(fold=told[1]),
+    "datetime": lambda told: _to_datetime(*([told] if isinstance(told, str) else told)),
     "date": date.fromisoformat,
     "time": lambda told: time.fromisoformat(told[0]).replace(fold=told[1]),
     "timedelta": lambda told: timedelta(*told),
@@ -165,7 +169,7 @@ def dump_value(value: object, *, key: str) -> bytes:
     if type(value) is str:
         return dump_json(value)
     try:
-        return dump_json(_to_plain(value, ()))
+        return dump_json(_to_plain(value, (), _tag_object))
     except (RecursionError, ValueError) as exc:
         msg = f"cannot store the value of {key!r}: {exc}"
         raise SerializationError(msg) from exc
@@ -174,7 +178,7 @@ def dump_value(value: object, *, key: str) -> bytes:
         raise SerializationError(msg) from exc
 
 
-def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
+def _to_plain(value: Any, ancestors: tuple[int, ...], encode_object: _EncodeObject) -> Any:
     kind = type(value)
     if kind in _SCALAR_TYPES or kind is float:
         return _to_plain_number(value) if kind in (int, float) else value
@@ -183,31 +187,67 @@ def _to_plain(value: Any, ancestors: tuple[int, ...]) -> Any:
         raise SerializationError(msg)
     ancestors = (*ancestors, id(value))
     if kind is list:
-        return [_to_plain(each, ancestors) for each in value]
+        return [_to_plain(each, ancestors, encode_object) for each in value]
     if kind is dict:
         if all(type(name) is str for name in value) and _TAG_KEY not in value:
-            return {name: _to_plain(each, ancestors) for name, each in value.items()}
-        return {
-            _TAG_KEY: "dict",
-            "value": [[_to_plain(name, ancestors), _to_plain(each, ancestors)] for name, each in value.items()],
-        }
+            return {name: _to_plain(each, ancestors, encode_object) for name, each in value.items()}
+        pairs = [[_to_plain(part, ancestors, encode_object) for part in pair] for pair in value.items()]
+        return {_TAG_KEY: "dict", "value": pairs}
     if name := _COLLECTION_TAGS.get(kind):
-        return {_TAG_KEY: name, "value": [_to_plain(each, ancestors) for each in _sort_elements(value, kind)]}
-    if kind in _ENCODERS:
+        elements = [_to_plain(each, ancestors, encode_object) for each in _sort_elements(value, kind)]
+        return {_TAG_KEY: name, "value": elements}
+    if kind in _ENCODERS and not _has_foreign_zone(value):
         return _to_tagged(value, kind)
+    return encode_object(value, ancestors)
+
+
+def _tag_object(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """An object's fields, tagged with its class."""
     if isinstance(value, Enum):
-        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(value.value, ancestors)}
-    if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields} | (value.__pydantic_extra__ or {})
-        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(fields, ancestors)}
-    if dataclasses.is_dataclass(value):
+        told: Any = value.value
+    elif isinstance(value, BaseModel):
+        told = {name: getattr(value, name) for name in type(value).model_fields} | (value.__pydantic_extra__ or {})
+    elif dataclasses.is_dataclass(value):
         told = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
-        return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(told, ancestors)}
-    msg = (
+    else:
+        raise _no_form(value)
+    return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(told, ancestors, _tag_object)}
+
+
+def _unwrap_object(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """The fields of a vendor's object as a dictionary, without its class; its time zone as an offset."""
+    if isinstance(value, BaseModel):
+        return _to_plain(value.model_dump(), ancestors, _unwrap_member)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _to_plain(dataclasses.asdict(value), ancestors, _unwrap_member)
+    if type(value) is datetime:
+        return _to_plain(value.astimezone(timezone(value.utcoffset() or timedelta())), ancestors, _unwrap_object)
+    raise _no_form(value)
+
+
+def _unwrap_member(value: Any, ancestors: tuple[int, ...]) -> Any:
+    """A value inside a vendor's object, where a member of an enumeration stands for its value."""
+    if isinstance(value, Enum):
+        return _to_plain(value.value, ancestors, _unwrap_member)
+    return _unwrap_object(value, ancestors)
+
+
+def _no_form(value: object) -> SerializationError:
+    if isinstance(value, datetime | time):
+        zone = qualified_type_name(value.tzinfo)
+        return SerializationError(f"a time zone of {zone!r} would come back as a bare offset; use zoneinfo.ZoneInfo")
+    return SerializationError(
         f"no way to store {qualified_type_name(value)!r} without loss; use JSON types, the standard types, "
         "a pydantic model, a dataclass or an enum"
     )
-    raise SerializationError(msg)
+
+
+def _has_foreign_zone(value: Any) -> bool:
+    """Whether a time has a zone that is neither a fixed offset nor one of `zoneinfo` with a key."""
+    zone = getattr(value, "tzinfo", None)
+    if zone is None or type(zone) is timezone:
+        return False
+    return type(zone).__module__ != "zoneinfo" or not isinstance(getattr(zone, "key", None), str)
 
 
 def _to_plain_number(value: float) -> Any:
@@ -229,14 +269,8 @@ def _to_tagged(value: Any, kind: type) -> dict[str, Any]:
             told = [offset.days, offset.seconds, offset.microseconds, zone.tzname(None)]
             return {_TAG_KEY: f"{name}@offset", "value": write(value.replace(tzinfo=None)), "zone": told}
     elif zone is not None:
-        key = getattr(zone, "key", None)
-        if type(zone).__module__ != "zoneinfo" or not isinstance(key, str):
-            msg = (
-                f"a time zone of {qualified_type_name(zone)!r} would come back as a bare offset; use zoneinfo.ZoneInfo"
-            )
-            raise SerializationError(msg)
         # An offset alone would lose the zone's rules for summer time.
-        return {_TAG_KEY: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": key}
+        return {_TAG_KEY: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": zone.key}
     return {_TAG_KEY: name, "value": write(value)}
 
 
@@ -245,6 +279,46 @@ def _sort_elements(value: Iterable[Any], kind: type) -> Iterable[Any]:
         return value
     # A set has no order of its own: by repr, equal sets are stored as equal bytes.
     return sorted(value, key=repr)
+
+
+def to_tagged_json(value: object, where: str) -> Any:
+    """A framework's value as JSON that `from_tagged_json` turns into an equal value of the same type.
+
+    Objects of a vendor's SDK (pydantic models, dataclasses) become dictionaries:
+    their fields are kept, not their class.
+
+    Args:
+        where: The value's name in the error.
+
+    Raises:
+        SerializationError: Some part of it cannot be stored without loss; the error names its place.
+    """
+    try:
+        return _to_plain(value, (), _unwrap_object)
+    except (SerializationError, RecursionError) as exc:
+        msg = f"cannot store {where}{_find_fault(value, ())}: {exc}"
+        raise SerializationError(msg) from exc
+
+
+def _find_fault(value: Any, ancestors: tuple[int, ...]) -> str:
+    """The path within a value to what cannot be encoded, as one would write it in Python."""
+    parts = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
+    for name, each in parts:
+        try:
+            _to_plain(each, ancestors, _unwrap_object)
+        except (SerializationError, RecursionError):
+            return "" if id(each) in ancestors else f"[{name!r}]{_find_fault(each, (*ancestors, id(each)))}"
+    return ""
+
+
+def from_tagged_json(plain: Any) -> Any:
+    """Read what `to_tagged_json` wrote.
+
+    Raises:
+        CorruptionError: A damaged or unknown tag.
+        SerializationError: An object of a user's class.
+    """
+    return _revive(plain, key="", unwrap_objects=False)
 
 
 def load_value(data: bytes, as_type: Any = None, *, key: str = "") -> Any:
@@ -306,6 +380,11 @@ def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
         msg = f"the stored value of {key!r} has a damaged tag {tag!r}"
         raise CorruptionError(msg) from exc
+
+
+def _to_datetime(text: str, fold: int = 0) -> datetime:
+    """A naive or fixed-offset datetime; the adapter of LlamaIndex once stored its text alone."""
+    return datetime.fromisoformat(text).replace(fold=fold)
 
 
 def _to_time_zone(kind: str, value: Any) -> Any:
