@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 from wmem import Part
+from wmem.adapter import media_location
 
 __all__ = ["DIALECTS", "Dialect", "read_blocks", "write_parts"]
 
@@ -100,7 +101,7 @@ def _read_media(block: Mapping[str, Any]) -> Part | None:
     nested = block.get(kind)
     if kind == "image_url":
         url, detail = (nested.get("url"), nested.get("detail")) if isinstance(nested, Mapping) else (nested, None)
-        return _media_part("image", _parse_url(url), {"detail": detail})
+        return _media_part("image", media_location(url), {"detail": detail})
     if kind == "input_audio":
         form = nested if isinstance(nested, Mapping) else {}
         return _media_part("audio", {"base64": form.get("data"), "mime_type": f"audio/{form.get('format', 'wav')}"}, {})
@@ -109,7 +110,7 @@ def _read_media(block: Mapping[str, Any]) -> Part | None:
         where = {"base64": block.get("data"), "url": block.get("file_uri"), "mime_type": block.get("mime_type")}
         return _media_part(_MEDIA_KINDS.get(major, "file"), where, {})
     if kind == "file" and isinstance(nested, Mapping):
-        where = {"file_id": nested.get("file_id"), **_parse_url(nested.get("file_data"))}
+        where = {"file_id": nested.get("file_id"), **media_location(nested.get("file_data"))}
         return _media_part("file", where, {"filename": nested.get("filename")})
     extras = block.get("extras")
     named = {**(extras if isinstance(extras, Mapping) else {}), **block}
@@ -132,15 +133,6 @@ def _read_source(block: Mapping[str, Any]) -> dict[str, Any]:
         where = {"base64": {"base64": block.get("data")}, "id": {"file_id": block.get("id")}}.get(str(told), {})
         return {"url": block.get("url"), "text": block.get("text"), "mime_type": block.get("mime_type"), **where}
     return {key: block.get(key) for key in ("url", "base64", "file_id", "text", "mime_type")}
-
-
-def _parse_url(url: object) -> dict[str, Any]:
-    if not isinstance(url, str):
-        return {}
-    head, comma, body = url.partition(",")
-    if comma and head.startswith("data:") and head.endswith(";base64"):
-        return {"base64": body, "mime_type": head[len("data:") : -len(";base64")] or None}
-    return {"url": url}
 
 
 def _media_part(kind: str, source: Mapping[str, Any], details: Mapping[str, Any]) -> Part | None:

@@ -7,32 +7,29 @@ under its old id. New and edited messages are told from those already stored.
 import hashlib
 import json
 import marshal
-import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from contextlib import suppress
+from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from langchain_wmem._convert import is_note
 from wmem import Message
+from wmem.adapter import Steps
 from wmem.errors import CorruptionError
+from wmem.types import AsyncMessages, Messages
 
 __all__ = [
     "SeenMessages",
-    "SeenMessagesCache",
-    "aget_message",
+    "append_new",
     "assign_ids",
     "assign_turn_ids",
-    "get_message",
     "is_conversation",
-    "keep_stored_metadata",
     "lookback",
     "newest_human_index",
 ]
 
-_MAX_SESSIONS = 256
 _MIN_LOOKBACK = 64
 _CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 
@@ -121,6 +118,10 @@ class SeenMessages:
                 found[message.id or place] = message
         return list(found.values())
 
+    def is_stored(self, message: Message) -> bool:
+        """Whether the message is known to be stored with this content."""
+        return message.id is not None and self._content_hashes.get(message.id) == _content_hash(message)
+
     def unknown_ids(self, messages: Iterable[Message]) -> list[str]:
         """Ids of the messages that were not seen here; they may have been stored long ago."""
         return [message.id for message in messages if message.id is not None and message.id not in self]
@@ -147,36 +148,6 @@ def _object_hash(given: BaseMessage) -> int:
         return hash((type(given), marshal.dumps(held, 2)))
     except ValueError:
         return hash((type(given), repr(held)))
-
-
-class SeenMessagesCache:
-    """Seen messages of the 256 scopes used last; those of others are read again from the store."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._by_path: OrderedDict[tuple[str, ...], SeenMessages] = OrderedDict()
-
-    def get(self, path: tuple[str, ...]) -> SeenMessages | None:
-        """The scope's seen messages, or None if they have to be read."""
-        with self._lock:
-            if path in self._by_path:
-                self._by_path.move_to_end(path)
-            return self._by_path.get(path)
-
-    def get_or_create(self, path: tuple[str, ...], stored: Iterable[Message]) -> SeenMessages:
-        """The scope's seen messages, created from `stored` unless another run was first."""
-        begun = SeenMessages(stored)
-        with self._lock:
-            ledger = self._by_path.setdefault(path, begun)
-            while len(self._by_path) > _MAX_SESSIONS:
-                self._by_path.popitem(last=False)
-            return ledger
-
-    def discard(self, path: tuple[str, ...]) -> None:
-        """Drop the seen messages of a disposed scope and of the scopes below it."""
-        with self._lock:
-            for each in [known for known in self._by_path if known[: len(path)] == path]:
-                del self._by_path[each]
 
 
 def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
@@ -211,7 +182,7 @@ def assign_turn_ids(new: Iterable[Message], messages: Iterable[BaseMessage]) -> 
     return [message.model_copy(update={"turn_id": turns.get(message.id)}) for message in new]
 
 
-def keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
+def _keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
     """The messages, edited ones with the pin, metadata, turn, thread and time they have in the store."""
     old = {message.id: message for message in stored}
     return [
@@ -230,19 +201,20 @@ def keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message])
     ]
 
 
-def get_message(facet: Any, message_id: str) -> Message | None:
-    """The stored message of that id; None if there is none, or if corruption prevents knowing."""
-    try:
-        found: Message | None = facet.get(message_id)
-    except CorruptionError:
-        return None
-    return found
+def append_new(session: Messages | AsyncMessages, fresh: list[Message], seen: SeenMessages, newest: int) -> Steps[None]:
+    """Store new and edited messages; those that are stored already keep their pin, metadata, turn, thread and time.
 
-
-async def aget_message(facet: Any, message_id: str) -> Message | None:
-    """See `get_message`."""
-    try:
-        found: Message | None = await facet.get(message_id)
-    except CorruptionError:
-        return None
-    return found
+    Args:
+        newest: Number of newest stored messages to look for edited ones in; older ones are looked up by id.
+    """
+    old: list[Message] = []
+    for message_id in seen.unknown_ids(fresh):
+        with suppress(CorruptionError):  # which prevents knowing
+            found: Message | None = yield session.get(message_id)
+            old += [found] if found is not None else []
+    seen.add(old)
+    if fresh := [message for message in fresh if not seen.is_stored(message)]:
+        if seen.has_edited(fresh):
+            fresh = _keep_stored_metadata(fresh, [*(yield session.all(limit=newest)), *old])
+        yield session.append(fresh)
+        seen.add(fresh)

@@ -7,11 +7,10 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
-import wmem
 from langchain_wmem._convert import from_langchain, to_langchain
-from langchain_wmem._dedup import SeenMessages, aget_message, get_message, keep_stored_metadata, lookback
-from langchain_wmem._memory import LazyMemory, Memory
-from wmem import Message
+from langchain_wmem._dedup import SeenMessages, append_new, lookback
+from wmem import AsyncScope, Message, Scope
+from wmem.adapter import LazyMemory, Memory, Steps, arun, run
 from wmem.errors import InvalidInputError
 
 __all__ = ["WmemChatMessageHistory"]
@@ -62,10 +61,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # what is stored is not assigned to
         """All messages, oldest first, in a new list."""
-        frozen = self._run_messages()
-        if frozen is None:
-            frozen = self._keep_for_run(self._scope().messages.all())
-        return to_langchain(frozen)
+        return run(self._list(self._scope()))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store the messages that are new or edited, except wmem's own notes.
@@ -74,14 +70,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             InvalidInputError: Something that is no message.
             SerializationError: A message that could not be given back unchanged; none was stored.
         """
-        scope = self._scope()
-        given = _check_messages(messages)
-        stored = scope.messages.all(limit=lookback(given)) if any(message.id for message in given) else []
-        old = [found for each in _missing_ids(given, stored) if (found := get_message(scope.messages, each))]
-        stored = [*stored, *old]
-        if fresh := _find_new(given, stored):
-            scope.messages.append(fresh)
-        self._end_run()
+        run(self._add(self._scope(), messages))
 
     def clear(self) -> None:
         """Remove every message of the session."""
@@ -90,21 +79,11 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     async def aget_messages(self) -> list[BaseMessage]:
         """See `messages`."""
-        frozen = self._run_messages()
-        if frozen is None:
-            frozen = self._keep_for_run(await (await self._ascope()).messages.all())
-        return to_langchain(frozen)
+        return await arun(self._list(await self._ascope()))
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """See `add_messages`."""
-        scope = await self._ascope()
-        given = _check_messages(messages)
-        stored = await scope.messages.all(limit=lookback(given)) if any(message.id for message in given) else []
-        old = [found for each in _missing_ids(given, stored) if (found := await aget_message(scope.messages, each))]
-        stored = [*stored, *old]
-        if fresh := _find_new(given, stored):
-            await scope.messages.append(fresh)
-        self._end_run()
+        await arun(self._add(await self._ascope(), messages))
 
     async def aclear(self) -> None:
         """See `clear`."""
@@ -119,31 +98,33 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         """See `close`."""
         await self._lazy_memory.aclose()
 
-    def _scope(self) -> wmem.Scope:
+    def _scope(self) -> Scope:
         return self._lazy_memory.memory().scope(self.session_id)
 
-    async def _ascope(self) -> wmem.AsyncScope:
+    async def _ascope(self) -> AsyncScope:
         return (await self._lazy_memory.amemory()).scope(self.session_id)
 
-    def _run_messages(self) -> list[Message] | None:
-        return getattr(self._run_state, "messages", None) if self._is_in_run() else None
+    def _list(self, scope: Scope | AsyncScope) -> Steps[list[BaseMessage]]:
+        stored: list[Message] | None = getattr(self._run_state, "messages", None) if self._is_in_run() else None
+        if stored is None:
+            stored = yield scope.messages.all()
+            if self._is_in_run():
+                self._run_state.messages = stored
+        return to_langchain(stored)
 
-    def _keep_for_run(self, messages: list[Message]) -> list[Message]:
-        if self._is_in_run():
-            self._run_state.messages = messages
-        return messages
+    def _add(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
+        given = _check_messages(messages)
+        stored = (yield scope.messages.all(limit=lookback(given))) if any(message.id for message in given) else []
+        seen = SeenMessages(stored)
+        fresh = seen.find_new(given, _to_message, summaries=True)
+        yield from append_new(scope.messages, fresh, seen, lookback(given))
+        self._end_run()
 
     def _end_run(self) -> None:
         self._run_state.messages = None
 
     def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
-
-
-def _missing_ids(given: Iterable[BaseMessage], stored: Iterable[Message]) -> list[str]:
-    """Ids that are not among the newest stored messages; older ones may still have them."""
-    newest = {message.id for message in stored}
-    return [message.id for message in given if message.id and message.id not in newest]
 
 
 def _check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
@@ -161,9 +142,3 @@ def _check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
 def _to_message(message: BaseMessage) -> Message:
     [read] = from_langchain([message])
     return read
-
-
-def _find_new(messages: Sequence[BaseMessage], stored: Sequence[Message]) -> list[Message]:
-    ledger = SeenMessages(stored)
-    fresh = ledger.find_new(messages, _to_message, summaries=True)
-    return keep_stored_metadata(fresh, stored) if ledger.has_edited(fresh) else fresh

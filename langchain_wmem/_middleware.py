@@ -12,27 +12,25 @@ from langgraph.runtime import Runtime
 from langchain_wmem._convert import from_langchain, to_langchain
 from langchain_wmem._dedup import (
     SeenMessages,
-    SeenMessagesCache,
-    aget_message,
+    append_new,
     assign_ids,
     assign_turn_ids,
-    get_message,
     is_conversation,
-    keep_stored_metadata,
     lookback,
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
-from langchain_wmem._memory import Counter, LazyMemory, Memory
-from langchain_wmem._recent_contexts import RecentContexts
 from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
-from langchain_wmem._retry import RetrySteps, arun_steps, model_name, retry_steps, run_steps
+from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import Path, Session, is_single_run, scope_path
-from wmem import Calibrations, Context, Message
+from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
+from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, run
 from wmem.errors import InvalidInputError
 
 __all__ = ["WmemMiddleware"]
 
+_MAX_SESSIONS = 256
+_MAX_CONTEXTS = 128
 _Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
 
 _log = logging.getLogger("langchain_wmem")
@@ -120,18 +118,16 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         name: str = "wmem",
     ) -> None:
         super().__init__()
-        _check_number("budget", budget, 1)
-        _check_number("recent", recent, 0)
+        check_count(budget, "budget", 1)
+        check_count(recent, "recent")
         if reserve is not None:
-            _check_number("reserve", reserve, 0)
+            check_count(reserve, "reserve")
         if profile not in get_args(_Profile):
             msg = f"unknown profile {profile!r:.40}; known: {', '.join(get_args(_Profile))}"
             raise InvalidInputError(msg)
-        if not isinstance(stable, bool):
-            msg = f"stable must be True or False, not {stable!r:.40}"
-            raise InvalidInputError(msg)
+        check_flag(stable, "stable")
         if not isinstance(summary, bool):
-            _check_number("summary", summary, 0)
+            check_count(summary, "summary")
         if not isinstance(name, str) or not name.strip():
             msg = f"name must be a text that is not blank, not {name!r:.40}"
             raise InvalidInputError(msg)
@@ -145,8 +141,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._artifacts = artifacts
         self._ask_model = ask_model
         self._name = name
-        self._seen_cache = SeenMessagesCache()
-        self._contexts = RecentContexts()
+        self._seen: LruCache[Path, SeenMessages] = LruCache(_MAX_SESSIONS)
+        self._contexts: LruCache[Path, Context] = LruCache(_MAX_CONTEXTS)
         self._calibrations = Calibrations()
 
     @property
@@ -181,60 +177,49 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         # Between two runs a message may be edited in place; within one, edits come as new objects.
-        self._capture(scope_path(self._session, runtime), state["messages"], trust_objects=False)
+        run(self._capture(self._scope(runtime), state["messages"], trust_objects=False))
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        self._capture(scope_path(self._session, runtime), state["messages"])
+        run(self._capture(self._scope(runtime), state["messages"]))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        path = scope_path(self._session, runtime)
-        if is_single_run(path):
-            self._lazy_memory.memory().scope(*path).dispose(purge=False)
-            self._seen_cache.discard(path)
-        else:
-            self._capture(path, state["messages"])
+        run(self._finish(self._scope(runtime), state["messages"]))
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(scope_path(self._session, runtime), state["messages"], trust_objects=False)
+        await arun(self._capture(await self._ascope(runtime), state["messages"], trust_objects=False))
 
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await self._acapture(scope_path(self._session, runtime), state["messages"])
+        await arun(self._capture(await self._ascope(runtime), state["messages"]))
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
+        await arun(self._finish(await self._ascope(runtime), state["messages"]))
+
+    def _scope(self, runtime: Runtime[Any]) -> Scope:
         path = scope_path(self._session, runtime)
+        return self._lazy_memory.memory().scope(*path)
+
+    async def _ascope(self, runtime: Runtime[Any]) -> AsyncScope:
+        path = scope_path(self._session, runtime)
+        return (await self._lazy_memory.amemory()).scope(*path)
+
+    def _capture(
+        self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], *, trust_objects: bool = True
+    ) -> Steps[None]:
+        messages, path = assign_ids(messages), _session_path(scope)
+        seen = self._seen.get(path)
+        if seen is None:
+            stored = yield scope.messages.all(limit=lookback(messages))
+            seen = self._seen.setdefault(path, SeenMessages(stored))
+        if fresh := seen.find_new(messages, partial(self._to_message, seen), trust_objects=trust_objects):
+            yield from append_new(scope.messages, assign_turn_ids(fresh, messages), seen, lookback(messages))
+
+    def _finish(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
+        path = _session_path(scope)
         if is_single_run(path):
-            await (await self._lazy_memory.amemory()).scope(*path).dispose(purge=False)
-            self._seen_cache.discard(path)
+            yield scope.dispose(purge=False)
+            self._seen.discard(lambda known: known[: len(path)] == path)
         else:
-            await self._acapture(path, state["messages"])
-
-    def _capture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
-        messages = assign_ids(messages)
-        stored = self._lazy_memory.memory().scope(*path).messages
-        ledger = self._seen_cache.get(path)
-        if ledger is None:
-            ledger = self._seen_cache.get_or_create(path, stored.all(limit=lookback(messages)))
-        if fresh := ledger.find_new(messages, partial(self._to_message, ledger), trust_objects=trust_objects):
-            fresh = assign_turn_ids(fresh, messages)
-            old = [found for each in ledger.unknown_ids(fresh) if (found := get_message(stored, each))]
-            if old or ledger.has_edited(fresh):
-                fresh = keep_stored_metadata(fresh, [*stored.all(limit=lookback(messages)), *old])
-            stored.append(fresh)
-            ledger.add(fresh)
-
-    async def _acapture(self, path: Path, messages: Sequence[BaseMessage], *, trust_objects: bool = True) -> None:
-        messages = assign_ids(messages)
-        stored = (await self._lazy_memory.amemory()).scope(*path).messages
-        ledger = self._seen_cache.get(path)
-        if ledger is None:
-            ledger = self._seen_cache.get_or_create(path, await stored.all(limit=lookback(messages)))
-        if fresh := ledger.find_new(messages, partial(self._to_message, ledger), trust_objects=trust_objects):
-            fresh = assign_turn_ids(fresh, messages)
-            old = [found for each in ledger.unknown_ids(fresh) if (found := await aget_message(stored, each))]
-            if old or ledger.has_edited(fresh):
-                fresh = keep_stored_metadata(fresh, [*await stored.all(limit=lookback(messages)), *old])
-            await stored.append(fresh)
-            ledger.add(fresh)
+            yield from self._capture(scope, messages)
 
     def _to_message(self, seen: SeenMessages, given: BaseMessage) -> Message:
         message, left_out = read_leniently(given, artifacts=self._artifacts)
@@ -254,47 +239,44 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        path = scope_path(self._session, request.runtime)
-        # Store tool results, and changes by other middleware, before sending.
-        self._capture(path, request.state["messages"])
-        scope = self._lazy_memory.memory().scope(*path)
-        query, asked = self._query(request.messages), self._pack_arguments(path, request)
-
-        def pack(budget: int) -> Context:
-            return self._contexts.put(path, scope.pack(query, budget=budget, **asked))
-
-        def send(context: Context) -> ModelResponse[Any]:
-            return handler(request.override(messages=_to_prompt(context)))
-
-        return run_steps(self._retry_steps(request, asked["reserve"]), pack, send)
+        return run(self._call(self._scope(request.runtime), request, handler))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        path = scope_path(self._session, request.runtime)
-        await self._acapture(path, request.state["messages"])
-        scope = (await self._lazy_memory.amemory()).scope(*path)
-        query, asked = self._query(request.messages), self._pack_arguments(path, request)
+        return await arun(self._call(await self._ascope(request.runtime), request, handler))
 
-        async def pack(budget: int) -> Context:
-            return self._contexts.put(path, await scope.pack(query, budget=budget, **asked))
+    def _call(
+        self, scope: Scope | AsyncScope, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], object]
+    ) -> Steps[ModelResponse[Any]]:
+        # Store tool results, and changes by other middleware, before sending.
+        yield from self._capture(scope, request.state["messages"])
+        path = _session_path(scope)
+        query, options = self._query(request.messages), self._pack_options(path, request)
 
-        async def send(context: Context) -> ModelResponse[Any]:
-            return await handler(request.override(messages=_to_prompt(context)))
+        def pack(budget: int) -> Steps[Context]:
+            context: Context = yield scope.pack(query, budget=budget, **options)
+            return self._contexts.put(path, context)
 
-        return await arun_steps(self._retry_steps(request, asked["reserve"]), pack, send)
+        def send(context: Context) -> Steps[ModelResponse[Any]]:
+            response: ModelResponse[Any] = yield handler(request.override(messages=_to_prompt(context)))
+            return response
 
-    def _retry_steps(self, request: ModelRequest[Any], reserve: int) -> RetrySteps:
-        return retry_steps(self._calibrations, model_name(request), limit=self._budget, reserve=reserve)
+        limit, reserve = self._budget, options["reserve"]
+        return (
+            yield from call_with_retry(
+                self._calibrations, model_name(request), pack, send, limit=limit, reserve=reserve
+            )
+        )
 
     def _query(self, messages: Sequence[BaseMessage]) -> str | None:
         """Text of the newest human message: the query for recall."""
         asked = messages[newest_human_index(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
-    def _pack_arguments(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
+    def _pack_options(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
         system = from_langchain([request.system_message])[0].text if request.system_message else ""
         return {
@@ -312,23 +294,22 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         Messages before this turn are left out if all of them are stored and unchanged
         since, that is, identical to the objects in the agent's state.
         """
-        ledger = self._seen_cache.get(path)
+        seen = self._seen.get(path)
         messages = assign_ids(request.messages)
         begun = newest_human_index(messages)
         untouched = {id(message) for message in request.state["messages"]}
         past = messages[:begun]
-        if ledger is not None and all(
-            (each.id in ledger and id(each) in untouched) or not is_conversation(each) for each in past
+        if seen is not None and all(
+            (each.id in seen and id(each) in untouched) or not is_conversation(each) for each in past
         ):
             past = []
         live = [message for message in (*past, *messages[begun:]) if is_conversation(message)]
         return [read_leniently(message, artifacts=self._artifacts).message for message in live]
 
 
-def _check_number(name: str, value: object, minimum: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        msg = f"{name} must be a whole number of at least {minimum}, not {value!r:.40}"
-        raise InvalidInputError(msg)
+def _session_path(scope: Scope | AsyncScope) -> Path:
+    """A scope's path from the session on, without the agent."""
+    return scope.path[1:]
 
 
 def _to_prompt(context: Context) -> list[Any]:

@@ -807,7 +807,7 @@ def test_only_the_contexts_of_the_last_sessions_are_kept(
     memory: wmem.AgentMemory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("langchain_wmem._recent_contexts._MAX_CONTEXTS", 3)
+    monkeypatch.setattr("langchain_wmem._middleware._MAX_CONTEXTS", 3)
     middleware = remembering(memory, session=lambda runtime: runtime.context["user"])
     agent = create_agent(script(), middleware=[middleware], context_schema=Someone)
     for number in range(4):
@@ -823,7 +823,7 @@ def test_a_session_whose_ledger_was_forgotten_is_recognised_again(
     memory: wmem.AgentMemory,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("langchain_wmem._dedup._MAX_SESSIONS", 2)
+    monkeypatch.setattr("langchain_wmem._middleware._MAX_SESSIONS", 2)
     middleware = remembering(memory, session=lambda runtime: runtime.context["user"])
     agent = create_agent(script(), middleware=[middleware], context_schema=Someone)
     messages: dict[str, Any] = {}

@@ -1,0 +1,25 @@
+"""What adapters share: a memory opened late, flows over both faces, bounded caches, checks, and JSON of values."""
+
+from wmem.adapter.flow import Steps, arun, run
+from wmem.adapter.lru_cache import LruCache
+from wmem.adapter.memory import LazyMemory, Memory
+from wmem.adapter.usage import fade_on_overflow, prompt_tokens
+from wmem.model.checks import check_count, check_flag
+from wmem.model.data_url import media_location
+from wmem.model.values import from_tagged_json, to_tagged_json
+
+__all__ = [
+    "LazyMemory",
+    "LruCache",
+    "Memory",
+    "Steps",
+    "arun",
+    "check_count",
+    "check_flag",
+    "fade_on_overflow",
+    "from_tagged_json",
+    "media_location",
+    "prompt_tokens",
+    "run",
+    "to_tagged_json",
+]
