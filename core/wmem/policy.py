@@ -125,7 +125,7 @@ class Policy(BaseModel):
         return self
 
     def __eq__(self, other: object) -> bool:
-        return self.stored_fields() == other.stored_fields() if isinstance(other, Policy) else NotImplemented
+        return self.storage_fields() == other.storage_fields() if isinstance(other, Policy) else NotImplemented
 
     __hash__ = BaseModel.__hash__
 
@@ -139,13 +139,13 @@ class Policy(BaseModel):
         """Whether items are limited, in number or tokens."""
         return self.max_items is not None or self.max_tokens is not None
 
-    def stored_fields(self) -> dict[str, Any]:
+    def storage_fields(self) -> dict[str, Any]:
         """All fields that are stored and compared, by name; a profile by its coefficients."""
         return {**self.model_dump(exclude={"recall"}), "recall": self.recall_profile.model_dump()}
 
     def differences(self, other: "Policy") -> list[str]:
         """Names of the fields that differ in a policy asked for; `recall` counts only if it names one."""
-        kept, wanted = self.stored_fields(), other.stored_fields()
+        kept, wanted = self.storage_fields(), other.storage_fields()
         named = other.model_fields_set
         return [name for name in kept if kept[name] != wanted[name] and (name != "recall" or name in named)]
 

@@ -270,7 +270,7 @@ def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_text
             kept |= {id(engine.replica(session.path)), id(engine.replica(other.path))}
         assert len(kept) == 2, "what was remembered was let go for vectors of it"
         assert engine.evicted_caches.keys() == {("agent", VECTOR_SCOPE)}
-        assert engine.synced_replica(("agent", VECTOR_SCOPE)) is None
+        assert engine.find_synced_replica(("agent", VECTOR_SCOPE)) is None
         journal.afresh.clear()
         before = embedder.given
         vectors_in(session, 100)

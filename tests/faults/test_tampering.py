@@ -14,7 +14,7 @@ import pytest
 
 import wmem
 from wmem.codec.codec import FORMAT_VERSION
-from wmem.testing.embedders import PUPPY, Embedder, recalled_texts
+from wmem.testing.embedders import PUPPY, Embedder, list_recalled_texts
 
 if TYPE_CHECKING:
     from tests.faults.conftest import DiskRows, Key, Rows
@@ -577,9 +577,9 @@ def test_tampered_vectors_cost_no_pack_and_no_erasure(
     for _ in range(2):
         with opened() as memory:
             found = memory.scope("damaged").pack("dog", budget=1_000)
-            assert recalled_texts(found)[:1] == [PUPPY]
+            assert list_recalled_texts(found)[:1] == [PUPPY]
             assert not any("words alone" in warning for warning in found.warnings)
     with opened() as memory:
         assert memory.scope("damaged").erase(puppy.id).complete
-        assert recalled_texts(memory.scope("damaged").pack("vehicle", budget=1_000))[:1] == ["an automobile"]
+        assert list_recalled_texts(memory.scope("damaged").pack("vehicle", budget=1_000))[:1] == ["an automobile"]
     assert not (tmp_path / "proof").exists()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmem import InvalidInputError, Policy
-from wmem.model.ids import new_ulid, parse_promoted_id, promoted_id
+from wmem.model.ids import new_ulid, parse_promoted_id, to_promoted_id
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.retrieval.relevance import relevance
@@ -185,7 +185,7 @@ def test_every_item_has_one_home_in_long_term_memory(kind: str, other: str) -> N
 
 @given(st.text(min_size=1), instants)
 def test_a_promoted_id_tells_what_it_was_made_from(source: str, now: float) -> None:
-    assert parse_promoted_id(promoted_id(source, now)) == source
+    assert parse_promoted_id(to_promoted_id(source, now)) == source
     assert parse_promoted_id(new_ulid(now)) is None
 
 

@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from wmem.errors import CorruptionError, SerializationError, WmemError
 from wmem.model.values import _DECODERS as TAGS
-from wmem.model.values import dump_json, dump_value, load_value, qualified_type_name
+from wmem.model.values import dump_json, dump_value, full_type_name, load_value
 
 # Lone surrogates included: Python makes them of undecodable file names.
 TEXT = st.text(st.characters(exclude_categories=()), max_size=8)
@@ -304,7 +304,7 @@ def test_an_object_of_a_users_class_is_not_revived_unasked_nor_as_another(value:
     ("value", "name"), [(1, "int"), ("a", "str"), (None, "NoneType"), (Decimal(1), "decimal.Decimal"), ([], "list")]
 )
 def test_a_type_is_named_with_its_module_unless_it_is_builtin(value: object, name: str) -> None:
-    assert qualified_type_name(value) == name
+    assert full_type_name(value) == name
 
 
 JSON = st.recursive(

@@ -69,9 +69,9 @@ def parse_dates(query: str, now: float) -> list[PartialDate]:
     return found or [PartialDate(int(each.group())) for each in _YEAR.finditer(text)]
 
 
-def score_date(wanted: Iterable[PartialDate], day: date) -> float:
+def score_date(query_date: Iterable[PartialDate], day: date) -> float:
     """How well a day matches the best of the dates asked for, 0 to 1."""
-    return max((_score_one(each, day) for each in wanted), default=0.0)
+    return max((_score_one(each, day) for each in query_date), default=0.0)
 
 
 def utc_day(at: float) -> date | None:
@@ -82,15 +82,15 @@ def utc_day(at: float) -> date | None:
         return None
 
 
-def _score_one(wanted: PartialDate, day: date) -> float:
-    if wanted.month is None:
-        return _YEAR_SCORE if day.year == wanted.year else 0.0
-    year = day.year if wanted.year is None else wanted.year
-    if wanted.day is not None:
-        apart = abs((day - date(year, wanted.month, wanted.day)).days)
+def _score_one(query_date: PartialDate, day: date) -> float:
+    if query_date.month is None:
+        return _YEAR_SCORE if day.year == query_date.year else 0.0
+    year = day.year if query_date.year is None else query_date.year
+    if query_date.day is not None:
+        apart = abs((day - date(year, query_date.month, query_date.day)).days)
         return next((match for most, match in _DAY_SCORES if apart <= most), 0.0)
-    months = (day.year - year) * 12 + day.month - wanted.month
-    if wanted.year is None:
+    months = (day.year - year) * 12 + day.month - query_date.month
+    if query_date.year is None:
         months %= 12
     return {0: 1.0, 1: _NEXT_MONTH_SCORE}.get(months, 0.0)
 

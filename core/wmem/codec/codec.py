@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, get_args, get_origin, get_type_hints
 
 from wmem.codec.frame import (
     VERSION_DIGITS_LIMIT,
-    damaged_error,
+    corruption_error,
     frame_payload,
     location_checksum,
     newer_format_error,
@@ -150,7 +150,7 @@ class JsonCodec:
         try:
             return tuple(_decode_changes(told, body))
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise damaged_error(path, f"a record reads as no change: {exc}") from exc
+            raise corruption_error(path, f"a record reads as no change: {exc}") from exc
 
     def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
         blobs: list[bytes] = []
@@ -180,7 +180,7 @@ class JsonCodec:
                 step=int(told.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise damaged_error(path, f"a checkpoint reads as no state: {exc}") from exc
+            raise corruption_error(path, f"a checkpoint reads as no state: {exc}") from exc
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
@@ -206,7 +206,7 @@ def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes
             msg = f"scope {path!r} is encrypted under the key {key_id.decode('ascii', 'replace')!r}: open it with key="
             raise WrongKeyError(msg)
         case _:
-            raise damaged_error(path, "a payload that is foreign")
+            raise corruption_error(path, "a payload that is foreign")
 
 
 def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any]:

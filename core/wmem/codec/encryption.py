@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from wmem.codec.codec import JsonCodec
 from wmem.codec.frame import (
     VERSION_DIGITS_LIMIT,
-    damaged_error,
+    corruption_error,
     frame_payload,
     location_checksum,
     newer_format_error,
@@ -83,7 +83,9 @@ class AesCodec:
         nonce = os.urandom(_NONCE_SIZE)
         cipher = self._cipher(key, path)
         return frame_payload(
-            self._head, nonce + cipher.encrypt(nonce, plain, _associated_data(self._head, record_label, path)), location
+            self._head,
+            nonce + cipher.encrypt(nonce, plain, _to_associated_data(self._head, record_label, path)),
+            location,
         )
 
     def _decrypt(self, payload: bytes, path: Path, record_label: bytes, location: int) -> bytes:
@@ -101,15 +103,15 @@ class AesCodec:
                 )
                 raise WrongKeyError(msg)
             case _:
-                raise damaged_error(path, "a payload that is foreign")
+                raise corruption_error(path, "a payload that is foreign")
         if len(body) < _NONCE_SIZE + _TAG_SIZE:
-            raise damaged_error(path, f"an encrypted payload of {len(body)} bytes")
+            raise corruption_error(path, f"an encrypted payload of {len(body)} bytes")
         try:
             return self._cipher(key, path).decrypt(
-                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _associated_data(head, record_label, path)
+                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _to_associated_data(head, record_label, path)
             )
         except InvalidTag as exc:
-            raise damaged_error(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
+            raise corruption_error(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
 
     def _find_key(self, key_id: bytes, path: Path) -> bytes:
         told = key_id.decode("ascii", "replace")
@@ -131,6 +133,6 @@ def _scope_cipher(key: bytes, path: Path) -> AESGCM:
     return AESGCM(hmac.digest(key, b"wmem scope key %s" % path_json(path), hashlib.sha256))
 
 
-def _associated_data(head: bytes, record_label: bytes, path: Path) -> bytes:
+def _to_associated_data(head: bytes, record_label: bytes, path: Path) -> bytes:
     """Associated data of AES-GCM, unique to each payload."""
     return b"%s%s %s" % (head, record_label, path_json(path))

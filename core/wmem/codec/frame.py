@@ -14,7 +14,7 @@ from wmem.model.values import dump_json
 
 __all__ = [
     "VERSION_DIGITS_LIMIT",
-    "damaged_error",
+    "corruption_error",
     "frame_payload",
     "location_checksum",
     "newer_format_error",
@@ -46,11 +46,11 @@ def unframe_payload(payload: bytes, location: int, path: Path) -> tuple[bytes, b
     line, _, body = payload.partition(b"\n")
     head, check = line[:-_CHECKSUM_SIZE], line[-_CHECKSUM_SIZE:]
     if check != b"%08x" % zlib.crc32(body, zlib.crc32(head, location)):
-        raise damaged_error(path, "a payload that is foreign, or whose checksum does not match")
+        raise corruption_error(path, "a payload that is foreign, or whose checksum does not match")
     return head, body
 
 
-def damaged_error(path: Path, what: str) -> CorruptionError:
+def corruption_error(path: Path, what: str) -> CorruptionError:
     """The error for a payload that cannot be read."""
     return CorruptionError(f"scope {path!r} holds {what}; it was left where it is")
 

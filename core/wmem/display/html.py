@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 __all__ = [
     "SECTION_COLOURS",
     "UnitLine",
-    "dropped_lines",
     "excerpt",
     "format_parts",
+    "list_dropped",
     "prompt_lines",
     "sections",
     "title",
@@ -79,7 +79,7 @@ def prompt_lines(context: "Context") -> list[UnitLine]:
     )
 
 
-def dropped_lines(context: "Context") -> list[UnitLine]:
+def list_dropped(context: "Context") -> list[UnitLine]:
     """The best of the dropped units."""
     return [UnitLine(each, "") for each in context.dropped.best]
 
@@ -113,7 +113,7 @@ def _render(context: "Context") -> Iterator[str]:
         yield _collapsible("the note", f'<pre style="white-space:pre-wrap;font-size:12px">{escape(context.note)}</pre>')
     if context.dropped.count:
         told = ", ".join(f"{count:,} × {escape(reason)}" for reason, count in sorted(context.dropped.totals.items()))
-        yield _collapsible(f"left out: {told}", "".join(_table(dropped_lines(context))))
+        yield _collapsible(f"left out: {told}", "".join(_table(list_dropped(context))))
     yield "</div>"
 
 

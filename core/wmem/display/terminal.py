@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from wmem.display.html import SECTION_COLOURS, UnitLine, dropped_lines, format_parts, prompt_lines, sections, title
+from wmem.display.html import SECTION_COLOURS, UnitLine, format_parts, list_dropped, prompt_lines, sections, title
 from wmem.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def to_rich(context: "Context") -> "Group":
     if context.dropped.count:
         told = ", ".join(f"{count:,} × {reason}" for reason, count in sorted(context.dropped.totals.items()))
         pieces.append(Text(f"left out: {told}", style="bold"))
-        if out := dropped_lines(context):
+        if out := list_dropped(context):
             pieces.append(_UnitTable(out[:_MAX_DROPPED_ROWS]))
         if len(out) > _MAX_DROPPED_ROWS:
             pieces.append(

@@ -132,7 +132,7 @@ class Engine(Generic[P]):
         """Whether one of the tasks is still claimed."""
         return not self._claimed_tasks.isdisjoint(tasks)
 
-    def synced_replica(self, path: Path) -> Replica[P] | None:
+    def find_synced_replica(self, path: Path) -> Replica[P] | None:
         """This process's replica of a scope if it has synced one, else None; makes none."""
         replica = self.replicas.get(path)
         return replica if replica is not None and replica.has_synced else None
@@ -152,7 +152,7 @@ class Engine(Generic[P]):
         known = self.replicas.get
         return [path for path in paths if (replica := known(path)) is not None and not replica.state.rows]
 
-    def disposed_scopes(self, paths: Iterable[Path]) -> list[Path]:
+    def list_disposed(self, paths: Iterable[Path]) -> list[Path]:
         """Those of the scopes that this process knows to be disposed but not yet deleted."""
         known = self.replicas.get
         return [path for path in paths if (replica := known(path)) is not None and replica.state.disposed]

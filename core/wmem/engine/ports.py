@@ -70,11 +70,11 @@ class _AsyncPause:
 
         loop, rung = asyncio.get_running_loop(), asyncio.Event()
 
-        def bell() -> None:
+        def wake() -> None:
             with suppress(RuntimeError):  # the waiter's loop was closed meanwhile
                 loop.call_soon_threadsafe(rung.set)
 
-        register(bell)
+        register(wake)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await rung.wait()

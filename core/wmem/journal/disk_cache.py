@@ -11,7 +11,7 @@ import diskcache
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
-from wmem.journal.sqlite_database import typed_errors, vacuum_file
+from wmem.journal.sqlite_database import translate_errors, vacuum_file
 
 __all__ = ["SafeCache", "SafeDisk"]
 
@@ -88,7 +88,7 @@ class SafeCache:
             CorruptionError: The directory is not a store, or damaged.
             StoreError: Anything else; nothing was changed.
         """
-        with self.fork_guard, typed_errors(self._directory, self._wait_s):
+        with self.fork_guard, translate_errors(self._directory, self._wait_s):
             if self.cache is None:
                 with self._connect_lock:
                     if self.cache is None:

@@ -235,7 +235,7 @@ def unknown_option_error(exc: TypeError, url: str) -> InvalidInputError:
     return InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}")
 
 
-def wrong_client_error(client: object, wanted: str, opener: str) -> InvalidInputError:
+def wrong_client_error(client: object, kind_wanted: str, opener: str) -> InvalidInputError:
     """The error for a sync client given to the async API, or the reverse, or no client at all."""
     kind = f"{type(client).__module__}.{type(client).__qualname__}"
-    return InvalidInputError(f"client must be a {wanted} for {opener}, not {kind!r}")
+    return InvalidInputError(f"client must be a {kind_wanted} for {opener}, not {kind!r}")

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
 
-__all__ = ["Connection", "Database", "IntegrityError", "typed_errors", "vacuum_file"]
+__all__ = ["Connection", "Database", "IntegrityError", "translate_errors", "vacuum_file"]
 
 R = TypeVar("R")
 
@@ -54,7 +54,7 @@ class Database:
         """Replaced at every `close`: a connection from before it is closed when it is returned."""
         _create_file(self.file)
 
-        def prepared() -> None:
+        def open_writer() -> None:
             connection = self._connect(0)
             try:
                 prepare(connection)
@@ -63,8 +63,8 @@ class Database:
                 raise
             self._writer = connection
 
-        with typed_errors(self.file, wait_s):
-            _retry_while_busy(prepared, time.monotonic() + wait_s)
+        with translate_errors(self.file, wait_s):
+            _retry_while_busy(open_writer, time.monotonic() + wait_s)
         disconnect_on_fork(self)
 
     @contextmanager
@@ -105,7 +105,7 @@ class Database:
         with self.fork_guard:
             deadline = time.monotonic() + self._wait_s
             if not self._writer_lock.acquire(timeout=self._wait_s):
-                raise _locked_error(self.file, self._wait_s)
+                raise _lock_error(self.file, self._wait_s)
             try:
                 connection = _retry_while_busy(self._begin, deadline)
                 yield connection
@@ -168,7 +168,7 @@ class Database:
 
 
 @contextmanager
-def typed_errors(file: str, wait_s: float) -> Iterator[None]:
+def translate_errors(file: str, wait_s: float) -> Iterator[None]:
     """Translate errors of SQLite and the operating system about `file` to errors of wmem."""
     try:
         yield
@@ -183,7 +183,7 @@ def vacuum_file(file: str, wait_s: float) -> Sequence[str]:
     Deletion overwrites a row in place. But copies remain in pages that SQLite moved it from,
     and in the log. Returns one sentence for each place that still keeps deleted bytes.
     """
-    with typed_errors(file, wait_s), closing(_connect(file, wait_s)) as connection:
+    with translate_errors(file, wait_s), closing(_connect(file, wait_s)) as connection:
         left = []
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
@@ -227,7 +227,7 @@ def _retry_while_busy(step: Callable[[], R], deadline: float) -> R:
 def _raise_typed(exc: BaseException, file: str, wait_s: float) -> None:
     """Raise the error of wmem for an error of SQLite or the system; return if there is none for it."""
     if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _BUSY_CODES:
-        raise _locked_error(file, wait_s) from exc
+        raise _lock_error(file, wait_s) from exc
     if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _DAMAGE_CODES:
         msg = f"the store in {file!r} is damaged: {exc}"
         raise CorruptionError(msg) from exc
@@ -253,7 +253,7 @@ def _result_code(exc: sqlite3.Error) -> int:
     return getattr(exc, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
 
 
-def _locked_error(file: str, wait_s: float) -> ConflictError:
+def _lock_error(file: str, wait_s: float) -> ConflictError:
     return ConflictError(f"{file!r} was locked by other writers for {wait_s} s; try again")
 
 

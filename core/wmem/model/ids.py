@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime
 from functools import lru_cache
 
-__all__ = ["new_ulid", "parse_promoted_id", "promoted_id"]
+__all__ = ["new_ulid", "parse_promoted_id", "to_promoted_id"]
 
 _PROMOTED_PREFIX = "memory_promoted_"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -24,7 +24,7 @@ def _encode_time(milliseconds: int) -> str:
     return "".join([pairs[milliseconds >> shift & 1_023] for shift in (40, 30, 20, 10, 0)])
 
 
-def promoted_id(source_id: str, now: float) -> str:
+def to_promoted_id(source_id: str, now: float) -> str:
     """The id of the item `source` in long-term memory: its own id and the time of promotion (UTC)."""
     return f"{_PROMOTED_PREFIX}{source_id}_{datetime.fromtimestamp(now, UTC):%Y%m%d-%H%M%S}"
 

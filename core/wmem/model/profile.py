@@ -93,7 +93,7 @@ class RecallProfile(BaseModel):
                 f"a scoring profile must be a wmem.RecallProfile or one of {', '.join(_PROFILES)}, not {profile!r:.40}"
             )
             raise InvalidInputError(msg)
-        return _built_in_profile(profile)
+        return _load_profile(profile)
 
     @classmethod
     def evidence(cls, **coefficients: object) -> Self:
@@ -116,5 +116,5 @@ _PROFILES = ("evidence", "balanced")
 
 
 @cache
-def _built_in_profile(name: str) -> RecallProfile:
+def _load_profile(name: str) -> RecallProfile:
     return RecallProfile.evidence() if name == "evidence" else RecallProfile.balanced()

@@ -1,6 +1,6 @@
 """Typed events of entries and scopes, made from the engine's events.
 
-`told` converts one event; `entry_events` wraps a listener::
+`to_entry_event` converts one event; `entry_events` wraps a listener::
 
     memory.subscribe(wmem.observe.entry_events(listener))
 
@@ -181,7 +181,7 @@ def _to_entry_removed(
 
 
 def entry_events(listener: Callable[[EntryEvent], None]) -> Callable[[changes.Event], None]:
-    """A listener for `memory.subscribe` that passes on what `told` returns, unless None.
+    """A listener for `memory.subscribe` that passes on what `to_entry_event` returns, unless None.
 
     Raises:
         InvalidInputError: The listener is not a plain function.

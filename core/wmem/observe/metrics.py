@@ -1,6 +1,6 @@
 """OpenTelemetry metrics, in processes that have set a meter provider.
 
-`found` is called when a memory is opened. Without opentelemetry's metrics in the process, or
+`find_metrics` is called when a memory is opened. Without opentelemetry's metrics in the process, or
 with only the API's own provider, it returns None and nothing is ever measured. Set the meter
 provider first, then open.
 
@@ -61,12 +61,12 @@ class Metrics:
             self.dropped.add(units, {"reason": reason})
 
     def watch(self, owner: object, agent_id: str, counts: AgentCounts) -> None:
-        """Report an agent's counts for as long as `hold` lives, or until `forget`."""
+        """Report an agent's counts for as long as `owner` lives, or until `unwatch`."""
         with self._lock:
             self._watches[owner] = (agent_id, counts)
 
     def unwatch(self, owner: object) -> None:
-        """Stop reporting for `hold`."""
+        """Stop reporting for `owner`."""
         with self._lock:
             self._watches.pop(owner, None)
 

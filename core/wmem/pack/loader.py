@@ -45,13 +45,13 @@ class MessageLoader:
         """Tokens of the whole unit, synthetic results included; decodes nothing."""
         if not unit.missing:
             return unit.tokens
-        return unit.tokens + sum(self._interrupted_result(call)[1] for call in unit.missing)
+        return unit.tokens + sum(self._make_interrupted_result(call)[1] for call in unit.missing)
 
     def render(self, unit: Unit) -> Rendered:
         """Render the unit whole."""
         if len(unit.members) == 1 and not unit.missing:
             return Rendered((self.load(unit.head),), unit.tokens)
-        made_up = tuple(self._interrupted_result(call)[0] for call in unit.missing)
+        made_up = tuple(self._make_interrupted_result(call)[0] for call in unit.missing)
         return Rendered((*[self.load(member) for member in unit.members], *made_up), self.cost(unit))
 
     def render_without_calls(self, unit: Unit) -> Rendered | None:
@@ -99,7 +99,7 @@ class MessageLoader:
             messages.append(message)
             tokens += cost
         return Rendered(
-            (*messages, *(self._interrupted_result(call)[0] for call in unit.missing)),
+            (*messages, *(self._make_interrupted_result(call)[0] for call in unit.missing)),
             tokens + self.cost(unit) - unit.tokens,
             lost,
         )
@@ -111,7 +111,7 @@ class MessageLoader:
             self._min_tokens_by_id[candidate.id] = min_tokens(self.load(candidate), candidate.tokens, self.count)
         return self._min_tokens_by_id[candidate.id]
 
-    def _interrupted_result(self, call: str) -> tuple[Message, int]:
+    def _make_interrupted_result(self, call: str) -> tuple[Message, int]:
         if call not in self._interrupted_results:
             made = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
             self._interrupted_results[call] = made, message_tokens(made, self.count)

@@ -53,7 +53,7 @@ class _Packer:
         self.warnings: list[str] = []
         source = iter(request.newest_first)
         once, repeated = self._split_repeated_system_text([each for each in request.pinned if each.role])
-        units, loose, ahead = _pinned_units(once, source)
+        units, loose, ahead = _select_pinned(once, source)
         self.excluded = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
         """Candidates of pinned units that are not sent, and why."""
         self.pinned = [kept for unit in units if (kept := self._render_pinned(unit))]
@@ -200,7 +200,7 @@ class _Packer:
         return group_by_turn(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
 
 
-def _pinned_units(
+def _select_pinned(
     pinned: Sequence[Candidate], source: Iterator[Candidate]
 ) -> tuple[list[Unit], list[Candidate], list[Candidate]]:
     """The pinned units, oldest first, results without a unit, and the messages read to complete them."""

@@ -51,9 +51,9 @@ def build_report(
         excluded: Candidates of pinned units that are not sent, and why.
     """
     noted, digest = tuple(selection.note_entries.values()), selection.summary
-    out = _dropped_units(selection, ordered, excluded)
+    out = _list_dropped(selection, ordered, excluded)
     totals = Tally([each.rule for each in out])
-    looked_at = selection.conversation.seen_ids.union(
+    looked_at = selection.conversation.read_ids.union(
         [each.id for each in request.pinned if each.role is not None],
         # The other half of a pinned exchange was searched for, wherever it lies.
         [id for kept in selection.pinned for id in kept.unit.ids],
@@ -65,8 +65,8 @@ def build_report(
     if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
     recalled = request.recalled
-    dropped = LazyReports(lambda: _dropped_reports(out, recalled))
-    stays = LazyReports(lambda: _included_reports(ordered, noted, digest, recalled))
+    dropped = LazyReports(lambda: _report_dropped(out, recalled))
+    stays = LazyReports(lambda: _report_included(ordered, noted, digest, recalled))
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
         truncated=LazyReports(lambda: [report for report in stays if report.tokens_cut]),
@@ -80,7 +80,7 @@ def _distinct(recalled: Sequence[RecalledCandidate]) -> Iterable[RecalledCandida
     return {each.candidate.id: each for each in recalled}.values()
 
 
-def _dropped_units(
+def _list_dropped(
     selection: Selection, ordered: Sequence[SelectedUnit], excluded: Sequence[tuple[Candidate, str]]
 ) -> list[_DroppedUnit]:
     """What is dropped: recalled memories in neither note nor messages, then messages, newest first."""
@@ -106,19 +106,19 @@ def _dropped_units(
     return found
 
 
-def _dropped_reports(units: Sequence[_DroppedUnit], recalled: Sequence[RecalledCandidate]) -> list[UnitReport]:
+def _report_dropped(units: Sequence[_DroppedUnit], recalled: Sequence[RecalledCandidate]) -> list[UnitReport]:
     found = {each.candidate.id: each for each in recalled}
     return [_unit_report(each.members, each.rule, found) for each in units]
 
 
-def _included_reports(
+def _report_included(
     ordered: Sequence[SelectedUnit],
     entries: Sequence[NoteEntry],
     summary: ExtractiveSummary | None,
     recalled: Sequence[RecalledCandidate],
 ) -> list[UnitReport]:
     found = {each.candidate.id: each for each in recalled}
-    told = [_selected_report(each, found) for each in ordered]
+    told = [_report_selected(each, found) for each in ordered]
     told += [
         _unit_report(
             (each.candidate,), each.rule, found, "note", tokens=each.tokens, cut=each.tokens_cut, block=each.quote.block
@@ -140,7 +140,7 @@ def _included_reports(
     return told
 
 
-def _selected_report(selected: SelectedUnit, recalled_by_id: Mapping[str, RecalledCandidate]) -> UnitReport:
+def _report_selected(selected: SelectedUnit, recalled_by_id: Mapping[str, RecalledCandidate]) -> UnitReport:
     served = selected.rendered
     return _unit_report(
         selected.unit.members, selected.rule, recalled_by_id, "messages", tokens=served.tokens, cut=served.tokens_cut

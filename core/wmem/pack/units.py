@@ -80,7 +80,7 @@ class ConversationReader:
         return self._units
 
     @property
-    def seen_ids(self) -> frozenset[str]:
+    def read_ids(self) -> frozenset[str]:
         """The ids of the messages read so far."""
         return frozenset(self._seen_ids)
 

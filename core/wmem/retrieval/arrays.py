@@ -122,7 +122,7 @@ class ListOps:
         held: dict[int, float] = {}
         for key, amount in zip(keys, amounts, strict=True):
             held[key] = held.get(key, 0.0) + amount
-        return lambda asked: [held.get(key, 0.0) for key in asked]
+        return lambda lookup_keys: [held.get(key, 0.0) for key in lookup_keys]
 
     def top_indices(self, column: list[Any], limit: int, /) -> list[Any]:
         return sorted(range(len(column)), key=column.__getitem__, reverse=True)[:limit]

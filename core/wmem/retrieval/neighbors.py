@@ -87,7 +87,7 @@ class NeighborGraph:
         """The slot of a message; 0 for an unknown id."""
         return self._slots.get(id, 0)
 
-    def known_speakers(self) -> list[str]:
+    def speaker_names(self) -> list[str]:
         """The names of the known speakers, case-folded."""
         return [speaker for speaker, times in self._speaker_counts.items() if times >= _MIN_MESSAGES]
 

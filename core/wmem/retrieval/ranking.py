@@ -99,7 +99,7 @@ def select_candidates(
         if felt is not None:
             vector = sums.apply(add, vector, sums.apply(mul, borrows, felt(numbers)))
         scale = profile.vector * (sums.maximum(scores) or 1.0)
-        known = sums.apply(lambda each, meaning: each + scale * meaning, known, vector)
+        known = sums.apply(lambda each, similarity: each + scale * similarity, known, vector)
     best_known = sums.top_indices(known, _OVERSAMPLING * limit)
     return CandidateColumns(*(take(column, best_known) for column in (numbers, words, near, vector, borrows)))
 

@@ -327,7 +327,7 @@ def _collect_candidates(
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
-        cues = detect_intent(query, asked_at, memory.neighbors.known_speakers())
+        cues = detect_intent(query, asked_at, memory.neighbors.speaker_names())
         chosen = select_candidates(
             matches, memory.neighbors, cues, profile, limit, question_id=asked, similarities=meant
         )

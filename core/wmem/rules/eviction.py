@@ -108,13 +108,13 @@ def _parts(row: Row, score: float | None, policy: Policy, step: int, now: float)
     return parts
 
 
-def select_victims(candidates: Iterable[Victim], needed: Size, wanted: Size) -> list[Victim]:
+def select_victims(candidates: Iterable[Victim], needed: Size, target: Size) -> list[Victim]:
     """The items to evict, from the front of `candidates`.
 
     Args:
         candidates: All items that may be evicted, in eviction order.
         needed: The room that must become free.
-        wanted: The room that should, so that not every write has to evict; no item
+        target: The room that should, so that not every write has to evict; no item
             protected by its importance is evicted for it.
 
     Returns:
@@ -124,7 +124,7 @@ def select_victims(candidates: Iterable[Victim], needed: Size, wanted: Size) -> 
     tokens = 0
     for items, victim in enumerate(candidates):
         if items >= needed.items and tokens >= needed.tokens:
-            enough = items >= wanted.items and tokens >= wanted.tokens
+            enough = items >= target.items and tokens >= target.tokens
             if enough or victim.rule == "guarded":
                 break
         chosen.append(victim)

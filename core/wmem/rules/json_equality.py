@@ -6,15 +6,15 @@ from typing import Any
 __all__ = ["json_equal"]
 
 
-def json_equal(known: Any, wanted: Any) -> bool:
+def json_equal(one: Any, other: Any) -> bool:
     """Whether two values are equal as JSON: a bool is no number, a tuple equals its list."""
-    if isinstance(known, bool) or isinstance(wanted, bool):
-        return known is wanted
-    if isinstance(known, Mapping) and isinstance(wanted, Mapping):
-        return known.keys() == wanted.keys() and all(json_equal(known[name], wanted[name]) for name in known)
-    if _is_list(known) and _is_list(wanted):
-        return len(known) == len(wanted) and all(map(json_equal, known, wanted))
-    return bool(known == wanted)
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(json_equal(one[name], other[name]) for name in one)
+    if _is_list(one) and _is_list(other):
+        return len(one) == len(other) and all(map(json_equal, one, other))
+    return bool(one == other)
 
 
 def _is_list(value: object) -> bool:

@@ -126,8 +126,8 @@ def _parse_step(document: object) -> int:
     return check_whole_number(step, "the document's step")
 
 
-def _is_int(given: object) -> TypeGuard[int]:
-    return isinstance(given, int) and not isinstance(given, bool)
+def _is_int(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list[Row]:
@@ -217,13 +217,13 @@ def _value_columns(handle: Handle, content: str, key: str) -> dict[str, Any]:
     return {"content": stored}
 
 
-def _parse_instant(given: object) -> float:
-    if not isinstance(given, int | float) or isinstance(given, bool):
-        return to_epoch(given)
-    if not math.isfinite(given):
-        msg = f"an instant must be finite, got {given!r}"
+def _parse_instant(value: object) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return to_epoch(value)
+    if not math.isfinite(value):
+        msg = f"an instant must be finite, got {value!r}"
         raise InvalidInputError(msg)
-    return float(given)
+    return float(value)
 
 
 def _check_access_count(count: object) -> int:

@@ -92,7 +92,7 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
         for path, scope in tuple(scopes.items()):
             rows, merged[path] = yield from _erase_rows(scope, wanted, tombstone_all=scope is handle)
             gone |= {row.id: None for row in rows}
-            wanted |= {each: None for row in rows for each in _related_ids(row)}
+            wanted |= {each: None for row in rows for each in _find_related_ids(row)}
             led = [*_paths_of_copies(path), *merged[path]]
             if rows:
                 held.add(path)
@@ -110,14 +110,14 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
 
 
-def _add_merge_targets(held: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
-    """Add to `held` all scopes that these were merged into, transitively."""
-    while more := [path for path, sources in merged.items() if path not in held and not held.isdisjoint(sources)]:
-        held |= set(more)
+def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
+    """Add to `targets` all scopes that these were merged into, transitively."""
+    while more := [path for path, sources in merged.items() if path not in targets and not targets.isdisjoint(sources)]:
+        targets |= set(more)
 
 
 def _erase_rows(
-    scope: Handle, wanted: Mapping[str, None], *, tombstone_all: bool
+    scope: Handle, erased_ids: Mapping[str, None], *, tombstone_all: bool
 ) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
     """Remove the rows that are, or were made from, a wanted id, leaving tombstones.
 
@@ -133,10 +133,10 @@ def _erase_rows(
             return (), ()  # there is no such scope
         with replica.lock:
             state = scope.bind(replica)
-            rows = [row for row in state.rows.values() if _derives_from(row, wanted)]
+            rows = [row for row in state.rows.values() if _derives_from(row, erased_ids)]
             ids = {row.id: None for row in rows}
             if tombstone_all:
-                ids |= {each: None for each in wanted if each not in state.erased}
+                ids |= {each: None for each in erased_ids if each not in state.erased}
             sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
         if ids:
             # Unconditionally: a conditional append would never succeed where others write without pause. A copy made
@@ -149,14 +149,14 @@ def _erase_rows(
     return rows, sources
 
 
-def _derives_from(row: Row, wanted: Mapping[str, None]) -> bool:
+def _derives_from(row: Row, ids: Mapping[str, None]) -> bool:
     """Whether a row has one of these ids, or was made from such a row."""
-    if row.id in wanted or parse_promoted_id(row.id) in wanted:
+    if row.id in ids or parse_promoted_id(row.id) in ids:
         return True
-    return not wanted.keys().isdisjoint(_lineage_ids(row))
+    return not ids.keys().isdisjoint(_lineage_ids(row))
 
 
-def _related_ids(row: Row) -> Iterable[str]:
+def _find_related_ids(row: Row) -> Iterable[str]:
     """All ids of a row's content: its own, of the item it was promoted from or to, of the entries it was merged from.
 
     The sources of a summary or another item are other content.

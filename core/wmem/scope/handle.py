@@ -149,10 +149,10 @@ class Handle:
         handle: Handle | None = self
         while handle is not None:
             if handle._is_disposed:  # noqa: SLF001  # its own class
-                raise self._disposed_error()
+                raise self._to_disposed_error()
             handle = handle.parent
 
-    def _disposed_error(self) -> DisposedError:
+    def _to_disposed_error(self) -> DisposedError:
         return DisposedError(f"scope {self.path!r} was disposed; ask its parent for a new one")
 
     def bind(self, replica: Replica[Any]) -> State:
@@ -164,7 +164,7 @@ class Handle:
             self.incarnation = replica.incarnation
         elif replica.incarnation != self.incarnation or replica.state.disposed:
             self._is_disposed = True
-            raise self._disposed_error()
+            raise self._to_disposed_error()
         elif self._stored_policy is None or self._stored_policy[0] is not replica.state.policy:
             self.adopt_policy(replica.state)
         return replica.state
@@ -197,7 +197,7 @@ class Handle:
         """Raise `InvalidInputError` if a stored policy differs from the one this handle was opened with."""
         if self._requested_policy is None or (differ := stored.differences(self._requested_policy)) == []:
             return
-        kept, asked = stored.stored_fields(), self._requested_policy.stored_fields()
+        kept, asked = stored.storage_fields(), self._requested_policy.storage_fields()
         told = ", ".join(f"{name} {kept[name]!r:.80} not {asked[name]!r:.80}" for name in differ[:3])
         msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
         if "recall" in differ:
@@ -225,7 +225,7 @@ class Handle:
             for lock in locks:
                 lock.release()
 
-    def cached_entry(self, key: str) -> Row | CacheMiss | None:
+    def find_cached_entry(self, key: str) -> Row | CacheMiss | None:
         """The nearest visible entry under a key, if the replicas can tell without asking the store."""
         if self.incarnation is None or self._is_disposed or self.settings.open_state.is_closed:
             return CACHE_MISS
@@ -300,7 +300,7 @@ class Handle:
         fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
         tries = 0
 
-        def checked(state: State) -> tuple[Sequence[Change], R]:
+        def check_and_decide(state: State) -> tuple[Sequence[Change], R]:
             nonlocal tries
             tries += 1
             if state.disposed:
@@ -311,11 +311,11 @@ class Handle:
 
         try:
             result, birth = yield from writing.commit(
-                self.engine, self.path, checked, opening=(opening,), incarnation=self.incarnation, now=now
+                self.engine, self.path, check_and_decide, opening=(opening,), incarnation=self.incarnation, now=now
             )
         except StaleIncarnation:
             self._is_disposed = True
-            raise self._disposed_error() from None
+            raise self._to_disposed_error() from None
         finally:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
@@ -377,7 +377,7 @@ class Handle:
             yield from self.engine.sync(emptied)
             gone = frozenset(self.engine.empty_scopes(emptied))
             paths = [path for path in paths if path not in gone]
-        ended = {path[depth] for path in self.engine.disposed_scopes(paths) if len(path) == depth + 1}
+        ended = {path[depth] for path in self.engine.list_disposed(paths) if len(path) == depth + 1}
         return sorted({path[depth] for path in paths} - ended)
 
     def dispose(self) -> Flow[int]:
@@ -387,7 +387,7 @@ class Handle:
             How many entries were deleted; 0 with a warning when it was disposed already.
         """
         if self.is_disposed:
-            if self.engine.disposed_scopes([self.path]):
+            if self.engine.list_disposed([self.path]):
                 # It was marked, but not deleted: interrupted, or the store failed.
                 yield from self._delete_incarnation(self.engine.replica(self.path).incarnation)
             _log.warning("Working memory scope %s already disposed, operation ignored", self.id)

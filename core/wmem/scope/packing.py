@@ -72,7 +72,7 @@ def pack_scope(
     candidate = _CandidateFactory(counter, live.overrides, decoder)
     pinned = list(map(candidate, standing))
     pinned += live.always_included({row.id for row in standing})
-    pinned += map(_CandidateFactory(counter, {}, decoder), _pinned_items(replicas, now))
+    pinned += map(_CandidateFactory(counter, {}, decoder), _list_pinned_items(replicas, now))
     found: Sequence[Hit] = ()
     missed: Sequence[str] = ()
     if query is not None and query.strip():
@@ -148,7 +148,7 @@ def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
             return
 
 
-def _pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
+def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
     found: list[Row] = []
     for replica in replicas:
         with replica.lock:

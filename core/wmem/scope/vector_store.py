@@ -41,7 +41,11 @@ def load_store(store: Handle, *, text_count: int, few_texts: int) -> Flow[Replic
     Also None for a few texts if the replica was too large to stay in memory: reading it again
     takes longer than embedding them again.
     """
-    if text_count <= few_texts and store.incarnation is not None and store.engine.synced_replica(store.path) is None:
+    if (
+        text_count <= few_texts
+        and store.incarnation is not None
+        and store.engine.find_synced_replica(store.path) is None
+    ):
         return None
     try:
         replica, _ = yield from store.replica()

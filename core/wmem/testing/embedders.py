@@ -20,8 +20,8 @@ __all__ = [
     "AsyncEmbedder",
     "Embedder",
     "EmbedderSuite",
+    "list_recalled_texts",
     "raise_error",
-    "recalled_texts",
     "vector",
 ]
 
@@ -101,7 +101,7 @@ FAULTS: Mapping[str, Callable[[list[list[float]]], Any]] = {
 }
 
 
-def recalled_texts(context: Context) -> list[str]:
+def list_recalled_texts(context: Context) -> list[str]:
     """The recalled texts, best first."""
     found = [unit for unit in context.included if unit.rule == "recalled"]
     return [unit.says for unit in sorted(found, key=lambda unit: -(unit.score or 0.0))]

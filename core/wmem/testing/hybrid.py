@@ -19,8 +19,8 @@ from wmem.testing.embedders import (
     AsyncEmbedder,
     Embedder,
     EmbedderSuite,
+    list_recalled_texts,
     raise_error,
-    recalled_texts,
 )
 from wmem.testing.suite import Call, Clock, MemoryOpener
 
@@ -41,11 +41,11 @@ class HybridSuite(EmbedderSuite):
     ) -> None:
         self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert recalled_texts(found)[:1] == [PUPPY]
+        assert list_recalled_texts(found)[:1] == [PUPPY]
         assert max(unit.parts["vector"] for unit in found.included) == pytest.approx(wmem.RecallProfile().vector)
         assert found.warnings == ()
         plain = call(open_memory.in_other_process().scope("session").pack, "dog", budget=1_000)
-        assert PUPPY not in recalled_texts(plain)
+        assert PUPPY not in list_recalled_texts(plain)
 
     def test_a_text_is_embedded_once_and_never_by_a_write(self, session: Scope, embedder: Embedder, call: Call) -> None:
         self.add_facts(session, call)
@@ -94,7 +94,7 @@ class HybridSuite(EmbedderSuite):
             self.add_facts(scope, call)
         call(session.pack, "dog", budget=1_000)
         embedder.pop_texts()
-        assert recalled_texts(call(other.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert list_recalled_texts(call(other.pack, "dog", budget=1_000))[:1] == [PUPPY]
         assert embedder.pop_texts() == ["dog"]
 
     def test_packs_at_the_same_time_embed_a_text_once(
@@ -116,7 +116,7 @@ class HybridSuite(EmbedderSuite):
             return lambda: scope.pack("dog", budget=1_000)
 
         found = call.run_concurrently([packing(scope) for scope in (session, other, session)])
-        assert [recalled_texts(each)[:1] for each in found] == [[PUPPY]] * 3
+        assert [list_recalled_texts(each)[:1] for each in found] == [[PUPPY]] * 3
         assert sorted(embedder.pop_texts()) == sorted(["dog"] * 3 + [PUPPY, "an automobile needs petrol", RAIN])
 
     @pytest.mark.parametrize("mode", ["sync"])  # the other pack runs inside this one
@@ -140,7 +140,7 @@ class HybridSuite(EmbedderSuite):
             return claim(works)
 
         monkeypatch.setattr(engine, "claim", stepping_in)
-        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert list_recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
         assert sorted(embedder.pop_texts()) == sorted(["dog", "dog", PUPPY, "an automobile needs petrol", RAIN])
 
     def test_parents_lend_the_meaning_of_their_items_and_not_of_their_messages(
@@ -151,9 +151,9 @@ class HybridSuite(EmbedderSuite):
         call(session.messages.append, {"role": "user", "content": "no business of a child's"})
         child = session.child("task")
         call(child.items.add, "a car", type="fact")
-        assert PUPPY not in recalled_texts(call(child.pack, "dog", budget=1_000, inherit=False))
+        assert PUPPY not in list_recalled_texts(call(child.pack, "dog", budget=1_000, inherit=False))
         assert embedder.pop_texts() == ["dog", "a car"]
-        assert PUPPY in recalled_texts(call(child.pack, "dog", budget=1_000))
+        assert PUPPY in list_recalled_texts(call(child.pack, "dog", budget=1_000))
         assert sorted(embedder.pop_texts()) == sorted(
             ["dog", "pet: a puppy", PUPPY, "an automobile needs petrol", RAIN]
         )
@@ -169,18 +169,18 @@ class HybridSuite(EmbedderSuite):
         monkeypatch.setattr("wmem.scope.embedding_backfill.MAX_ITEMS", 3)
         self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+        assert (found.warnings, list_recalled_texts(found)[:1]) == ((), [PUPPY])
         one_more = call(session.items.add, "a sofa", type="fact")
         embedder.pop_texts()
         for _ in range(2):
             found = call(session.pack, "sofa", budget=1_000)
             (warning,) = found.warnings
             assert "4 items" in warning
-            assert set(recalled_texts(found)) == {PUPPY, "a sofa"}
+            assert set(list_recalled_texts(found)) == {PUPPY, "a sofa"}
         assert embedder.pop_texts() == []
         assert sum("words alone" in record.getMessage() for record in caplog.records) == 1
         call(session.items.remove, one_more.id)
-        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert list_recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
 
     def test_of_a_long_text_the_beginning_is_embedded_and_a_blank_one_not_at_all(
         self, session: Scope, embedder: Embedder, call: Call
@@ -200,7 +200,7 @@ class HybridSuite(EmbedderSuite):
         both = [session, open_memory(embedder=narrow).scope("session")]
         for scope in both * 2:
             found = call(scope.pack, "dog", budget=1_000)
-            assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+            assert (found.warnings, list_recalled_texts(found)[:1]) == ((), [PUPPY])
 
     def test_a_changed_text_is_embedded_again(self, session: Scope, embedder: Embedder, call: Call) -> None:
         self.add_facts(session, call)
@@ -220,11 +220,11 @@ class HybridSuite(EmbedderSuite):
         other = type(embedder)()
         other.name = "more words"
         found = call(open_memory(embedder=other).scope("session").pack, "dog", budget=1_000)
-        assert (len(other.pop_texts()), recalled_texts(found)[:1]) == (4, [PUPPY])
+        assert (len(other.pop_texts()), list_recalled_texts(found)[:1]) == (4, [PUPPY])
         narrow = type(embedder)()
         narrow.fault = lambda made: [row[:32] + row[32:] + [0.0] for row in made]  # same name, other width
         found = call(open_memory.in_other_process(embedder=narrow).scope("session").pack, "dog", budget=1_000)
-        assert (len(narrow.pop_texts()), found.warnings, recalled_texts(found)[:1]) == (4, (), [PUPPY])
+        assert (len(narrow.pop_texts()), found.warnings, list_recalled_texts(found)[:1]) == (4, (), [PUPPY])
 
     # -- when it fails
 
@@ -260,7 +260,7 @@ class HybridSuite(EmbedderSuite):
         assert len(embedder.pop_texts()) == 0  # it failed twice
         clock.advance(60)
         found = call(session.pack, "dog", budget=1_000)
-        assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+        assert (found.warnings, list_recalled_texts(found)[:1]) == ((), [PUPPY])
         embedder.fault = raise_error
         call(session.pack, "dog petrol", budget=1_000)
         embedder.pop_texts()
@@ -293,7 +293,7 @@ class HybridSuite(EmbedderSuite):
         self.add_facts(session, call)
         found = call(session.pack, "sofa", budget=1_000)
         assert "0.02 s" in found.warnings[0]
-        assert recalled_texts(found) == [PUPPY]
+        assert list_recalled_texts(found) == [PUPPY]
 
     def test_nobody_waits_for_a_plain_embedder_that_never_answers(self, open_memory: MemoryOpener, call: Call) -> None:
         embedder, never = Embedder(), threading.Event()
@@ -303,7 +303,7 @@ class HybridSuite(EmbedderSuite):
         self.add_facts(session, call)
         found = call(session.pack, "sofa", budget=1_000)
         assert "0.02 s" in found.warnings[0]
-        assert recalled_texts(found) == [PUPPY]
+        assert list_recalled_texts(found) == [PUPPY]
         never.set()
 
     def test_a_plain_embedder_that_may_take_for_ever_runs_in_the_thread_that_asks(
@@ -320,7 +320,7 @@ class HybridSuite(EmbedderSuite):
         session = open_memory(embedder=embedder).scope("session")
         self.add_facts(session, call)
         found = call(session.pack, "dog", budget=1_000)
-        assert recalled_texts(found)[:1] == [PUPPY]
+        assert list_recalled_texts(found)[:1] == [PUPPY]
         assert (set(threads) == {threading.get_ident()}) is (call.mode == "sync")  # coroutines share their loop's
 
     @pytest.mark.parametrize("mode", ["async"])  # a thread cannot be cancelled
@@ -349,12 +349,12 @@ class HybridSuite(EmbedderSuite):
         embedder.fault = None
         embedder.pop_texts()
         found = call(session.pack, "dog", budget=1_000)
-        assert (len(embedder.pop_texts()), found.warnings, recalled_texts(found)[:1]) == (4, (), [PUPPY])
+        assert (len(embedder.pop_texts()), found.warnings, list_recalled_texts(found)[:1]) == (4, (), [PUPPY])
 
     def test_coroutines_take_a_plain_embedder_too(self, open_memory: MemoryOpener, call: Call) -> None:
         session = open_memory(embedder=Embedder()).scope("session")
         self.add_facts(session, call)
-        assert recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
+        assert list_recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]
 
     def test_what_is_no_embedder_for_this_mode_is_refused(self, open_memory: MemoryOpener, call: Call) -> None:
         class Nameless:

@@ -14,7 +14,7 @@ from wmem.model.row import Row
 from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.retriever import RecallIndex
 from wmem.retrieval.vectors import encode_vector, to_unit_rows
-from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, recalled_texts, vector
+from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, list_recalled_texts, vector
 from wmem.testing.suite import Call, Clock, MemoryOpener
 
 __all__ = ["VectorsSuite"]
@@ -208,7 +208,7 @@ class VectorsSuite(EmbedderSuite):
         self._store_rows(open_memory, call, {PUPPY: content})
         for _ in range(2):
             found = call(session.pack, "dog", budget=1_000)
-            assert (found.warnings, recalled_texts(found)[:1]) == ((), [PUPPY])
+            assert (found.warnings, list_recalled_texts(found)[:1]) == ((), [PUPPY])
         assert len(embedder.pop_texts()) == 5
         assert self._count_vectors(open_memory, call) == 3
 
@@ -218,7 +218,7 @@ class VectorsSuite(EmbedderSuite):
         self.add_facts(session, call)
         long = to_unit_rows([vector("a dog in the rain which is expected now")], 1)[0] * 1e20
         self._store_rows(open_memory, call, {RAIN: encode_vector(long)})
-        assert recalled_texts(call(session.pack, "dog", budget=1_000)) == [PUPPY, RAIN]
+        assert list_recalled_texts(call(session.pack, "dog", budget=1_000)) == [PUPPY, RAIN]
         assert RAIN not in embedder.pop_texts()
 
     def test_a_vector_of_zeros_is_near_nothing(
@@ -227,7 +227,11 @@ class VectorsSuite(EmbedderSuite):
         self.add_facts(session, call)
         self._store_rows(open_memory, call, {PUPPY: encode_vector(to_unit_rows([[0.0] * WIDTH], 1)[0])})
         found = call(session.pack, "dog petrol", budget=1_000)
-        assert (found.warnings, PUPPY in recalled_texts(found), PUPPY in embedder.pop_texts()) == ((), False, False)
+        assert (found.warnings, PUPPY in list_recalled_texts(found), PUPPY in embedder.pop_texts()) == (
+            (),
+            False,
+            False,
+        )
 
     def _store_rows(self, open_memory: MemoryOpener, call: Call, contents: dict[str, bytes]) -> None:
         """Store given bytes under the fingerprints of texts."""

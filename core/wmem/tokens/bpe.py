@@ -52,7 +52,7 @@ class TiktokenCounter:
         if self.encoding not in _SHA256:
             msg = f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}"
             raise InvalidInputError(msg)
-        _cached_directory(self.encoding)
+        _cache_directory(self.encoding)
 
     @property
     def name(self) -> str:
@@ -115,7 +115,7 @@ def _load_encoding(encoding: str) -> "tiktoken.Encoding | None":
 
 
 @cache
-def _cached_directory(encoding: str) -> Path:
+def _cache_directory(encoding: str) -> Path:
     return _find_directory(encoding)
 
 

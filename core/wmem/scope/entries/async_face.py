@@ -99,7 +99,7 @@ class AsyncEntries(AsyncEntryReads):
 
     async def _find_row(self, key: str) -> Row | None:
         began = time.perf_counter() if self._has_metrics else 0.0
-        row = self._handle.cached_entry(check_key(key))
+        row = self._handle.find_cached_entry(check_key(key))
         if isinstance(row, CacheMiss):
             row = await self._drive(self._handle.lookup(key))
         if self._has_metrics or _log.isEnabledFor(_DEBUG):

@@ -17,7 +17,7 @@ from wmem.model.checks import check_fraction, check_key, check_tags
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, encode_fields
 from wmem.model.row import Row
-from wmem.model.values import dump_json, dump_value, load_json, load_value, qualified_type_name
+from wmem.model.values import dump_json, dump_value, full_type_name, load_json, load_value
 from wmem.rules.ttl import clamp_expiry, expiry
 from wmem.scope.entries.quota import has_ample_room, store_within_limit
 from wmem.scope.entries.reads import local_and_nearest, row_at
@@ -74,7 +74,7 @@ def _to_draft(
     fraction = check_fraction(importance, "importance")
     rest = None
     if metadata is not None or kind != "fact" or type(value) not in _JSON_TYPES:
-        type_name = None if type(value) in _JSON_TYPES else qualified_type_name(value)
+        type_name = None if type(value) in _JSON_TYPES else full_type_name(value)
         rest, _ = encode_fields({"metadata": metadata, "kind": kind}, now=0.0, type_name=type_name)
     return _Draft(key, content, rest, check_tags(tags) if tags != () else (), fraction, ttl_s)
 
@@ -286,7 +286,7 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
     return removed
 
 
-def _check_callable(name: str, given: object) -> None:
-    if not callable(given):
-        msg = f"{name} must be callable, not {type(given).__name__!r}"
+def _check_callable(name: str, value: object) -> None:
+    if not callable(value):
+        msg = f"{name} must be callable, not {type(value).__name__!r}"
         raise InvalidInputError(msg)

@@ -64,7 +64,7 @@ def log_lookup(handle: Handle, key: str, row: Row | None, started_at: float) -> 
     """Record the lookup of a key in log and metrics; its start is an instant of `time.perf_counter`."""
     if (metrics := handle.settings.metrics) is not None:
         metrics.get_ms.record((time.perf_counter() - started_at) * 1_000)
-        own = handle.engine.synced_replica(handle.path)
+        own = handle.engine.find_synced_replica(handle.path)
         if handle.parent is not None and (own is None or own.state.entry(key, handle.settings.clock()) is None):
             metrics.fallbacks.add(1)
     _log.debug("Working memory scope %s (%s) lookup for key %s: %s", handle.path[-1], handle.id, key, row is not None)

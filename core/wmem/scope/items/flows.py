@@ -191,13 +191,13 @@ def update(
     return updated
 
 
-def _fields_to_clear(given: Mapping[str, object], values: Mapping[str, object]) -> frozenset[str]:
+def _fields_to_clear(fields: Mapping[str, object], values: Mapping[str, object]) -> frozenset[str]:
     """The stored fields to clear: those that were given their default, which is not stored.
 
     None clears a field that may be None; for any other it is ignored.
     """
     names = {
-        name for name, value in given.items() if name not in values and (value is not None or name in _NULLABLE_FIELDS)
+        name for name, value in fields.items() if name not in values and (value is not None or name in _NULLABLE_FIELDS)
     }
     if "agent_id" in names and "agent_fingerprint" not in values:
         names.add("agent_fingerprint")  # of an agent that is no longer named

@@ -9,7 +9,7 @@ from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, 
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
-from wmem.model.ids import promoted_id
+from wmem.model.ids import to_promoted_id
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import BulkPromotion, Promoted
 from wmem.model.row import Row
@@ -123,7 +123,7 @@ def _to_promoted_row(
         "lineage_ids": [*(lineage if isinstance(lineage, list) else []), row.id],
     }
     return row._replace(
-        id=promoted_id(row.id, now),
+        id=to_promoted_id(row.id, now),
         updated_at=now,
         expires_at=None,
         access_count=row.access_count + unwritten,

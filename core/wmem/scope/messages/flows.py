@@ -191,16 +191,16 @@ def remove(handle: Handle, message_id: str) -> Flow[bool]:
 
 
 def prepare_messages(
-    handle: Handle, given: MessageInput | Sequence[MessageInput]
+    handle: Handle, messages: MessageInput | Sequence[MessageInput]
 ) -> tuple[list[Message], list[Row], float]:
     """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
-    said = parse_messages(given)
-    recalled = _recalled_positions(said)
+    said = parse_messages(messages)
+    recalled = _find_recalled(said)
     return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
 
-def _recalled_positions(messages: Sequence[Message]) -> set[int]:
+def _find_recalled(messages: Sequence[Message]) -> set[int]:
     """The positions of messages that `pack` made from stored content.
 
     They carry a mark. Where it was lost, they are recognized by their form, except for the
@@ -215,11 +215,13 @@ def _recalled_positions(messages: Sequence[Message]) -> set[int]:
     }
 
 
-def with_stored_ids(messages: Sequence[Message], stored_rows: Sequence[Row], given: object) -> Message | list[Message]:
+def with_stored_ids(
+    messages: Sequence[Message], stored_rows: Sequence[Row], argument: object
+) -> Message | list[Message]:
     """The messages as a read would return them: with their stored ids and times."""
     rows = iter(stored_rows)
     stored = []
-    recalled = _recalled_positions(messages) if len(stored_rows) < len(messages) else set()
+    recalled = _find_recalled(messages) if len(stored_rows) < len(messages) else set()
     for at, message in enumerate(messages):
         if at in recalled:
             stored.append(message)
@@ -228,4 +230,4 @@ def with_stored_ids(messages: Sequence[Message], stored_rows: Sequence[Row], giv
         same = message.id == row.id and message.created_at == row.created_at
         told = {"id": row.id, "created_at": row.created_at}
         stored.append(message if same else message.model_copy(update=told))
-    return stored[0] if isinstance(given, Message | Mapping) else stored
+    return stored[0] if isinstance(argument, Message | Mapping) else stored

@@ -63,10 +63,10 @@ class JournalMachine(RuleBasedStateMachine):
     def check_all(self) -> None:
         """Check a read of everything from the beginning."""
         assert dict(self.client.read_many(dict.fromkeys(self.all_paths, ORIGIN))) == {
-            path: self.expected_tail(path, ORIGIN) for path in self.all_paths
+            path: self.tail_after(path, ORIGIN) for path in self.all_paths
         }
 
-    def expected_tail(self, path: Path, after: Cursor) -> Tail[bytes]:
+    def tail_after(self, path: Path, after: Cursor) -> Tail[bytes]:
         log = self.logs.get(path)
         return Tail(after == ORIGIN, ORIGIN, None, (), ORIGIN, None) if log is None else log.tail(after)
 
@@ -91,7 +91,7 @@ class JournalMachine(RuleBasedStateMachine):
         if reply.cursor is None:
             assert (reply.tail_bytes, reply.incarnation) == ((log.tail_bytes, log.incarnation) if log else (0, None))
             if isinstance(expected, Cursor):
-                missed = self.expected_tail(path, expected)
+                missed = self.tail_after(path, expected)
                 some = {missed, None} if missed.snapshot is not None or not missed.joined else {missed}
                 assert reply.missed in (some if len(missed.records) <= MISSED_MAX else {None})
             return
@@ -145,7 +145,7 @@ class JournalMachine(RuleBasedStateMachine):
             log = self.logs.get(path)
             known = log.cursors if log and pick % 3 else self.cursors
             asked[path] = known[pick % len(known)]
-        told = {path: self.expected_tail(path, after) for path, after in asked.items()}
+        told = {path: self.tail_after(path, after) for path, after in asked.items()}
         assert dict(self.client.read_many(asked)) == told
 
     @rule(place=_places)
