@@ -30,9 +30,9 @@ __all__ = [
     "dump_model",
     "dump_value",
     "from_tagged_json",
+    "full_type_name",
     "load_json",
     "load_value",
-    "qualified_type_name",
     "to_tagged_json",
 ]
 
@@ -85,7 +85,7 @@ _DECODERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def qualified_type_name(value: object) -> str:
+def full_type_name(value: object) -> str:
     """The name of a value's class: bare for builtins, with its module otherwise."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
@@ -94,7 +94,7 @@ def qualified_type_name(value: object) -> str:
 def decode_type_name(data: bytes) -> str:
     """The class of an entry's value as its JSON shows it; any other class is stored beside it."""
     plain = load_json(data)
-    return "float" if isinstance(plain, dict) and plain.get(_TAG_KEY) == "float" else qualified_type_name(plain)
+    return "float" if isinstance(plain, dict) and plain.get(_TAG_KEY) == "float" else full_type_name(plain)
 
 
 def dump_json(value: object) -> bytes:
@@ -211,7 +211,7 @@ def _tag_object(value: Any, ancestors: tuple[int, ...]) -> Any:
         told = {each.name: getattr(value, each.name) for each in dataclasses.fields(value) if each.init}
     else:
         raise _no_form(value)
-    return {_TAG_KEY: "object", "type": qualified_type_name(value), "value": _to_plain(told, ancestors, _tag_object)}
+    return {_TAG_KEY: "object", "type": full_type_name(value), "value": _to_plain(told, ancestors, _tag_object)}
 
 
 def _unwrap_object(value: Any, ancestors: tuple[int, ...]) -> Any:
@@ -234,10 +234,10 @@ def _unwrap_member(value: Any, ancestors: tuple[int, ...]) -> Any:
 
 def _no_form(value: object) -> SerializationError:
     if isinstance(value, datetime | time):
-        zone = qualified_type_name(value.tzinfo)
+        zone = full_type_name(value.tzinfo)
         return SerializationError(f"a time zone of {zone!r} would come back as a bare offset; use zoneinfo.ZoneInfo")
     return SerializationError(
-        f"no way to store {qualified_type_name(value)!r} without loss; use JSON types, the standard types, "
+        f"no way to store {full_type_name(value)!r} without loss; use JSON types, the standard types, "
         "a pydantic model, a dataclass or an enum"
     )
 
