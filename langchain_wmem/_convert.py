@@ -90,29 +90,29 @@ def is_note(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
 
 
-def _from_langchain(given: BaseMessage) -> Message:
-    if type(given) is RemoveMessage:
-        msg = f"RemoveMessage({given.id!r}) is a command, not a message; remove it from the session instead"
+def _from_langchain(original: BaseMessage) -> Message:
+    if type(original) is RemoveMessage:
+        msg = f"RemoveMessage({original.id!r}) is a command, not a message; remove it from the session instead"
         raise InvalidInputError(msg)
-    if type(given) in _CHUNK_CLASSES:
-        given = message_chunk_to_message(given)
-    if type(given) not in MESSAGE_CLASSES:
-        if not isinstance(given, BaseMessage):
-            msg = f"expected a LangChain message, not {type(given).__name__!r}"
+    if type(original) in _CHUNK_CLASSES:
+        original = message_chunk_to_message(original)
+    if type(original) not in MESSAGE_CLASSES:
+        if not isinstance(original, BaseMessage):
+            msg = f"expected a LangChain message, not {type(original).__name__!r}"
             raise InvalidInputError(msg)
-        msg = f"{type(given).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
+        msg = f"{type(original).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
         raise SerializationError(msg)
-    documents = _holds_documents(given)
-    if isinstance(given, ToolMessage):
+    documents = _holds_documents(original)
+    if isinstance(original, ToolMessage):
         # Checked before it is dumped: an object that LangChain can dump would come back as a dictionary.
-        held = [each.metadata for each in given.artifact] if documents else given.artifact
-        to_json(held, (given.type, given.id, "artifact"))
-    whole = message_to_dict(given)
-    kind, data = MESSAGE_CLASSES[type(given)], to_json(whole["data"], (given.type, given.id))
+        held = [each.metadata for each in original.artifact] if documents else original.artifact
+        to_json(held, (original.type, original.id, "artifact"))
+    whole = message_to_dict(original)
+    kind, data = MESSAGE_CLASSES[type(original)], to_json(whole["data"], (original.type, original.id))
     try:
-        neutral = Message(id=given.id or None, **read_fields(kind, data))
+        neutral = Message(id=original.id or None, **read_fields(kind, data))
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
-        msg = f"{kind} message {given.id!r} does not have the fields of its class: {exc}"
+        msg = f"{kind} message {original.id!r} does not have the fields of its class: {exc}"
         raise SerializationError(msg) from exc
     dialect: Dialect = next(
         (each for each in DIALECTS if _is_identical(data["content"], write_parts(neutral.parts, each))), "v1"
@@ -126,15 +126,15 @@ def _from_langchain(given: BaseMessage) -> Message:
     marks = {"documents": True} if documents else {}
     beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect, **marks})
     kept = neutral.model_copy(update={"native": beside})
-    if message_to_dict(_to_langchain(kept)) != {"type": given.type, "data": {**data, "id": given.id or None}}:
-        msg = f"LangChain does not revive message {given.id!r} as it is; was a field assigned after it was made?"
+    if message_to_dict(_to_langchain(kept)) != {"type": original.type, "data": {**data, "id": original.id or None}}:
+        msg = f"LangChain does not revive message {original.id!r} as it is; was a field assigned after it was made?"
         raise SerializationError(msg)
     return kept
 
 
-def _holds_documents(given: BaseMessage) -> bool:
+def _holds_documents(original: BaseMessage) -> bool:
     """Whether a tool's artifact is a list of documents, as retrievers return; they are revived as such."""
-    found = getattr(given, "artifact", None)
+    found = getattr(original, "artifact", None)
     return isinstance(found, list) and bool(found) and all(type(each) is Document for each in found)
 
 

@@ -140,14 +140,14 @@ def _content_hash(message: Message) -> int:
     return hash(json.dumps(said, sort_keys=True))
 
 
-def _object_hash(given: BaseMessage) -> int:
+def _object_hash(original: BaseMessage) -> int:
     """Hash of a LangChain message's fields, a hundred times faster than that of its wmem form."""
-    held = (given.__dict__, given.__pydantic_extra__)
+    held = (original.__dict__, original.__pydantic_extra__)
     try:
         # Version 2 has no back references, which would make equal values differ by object identity.
-        return hash((type(given), marshal.dumps(held, 2)))
+        return hash((type(original), marshal.dumps(held, 2)))
     except ValueError:
-        return hash((type(given), repr(held)))
+        return hash((type(original), repr(held)))
 
 
 def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:

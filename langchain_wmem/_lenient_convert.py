@@ -27,7 +27,7 @@ class LenientMessage(NamedTuple):
     omitted: tuple[str, ...]
 
 
-def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> LenientMessage:
+def read_leniently(original: BaseMessage, *, artifacts: bool = True) -> LenientMessage:
     """The message without the values that JSON cannot hold; a subclass is stored as its base.
 
     Args:
@@ -36,17 +36,17 @@ def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> LenientMess
     Raises:
         SerializationError: What the message says cannot be stored.
     """
-    if not artifacts and isinstance(given, ToolMessage) and given.artifact is not None:
-        given = given.model_copy(update={"artifact": None})
+    if not artifacts and isinstance(original, ToolMessage) and original.artifact is not None:
+        original = original.model_copy(update={"artifact": None})
     try:
-        [message] = from_langchain([given])
+        [message] = from_langchain([original])
     except SerializationError:
-        base: Any = next((each for each in type(given).__mro__ if each in MESSAGE_CLASSES), None)
+        base: Any = next((each for each in type(original).__mro__ if each in MESSAGE_CLASSES), None)
         if base is None:
             raise
-        fields, left_out = _storable_fields(given)
-        if type(given) is not base:
-            left_out.insert(0, f"its class {type(given).__name__!r}")
+        fields, left_out = _storable_fields(original)
+        if type(original) is not base:
+            left_out.insert(0, f"its class {type(original).__name__!r}")
         if not left_out:
             raise
         [message] = from_langchain([base(**fields)])
@@ -54,16 +54,16 @@ def read_leniently(given: BaseMessage, *, artifacts: bool = True) -> LenientMess
     return LenientMessage(message, ())
 
 
-def _storable_fields(given: BaseMessage) -> tuple[dict[str, Any], list[str]]:
+def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     """The fields that can be stored, and the names of those that cannot.
 
     A field that a subclass adds stays, since LangChain's classes accept extra fields.
     """
     # The artifact is checked undumped: a dumped document would pass for a dictionary.
-    dumped = {**message_to_dict(given)["data"], "artifact": getattr(given, "artifact", None)}
+    dumped = {**message_to_dict(original)["data"], "artifact": getattr(original, "artifact", None)}
     fields: dict[str, Any] = {}
     left_out: list[str] = []
-    for name, value in {**given.__dict__, **(given.__pydantic_extra__ or {})}.items():
+    for name, value in {**original.__dict__, **(original.__pydantic_extra__ or {})}.items():
         if name == "type":
             continue
         if name not in dumped:  # a subclass excludes it from the dump

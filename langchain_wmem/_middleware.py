@@ -221,14 +221,14 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         else:
             yield from self._capture(scope, messages)
 
-    def _to_message(self, seen: SeenMessages, given: BaseMessage) -> Message:
-        message, left_out = read_leniently(given, artifacts=self._artifacts)
+    def _to_message(self, seen: SeenMessages, original: BaseMessage) -> Message:
+        message, left_out = read_leniently(original, artifacts=self._artifacts)
         if left_out and message.id not in seen:
             _log.warning(
                 "Left %s of %s message %s out of the session: only plain data can be stored",
                 ", ".join(left_out),
-                given.type,
-                given.id,
+                original.type,
+                original.id,
             )
         return message
 
@@ -284,11 +284,11 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "system": system,
             "tools": tool_schemas(request),
             "reserve": reply_reserve(request, self._budget) if self._reserve is None else self._reserve,
-            "messages": self._unstored_messages(path, request),
+            "messages": self._find_unstored(path, request),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }
 
-    def _unstored_messages(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
+    def _find_unstored(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
         """The messages of the request that may not be stored in their current form, or at all.
 
         Messages before this turn are left out if all of them are stored and unchanged

@@ -48,7 +48,7 @@ def call_with_retry(
         except ContextOverflowError:
             calibrations.learn_refusal(model, prompt_tokens(context), limit=room)
             raise
-    if reported := _reported_tokens(response):
+    if reported := _read_prompt_tokens(response):
         calibrations.learn(model, prompt_tokens(context), reported, limit=room)
     return response
 
@@ -65,7 +65,7 @@ def model_name(request: ModelRequest[Any]) -> str:
     return f"{type(model).__module__}.{type(model).__qualname__}"
 
 
-def _reported_tokens(response: ModelResponse[Any]) -> int:
+def _read_prompt_tokens(response: ModelResponse[Any]) -> int:
     """The prompt tokens that the provider reports, cached ones included; 0 if it reports none."""
     for message in response.result:
         if isinstance(message, AIMessage) and message.usage_metadata is not None:

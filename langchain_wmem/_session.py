@@ -43,13 +43,13 @@ def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:
             # Checkpointers accept numbers and UUIDs as well, and convert them in the same way.
             named = str(info.thread_id)
         if named is not None and info is not None:
-            below = _nested_path(info.checkpoint_ns)
+            below = _path_below(info.checkpoint_ns)
     if not isinstance(named, str) or not named.strip():
         raise InvalidInputError(_NO_SESSION)
     return (named, *below)
 
 
-def _nested_path(checkpoint_ns: str) -> Path:
+def _path_below(checkpoint_ns: str) -> Path:
     """Names of the scopes from the thread's session down to a nested run's; empty for the thread's own run.
 
     LangGraph writes ``tools:<task>|1|model:<task>`` in the model node of the second graph

@@ -95,64 +95,64 @@ def _text_only_json(message: Message) -> dict[str, JsonValue] | None:
     }
 
 
-def _check_message(given: object) -> ChatMessage:
-    if not isinstance(given, ChatMessage):
-        msg = f"expected a sequence of ChatMessage, got {type(given).__name__!r} in it"
+def _check_message(message: object) -> ChatMessage:
+    if not isinstance(message, ChatMessage):
+        msg = f"expected a sequence of ChatMessage, got {type(message).__name__!r} in it"
         raise InvalidInputError(msg)
-    if lost := type(given).model_fields.keys() - ChatMessage.model_fields.keys():
-        msg = f"cannot store the fields {sorted(lost)} of {type(given).__name__!r}: use additional_kwargs for them"
+    if lost := type(message).model_fields.keys() - ChatMessage.model_fields.keys():
+        msg = f"cannot store the fields {sorted(lost)} of {type(message).__name__!r}: use additional_kwargs for them"
         raise SerializationError(msg)
-    return given
+    return message
 
 
-def _is_note(given: ChatMessage) -> bool:
+def _is_note(message: ChatMessage) -> bool:
     """Whether this is exactly a note of recalled text that wmem put into a prompt."""
-    match given.blocks:
-        case [TextBlock(text=text)] if not given.additional_kwargs:
+    match message.blocks:
+        case [TextBlock(text=text)] if not message.additional_kwargs:
             return is_note(text)
         case _:
             return False
 
 
-def _to_message(given: ChatMessage) -> Message:
-    neutral = _neutral_message(given)
+def _to_message(message: ChatMessage) -> Message:
+    neutral = _neutral_message(message)
     if (
-        given.role in _PLAIN_ROLES
-        and not given.additional_kwargs
-        and all(type(each) is TextBlock for each in given.blocks)
+        message.role in _PLAIN_ROLES
+        and not message.additional_kwargs
+        and all(type(each) is TextBlock for each in message.blocks)
     ):
         return neutral  # nearly every message: cannot lose anything, so no round trip to check it
-    vendor = vendor_keys(given.additional_kwargs)
-    extra = {key: value for key, value in given.additional_kwargs.items() if key not in (*vendor, "images")}
-    blocked = {call.id for call in block_calls(given.blocks)}
+    vendor = vendor_keys(message.additional_kwargs)
+    extra = {key: value for key, value in message.additional_kwargs.items() if key not in (*vendor, "images")}
+    blocked = {call.id for call in block_calls(message.blocks)}
     moved = [
         ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
         for call in neutral.tool_calls
         if vendor and call.id not in blocked
     ]
-    own = _native_json(MessageRole(given.role), extra, [*given.blocks, *moved])
+    own = _native_json(MessageRole(message.role), extra, [*message.blocks, *moved])
     # Compared as text, because the order of keys counts: the bytes must be equal.
     if json.dumps(own) == json.dumps(_message_json(_neutral_to_chat_message(neutral))):
         return neutral
     return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
 
 
-def _neutral_message(given: ChatMessage) -> Message:
+def _neutral_message(message: ChatMessage) -> Message:
     """The message as a `Message` without `Native`."""
-    extra = given.additional_kwargs
-    role = _ROLES[MessageRole(given.role)]
-    known = block_calls(given.blocks)
+    extra = message.additional_kwargs
+    role = _ROLES[MessageRole(message.role)]
+    known = block_calls(message.blocks)
     return Message(
         role=cast("Any", role),
-        parts=tuple(to_parts(given.blocks)),
+        parts=tuple(to_parts(message.blocks)),
         tool_calls=(*known, *extra_calls(extra, known)),
-        tool_call_id=_answered_call_id(extra) if role == "tool" else None,
+        tool_call_id=_find_call_id(extra) if role == "tool" else None,
         name=_text_at(extra, "name"),
-        metadata={"wmem": "note"} if _is_note(given) else {},
+        metadata={"wmem": "note"} if _is_note(message) else {},
     )
 
 
-def _answered_call_id(extra: Mapping[str, Any]) -> str | None:
+def _find_call_id(extra: Mapping[str, Any]) -> str | None:
     named = _text_at(extra, "name")
     return _text_at(extra, "tool_call_id") or _text_at(extra, "call_id") or (f"call_{named}" if named else None)
 

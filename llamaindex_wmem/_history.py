@@ -37,14 +37,14 @@ def drop_notes(messages: Iterable[Message]) -> list[Message]:
     return [message for message in messages if not message.recalled]
 
 
-def reuse_stored(stored: Sequence[Message], given: Sequence[Message]) -> list[Message]:
+def reuse_stored(stored: Sequence[Message], incoming: Sequence[Message]) -> list[Message]:
     """The given messages, replaced in order by stored ones of equal text, so that these keep ids and times."""
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place in reversed(range(len(stored))):
         places[canonical_json(stored[place])].append(place)
     kept: list[Message] = []
     past = -1
-    for message in given:
+    for message in incoming:
         later = places[canonical_json(message)]
         while later and later[-1] <= past:
             later.pop()

@@ -49,19 +49,19 @@ class RecentViews:
                 self._anchor_ids.popitem(last=False)
 
     def find_continuation(
-        self, session: tuple[str, ...], stored: Sequence[Message], given: Sequence[Message], *, has_note: bool
+        self, session: tuple[str, ...], stored: Sequence[Message], incoming: Sequence[Message], *, has_note: bool
     ) -> list[Message] | None:
-        """What to append to `stored` when `given` begins with a view of it; None when it replaces `stored`.
+        """What to append to `stored` when `incoming` begins with a view of it; None when it replaces `stored`.
 
-        If no view is known, a note next to `given` or a truncated message shows that it
+        If no view is known, a note next to `incoming` or a truncated message shows that it
         was packed. Then it is matched with `stored` from the end.
 
         Args:
             has_note: Whether a note of recalled text was among the given messages.
         """
-        if has_note and not given:
+        if has_note and not incoming:
             return []
-        texts = [canonical_json(message) for message in given]
+        texts = [canonical_json(message) for message in incoming]
         shown = self._find_known_view(session, stored, texts)
         if shown is not None:
             before = (
@@ -72,13 +72,13 @@ class RecentViews:
             if before == texts[: shown.length]:
                 return None  # nothing was left out: a list that lacks later messages removes them
         else:
-            shown = ViewMatcher(stored, given, texts).find_view(has_note=has_note)
+            shown = ViewMatcher(stored, incoming, texts).find_view(has_note=has_note)
         if shown is None:
             return None
         # A message may already be stored, if it was put since, or set before.
         there = Counter(map(canonical_json, stored[shown.stored_count :]))
         new = []
-        for message, text in zip(given[shown.length :], texts[shown.length :], strict=True):
+        for message, text in zip(incoming[shown.length :], texts[shown.length :], strict=True):
             if there[text]:
                 there[text] -= 1
             else:

@@ -80,11 +80,11 @@ class SessionMemory(BaseMemory):
             made._store_history(scope, begun)
         return made
 
-    def _store_history(self, scope: Scope, given: Sequence[Message]) -> None:
+    def _store_history(self, scope: Scope, history: Sequence[Message]) -> None:
         stored = scope.messages.all()
         if not stored:
-            scope.messages.append(given)
-        elif [canonical_json(each) for each in stored[: len(given)]] != [canonical_json(each) for each in given]:
+            scope.messages.append(history)
+        elif [canonical_json(each) for each in stored[: len(history)]] != [canonical_json(each) for each in history]:
             msg = (
                 f"session {self.session_id!r} holds {len(stored)} messages that do not begin with chat_history: "
                 "leave it out, or call set() to replace them"

@@ -71,8 +71,8 @@ def _parse_call(raw: object) -> ToolCall | None:
     return ToolCall(id=str(id_ or ""), name=name, arguments=_arguments_text(arguments))
 
 
-def _field(given: object, name: str) -> Any:
-    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+def _field(record: object, name: str) -> Any:
+    return record.get(name) if isinstance(record, Mapping) else getattr(record, name, None)
 
 
 def _arguments_text(arguments: object) -> str:

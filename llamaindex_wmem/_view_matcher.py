@@ -30,9 +30,9 @@ class ViewMatch(NamedTuple):
 class ViewMatcher:
     """Matches given messages with stored ones, in order and from the end."""
 
-    def __init__(self, stored: Sequence[Message], given: Sequence[Message], texts: Sequence[str]) -> None:
+    def __init__(self, stored: Sequence[Message], incoming: Sequence[Message], texts: Sequence[str]) -> None:
         self._stored = stored
-        self._given = given
+        self._incoming = incoming
         self._texts = texts
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
@@ -42,12 +42,12 @@ class ViewMatcher:
         A message that is found scores for it and one that is not against it, since a pack
         adds very few of its own; ending at the newest stored message scores more.
         """
-        if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._given):
+        if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._incoming):
             return None
         for at, message in enumerate(self._stored):
             self._places[canonical_json(message)].append(at)
         best, found = 0, None
-        for length in range(len(self._given), 0, -1):
+        for length in range(len(self._incoming), 0, -1):
             if best >= length + 2:
                 break  # no shorter one can be better
             last = self._find_place(length - 1, len(self._stored))
@@ -67,7 +67,7 @@ class ViewMatcher:
         places = self._places.get(self._texts[index], [])
         if at := bisect_left(places, before):
             return places[at - 1]
-        return self._find_truncated(self._given[index], before)
+        return self._find_truncated(self._incoming[index], before)
 
     def _find_truncated(self, message: Message, before: int) -> int | None:
         """Last index, below `before`, of the stored message that this one is a truncation of."""

@@ -65,14 +65,14 @@ _ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
 }
 _COLLECTION_TAGS: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
-    "bytes": lambda told: base64.b64decode(told, validate=True),
-    "datetime": lambda told: _to_datetime(*([told] if isinstance(told, str) else told)),
+    "bytes": lambda stored: base64.b64decode(stored, validate=True),
+    "datetime": lambda stored: _to_datetime(*([stored] if isinstance(stored, str) else stored)),
     "date": date.fromisoformat,
-    "time": lambda told: time.fromisoformat(told[0]).replace(fold=told[1]),
-    "timedelta": lambda told: timedelta(*told),
+    "time": lambda stored: time.fromisoformat(stored[0]).replace(fold=stored[1]),
+    "timedelta": lambda stored: timedelta(*stored),
     "decimal": Decimal,
     "uuid": UUID,
-    "complex": lambda told: complex(float(told[0]), float(told[1])),
+    "complex": lambda stored: complex(float(stored[0]), float(stored[1])),
     "posixpath": PurePosixPath,
     "windowspath": PureWindowsPath,
     "path": PurePath,

@@ -38,22 +38,22 @@ def take_view(handle: Handle) -> Flow[ScopeView]:
     """A view of the scope as of now; see `Scope.view`."""
     replica, _ = yield from handle.replica()
 
-    def seen(states: Sequence[State], now: float) -> ScopeView:
+    def freeze(states: Sequence[State], now: float) -> ScopeView:
         frozen, policy = [state.copy() for state in states], handle.policy
 
         def absent() -> None:
             handle.check_intact(local_only=True)
 
-        def read(asked: Read[R]) -> R:
-            return asked(frozen, now)
+        def read(query: Read[R]) -> R:
+            return query(frozen, now)
 
         return ScopeView(
             path=handle.path,
             cursor=replica.cursor,
-            entries=EntriesView(read, lambda asked: asked(frozen[:1], now), handle.check_intact),
+            entries=EntriesView(read, lambda query: query(frozen[:1], now), handle.check_intact),
             items=ItemReads(read, absent, lambda: policy),
             queue=QueueReads(handle, read),
             messages=MessageReads(read, absent),
         )
 
-    return (yield from handle.read(seen))
+    return (yield from handle.read(freeze))
