@@ -1,11 +1,15 @@
 """Every call that the design shows can be made as it is shown, by place and by name, sync and async."""
 
+import dataclasses
 import inspect
+import pydoc
+import re
 from typing import Any
 
 import pytest
 
 import wmem
+from wmem.pack import PackOptions
 from wmem.scope.entries.async_face import AsyncEntries
 from wmem.scope.entries.face import Entries
 from wmem.scope.items.async_face import AsyncItems
@@ -45,3 +49,26 @@ def test_a_call_can_be_made_as_the_design_shows_it(what: str, verb: str, argumen
         by_place = signature.bind(None, *arguments.values())
         assert by_place == signature.bind(None, **arguments)
         assert list(by_place.arguments)[1:] == list(arguments)
+
+
+OPTIONS = [(wmem.Scope, "pack"), (Items, "search"), (Queue, "remember")]
+
+
+@pytest.mark.parametrize(("face", "verb"), OPTIONS, ids=[verb for _, verb in OPTIONS])
+def test_help_shows_every_option_with_its_type_and_default_and_says_what_it_is_for(face: type, verb: str) -> None:
+    method = getattr(face, verb)
+    text = pydoc.plain(pydoc.render_doc(method))
+    for name, option in inspect.signature(method).parameters.items():
+        assert option.kind not in (option.VAR_POSITIONAL, option.VAR_KEYWORD)
+        if name != "self":
+            assert re.search(rf"\b{name}: [^,]+", text), name
+            assert f"\n        {name}: " in text, name
+        if option.default is not option.empty:
+            assert re.search(rf"\b{name}: .+? = {re.escape(repr(option.default))}", text), name
+
+
+def test_the_defaults_of_a_pack_stand_in_its_signature_alone() -> None:
+    fields = {field.name: field for field in dataclasses.fields(PackOptions)}
+    assert all(field.default is field.default_factory is dataclasses.MISSING for field in fields.values())
+    asked = inspect.signature(wmem.Scope.pack).parameters
+    assert {name: field.type for name, field in fields.items()} == {name: asked[name].annotation for name in fields}

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
-from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
+from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
 from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens, tools_tokens
 
 COUNT = default_counter()
@@ -52,11 +53,18 @@ def candidates(messages: Sequence[Message]) -> list[Candidate]:
     ]
 
 
+OPTIONS = PackOptions(
+    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    stable=False, summary=False, prompt_counter=None,
+)  # fmt: skip
+
+
 def packed(*messages: Message, budget: int = 5_000, **options: Any) -> Context:
     known = candidates(messages)
     pinned = [each for each in known if each.pinned or each.role in ("system", "developer")]
-    fields: dict[str, Any] = {"count": COUNT, "pinned": pinned, "total": len(known), **options}
-    return pack(PackRequest(budget=budget, newest_first=known[::-1], **fields))
+    fields: dict[str, Any] = {"count": COUNT, "pinned": pinned, "total": len(known)}
+    fields |= {name: options.pop(name) for name in PackRequest.__dataclass_fields__ if name in options}
+    return pack(PackRequest(options=replace(OPTIONS, budget=budget, **options), newest_first=known[::-1], **fields))
 
 
 def roles(context: Context) -> str:
@@ -312,7 +320,7 @@ def test_B70_the_ceiling_holds_in_every_script_with_the_estimate() -> None:
         known = Candidate(
             id="m", role="user", tokens=message_tokens(message, count), at=NOON, load=partial(lambda m: m, message)
         )
-        context = pack(PackRequest(budget=500, count=count, newest_first=[known], total=1))
+        context = pack(PackRequest(options=replace(OPTIONS, budget=500), count=count, newest_first=[known], total=1))
         assert COUNT(context.messages[0].text) <= 550
 
 
@@ -469,7 +477,9 @@ def test_a_session_of_nothing_but_orphans_is_not_read_for_ever() -> None:
                 id=f"m{at}", role="tool", calls=(f"c{at}",), tokens=9, at=NOON, load=partial(result, f"c{at}")
             )
 
-    context = pack(PackRequest(budget=1_000, count=COUNT, newest_first=newest_first(), total=100_000))
+    context = pack(
+        PackRequest(options=replace(OPTIONS, budget=1_000), count=COUNT, newest_first=newest_first(), total=100_000)
+    )
     assert len(read) < 5_000
     assert context.messages == ()
     assert context.dropped.count == 100_000

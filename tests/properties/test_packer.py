@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -14,7 +14,7 @@ import wmem
 from wmem.errors import BudgetError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
-from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
+from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
 from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens
 
 
@@ -91,6 +91,12 @@ def _identity(message: Message) -> Message:
     return message
 
 
+OPTIONS = PackOptions(
+    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    stable=False, summary=False, prompt_counter=None,
+)  # fmt: skip
+
+
 @st.composite
 def conversations(draw: st.DrawFn) -> Conversation:
     """Turns with parallel tool calls, lost calls and results, interleaved workers, pinned and system text."""
@@ -150,16 +156,8 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         for n, text in enumerate(draw(st.lists(texts, max_size=3)))
     ]
     found = draw(st.lists(st.sampled_from([*known, *items]), max_size=6, unique_by=lambda each: each.id))
-    return talk, PackRequest(
+    options = PackOptions(
         budget=draw(st.one_of(st.integers(1, 400), st.integers(1, 6_000))),
-        count=COUNT,
-        newest_first=tuple(reversed(known)),
-        total=len(known),
-        pinned=[
-            *(each for each in known if each.pinned or each.role == "system"),
-            *draw(st.sampled_from([[], [], items[:1]])),
-        ],
-        recalled=[RecalledCandidate(candidate=each, score=1.0 / (n + 1)) for n, each in enumerate(found)],
         system=draw(st.sampled_from(["", "You are a helpful agent."])),
         tools=draw(st.sampled_from([(), ({"name": "look_up", "parameters": {"q": "string"}},)])),
         reserve=draw(st.sampled_from([0, 0, 50])),
@@ -169,6 +167,18 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         note_role=draw(st.sampled_from(["user", "system"])),
         stable=draw(st.booleans()),
         summary=draw(st.sampled_from([0, 60, 400])),
+        prompt_counter=None,
+    )
+    return talk, PackRequest(
+        options=options,
+        count=COUNT,
+        newest_first=tuple(reversed(known)),
+        total=len(known),
+        pinned=[
+            *(each for each in known if each.pinned or each.role == "system"),
+            *draw(st.sampled_from([[], [], items[:1]])),
+        ],
+        recalled=[RecalledCandidate(candidate=each, score=1.0 / (n + 1)) for n, each in enumerate(found)],
         query=draw(st.sampled_from(["", "What is my dog called?"])),
     )
 
@@ -216,8 +226,8 @@ def test_pack_never_exceeds_the_budget_counted_on_what_is_rendered(case: tuple[C
     context = packed(request)
     if context is None:
         return
-    assert context.tokens <= request.budget
-    assert independent_tokens(context.to_openai(), request.tools) + request.reserve <= context.tokens
+    assert context.tokens <= request.options.budget
+    assert independent_tokens(context.to_openai(), request.options.tools) + request.options.reserve <= context.tokens
     assert sum(context.sizes.values()) == context.tokens
 
 
@@ -236,7 +246,7 @@ def test_pack_keeps_pinned_and_system_text_intact(case: tuple[Conversation, Pack
     if (context := packed(request)) is None:
         return
     sent = {message.id: message for message in context.messages}
-    assert context.system == request.system
+    assert context.system == request.options.system
     for pinned in request.pinned:
         if pinned.role is None and pinned.load().text.strip():
             reports = [*context.included, *context.truncated]
@@ -292,7 +302,9 @@ def test_pack_accounts_for_every_message_of_exchanges_that_are_pinned_in_part(
     talk, request = case
     known = [each._replace(pinned=at in which) for at, each in enumerate(talk.candidates())]
     pinned = [each for each in known if each.pinned or each.role == "system"]
-    request = _with(request, budget=request.budget + 4_000, newest_first=tuple(reversed(known)), pinned=pinned)
+    request = replace(
+        _with(request, budget=request.options.budget + 4_000), newest_first=tuple(reversed(known)), pinned=pinned
+    )
     if (context := packed(request)) is not None:
         assert_told_of(talk, context)
         assert_pairs(context.to_openai())
@@ -315,7 +327,7 @@ def test_pack_puts_system_text_first_and_a_user_next_where_a_provider_asks_for_i
     case: tuple[Conversation, PackRequest],
 ) -> None:
     _, request = case
-    if (context := packed(request)) is None or request.profile == "openai":
+    if (context := packed(request)) is None or request.options.profile == "openai":
         return
     roles = [message["role"] for message in context.to_openai()]
     rest = [role for role in roles if role != "system"]
@@ -329,7 +341,7 @@ def test_pack_keeps_turns_in_one_piece_and_in_the_order_of_the_conversation(
     case: tuple[Conversation, PackRequest],
 ) -> None:
     talk, request = case
-    if (context := packed(request)) is None or request.profile != "openai":
+    if (context := packed(request)) is None or request.options.profile != "openai":
         return
     # A result stands with its call, whichever turn it says it is of.
     turns = [each.turn_id for each in context.messages if each.id and each.turn_id and each.role != "tool"]
@@ -350,14 +362,14 @@ NOTE_FRAME = 60  # what a note costs beside its memories, at most
 @given(case=requests())
 def test_recent_messages_are_there_whatever_was_recalled(case: tuple[Conversation, PackRequest]) -> None:
     talk, request = case
-    if (context := packed(request)) is None or request.profile != "openai":
+    if (context := packed(request)) is None or request.options.profile != "openai":
         return
     kept = {message.id for message in context.messages}
-    window = talk.messages[-request.recent :] if request.recent else ()
+    window = talk.messages[-request.options.recent :] if request.options.recent else ()
     # The window is a quarter of the budget, or what is left of it beside what must stay.
     fixed = sum(context.sizes[name] for name in ("system", "tools", "reserve", "overhead"))
     must = sum(each.tokens for each in (*context.included, *context.truncated) if each.rule in REQUIRED)
-    room = min(request.budget // 4, request.budget - fixed - must - NOTE_FRAME)
+    room = min(request.options.budget // 4, request.options.budget - fixed - must - NOTE_FRAME)
     for message in reversed(window):
         room -= message_tokens(message, COUNT)
         if room < 0 or message.role not in ("user", "assistant") or message.tool_calls:
@@ -390,19 +402,18 @@ def test_a_provider_is_asked_about_valid_prompts_only_and_its_answer_is_kept_to(
     def provider(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:
         rendered = [message.to_openai() for message in messages]
         assert_pairs(rendered)
-        assert tools == request.tools
+        assert tools == request.options.tools
         asked.append(round(independent_tokens(rendered, tools) * dearness))
         return asked[-1]
 
     context = packed(_with(request, prompt_counter=provider))
     assert len(asked) <= 8
     if context is not None and asked:
-        assert context.tokens == asked[-1] + request.reserve <= request.budget
+        assert context.tokens == asked[-1] + request.options.reserve <= request.options.budget
 
 
 def _with(request: PackRequest, **changes: Any) -> PackRequest:
-    fields = {name: getattr(request, name) for name in request.__dataclass_fields__}
-    return PackRequest(**{**fields, **changes})
+    return replace(request, options=replace(request.options, **changes))
 
 
 @pytest.mark.parametrize("profile", ["openai", "anthropic", "gemini"])
@@ -420,7 +431,14 @@ def test_pack_reads_and_decodes_no_more_of_a_long_session_than_the_budget_needs(
             role = "user" if at % 2 == 0 else "assistant"
             yield Candidate(id=f"m{at}", role=role, tokens=9, at=float(at), load=partial(load, at))  # type: ignore[arg-type]  # one of two roles
 
-    context = pack(PackRequest(budget=900, count=COUNT, newest_first=newest_first(), total=100_000, profile=profile))
+    context = pack(
+        PackRequest(
+            options=replace(OPTIONS, budget=900, profile=profile),
+            count=COUNT,
+            newest_first=newest_first(),
+            total=100_000,
+        )
+    )
     assert len(context.messages) > 90
     assert len(read) < 110
     kept = len([message for message in context.messages if message.id])
@@ -440,6 +458,8 @@ def test_the_ceiling_holds_with_the_estimate_too(texts: list[str], budget: int) 
         )
         for at, text in enumerate(texts)
     ]  # fmt: skip
-    context = pack(PackRequest(budget=budget, count=count, newest_first=known[::-1], total=len(known)))
+    context = pack(
+        PackRequest(options=replace(OPTIONS, budget=budget), count=count, newest_first=known[::-1], total=len(known))
+    )
     assert sum(4 + count(message.text) for message in context.messages) + 3 <= context.tokens <= budget
     assert context.messages

@@ -1,6 +1,7 @@
 """What a provider's cache of prompts lives from: the front of a growing conversation stays as it is."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from hypothesis import given, settings
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 import wmem
 from wmem.model.context import Context
 from wmem.model.message import Message, ToolCall
-from wmem.pack import Candidate, PackRequest, RecalledCandidate, pack
+from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
 from wmem.tokens.counter import default_counter, message_tokens
 
 COUNT = default_counter()
@@ -46,6 +47,12 @@ def _same(message: Message) -> Message:
     return message
 
 
+OPTIONS = PackOptions(
+    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    stable=True, summary=False, prompt_counter=None,
+)  # fmt: skip
+
+
 def packed(messages: Sequence[Message], *, memories: int = 0, system: str = "", budget: int = BUDGET) -> Context:
     known = as_candidates(messages)
     items = [
@@ -53,14 +60,12 @@ def packed(messages: Sequence[Message], *, memories: int = 0, system: str = "", 
         for n in range(memories)
     ]
     request = PackRequest(
-        budget=budget,
+        options=replace(OPTIONS, budget=budget, system=system),
         count=COUNT,
         newest_first=known[::-1],
         total=len(known),
         recalled=[RecalledCandidate(candidate=each, score=1.0) for each in items],
-        stable=True,
         query="memory",
-        system=system,
     )
     return pack(request)
 
@@ -122,8 +127,9 @@ def test_a_system_note_stays_in_front_where_a_provider_takes_system_text_only_th
     item = Candidate(id="i", role=None, tokens=9, at=NOON, load=partial(Message.of, "user", "a memory"))
     for profile, place in (("openai", 32), ("anthropic", 0), ("gemini", 0)):
         request = PackRequest(
-            budget=5_000, count=COUNT, newest_first=known[::-1], total=len(known), stable=True, query="memory",
-            recalled=[RecalledCandidate(candidate=item, score=1.0)], note_role="system", profile=profile,  # type: ignore[arg-type]  # one of three
+            options=replace(OPTIONS, note_role="system", profile=profile),  # type: ignore[arg-type]  # one of three
+            count=COUNT, newest_first=known[::-1], total=len(known), query="memory",
+            recalled=[RecalledCandidate(candidate=item, score=1.0)],
         )  # fmt: skip
         assert pack(request).note_before == place
 
@@ -174,6 +180,8 @@ def test_no_more_is_read_of_a_long_session_than_the_places_to_begin_need() -> No
             load = partial(Message.of, "user", "some words of a message", id=f"m{at}")
             yield Candidate(id=f"m{at}", role=role, tokens=9, at=float(at), load=load)  # type: ignore[arg-type]  # one of two roles
 
-    context = pack(PackRequest(budget=900, count=COUNT, newest_first=newest_first(), total=100_000, stable=True))
+    context = pack(
+        PackRequest(options=replace(OPTIONS, budget=900), count=COUNT, newest_first=newest_first(), total=100_000)
+    )
     assert len(context.messages) > 60
     assert len(read) < 100 + 2 * 512

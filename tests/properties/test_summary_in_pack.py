@@ -9,7 +9,7 @@ import pytest
 import wmem
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
-from wmem.pack import Candidate, PackRequest, pack
+from wmem.pack import Candidate, PackOptions, PackRequest, pack
 from wmem.pack.summary import MAX_COVERED_MESSAGES
 from wmem.tokens.counter import default_counter, message_tokens
 
@@ -102,7 +102,11 @@ def test_a_summary_of_a_long_session_reads_a_bounded_part_and_says_how_much() ->
             read.append(at)
             yield Candidate(id=f"m{at}", role="user", tokens=14, at=float(at), load=partial(load, at))
 
-    context = pack(PackRequest(budget=2_000, count=COUNT, newest_first=newest_first(), total=100_000, summary=600))
+    options = PackOptions(
+        budget=2_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+        stable=False, summary=600, prompt_counter=None,
+    )  # fmt: skip
+    context = pack(PackRequest(options=options, count=COUNT, newest_first=newest_first(), total=100_000))
     assert len(read) < len(context.messages) + MAX_COVERED_MESSAGES + 20
     assert len(decoded) < len(context.messages) + MAX_COVERED_MESSAGES + 20
     assert f"covers the newest {MAX_COVERED_MESSAGES} messages that are left out, not the 99" in context.warnings[0]

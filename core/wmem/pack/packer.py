@@ -49,7 +49,8 @@ class _Packer:
 
     def __init__(self, request: PackRequest) -> None:
         self.request = request
-        self.loader = MessageLoader(request.count, request.orphans)
+        self.options = options = request.options
+        self.loader = MessageLoader(request.count, options.orphans)
         self.warnings: list[str] = []
         source = iter(request.newest_first)
         once, repeated = self._split_repeated_system_text([each for each in request.pinned if each.role])
@@ -61,17 +62,17 @@ class _Packer:
             chain(ahead, source),
             skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
             # Unsendable messages cost nothing; without a bound they would be read for ever.
-            max_messages=request.budget // MESSAGE_OVERHEAD + LOOK_BACK,
+            max_messages=options.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
         self.fixed_tokens = {
-            "system": message_tokens(Message.of("system", request.system), request.count) if request.system else 0,
-            "tools": tools_tokens(request.tools, request.count),
-            "reserve": request.reserve,
+            "system": message_tokens(Message.of("system", options.system), request.count) if options.system else 0,
+            "tools": tools_tokens(options.tools, request.count),
+            "reserve": options.reserve,
             "overhead": PROMPT_OVERHEAD,
         }
 
     def pack(self) -> Context:
-        budget = self.request.budget
+        budget = self.options.budget
         fixed, pinned = sum(self.fixed_tokens.values()), sum(kept.rendered.tokens for kept in self.pinned)
         room = budget - fixed - pinned
         if room < 0:
@@ -84,8 +85,10 @@ class _Packer:
             )
             raise BudgetError(msg)
         front = (
-            StablePrefix(room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.request.summary)
-            if self.request.stable
+            StablePrefix(
+                room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.options.summary_tokens
+            )
+            if self.options.stable
             else None
         )
         tokens = 0
@@ -127,15 +130,15 @@ class _Packer:
 
     def _count_prompt(self, context: Context) -> int:
         """Tokens of the prompt by the provider's count, or by ours without a prompt counter."""
-        ask = self.request.prompt_counter
+        ask = self.options.prompt_counter
         prompt = list(context.prompt()) if ask is not None else []
         if ask is None or not prompt:
             return context.tokens
-        counted = ask(prompt, self.request.tools)
+        counted = ask(prompt, self.options.tools)
         if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
             msg = f"prompt_counter must return a whole number of tokens, not {counted!r:.40}"
             raise InvalidInputError(msg)
-        return counted + self.request.reserve
+        return counted + self.options.reserve
 
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
         """Render a pinned unit; an incomplete exchange keeps only its text."""
@@ -143,7 +146,7 @@ class _Packer:
         if message.recalled:
             self.excluded += [(member, "echo") for member in unit.members]
             return None
-        if not unit.missing or self.request.orphans == "synthesize":
+        if not unit.missing or self.options.orphans == "synthesize":
             return SelectedUnit(unit, "pinned", self.loader.render(unit))
         self.warnings.append(
             f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out"
@@ -153,13 +156,13 @@ class _Packer:
         return SelectedUnit(replace(unit, members=unit.members[:1], missing=()), "pinned", spoken) if spoken else None
 
     def _to_context(self, selection: Selection) -> Context:
-        request = self.request
+        request, options = self.request, self.options
         noted = selection.all_note_entries
         ordered = self._order_units(selection)
         shown = [message for kept in ordered for message in kept.rendered.messages]
-        first = not request.stable or (request.note_role == "system" and request.profile != "openai")
+        first = not options.stable or (options.note_role == "system" and options.profile != "openai")
         messages = to_provider_messages(
-            request.profile, shown, follows_user=bool(noted) and first and request.note_role == "user"
+            options.profile, shown, follows_user=bool(noted) and first and options.note_role == "user"
         )
         opening = [message for message in messages if len(messages) > len(shown) and message.recalled]
         sizes = {
@@ -172,15 +175,15 @@ class _Packer:
         return Context(
             messages=tuple(messages),
             note=render_note(noted) if noted else "",
-            system=request.system,
+            system=options.system,
             tokens=sum(sizes.values()),
-            budget=request.budget,
+            budget=options.budget,
             included=told.included,
             truncated=told.truncated,
             dropped=told.dropped,
             sizes=sizes,
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
-            note_role=request.note_role,
+            note_role=options.note_role,
             warnings=(*self.warnings, *told.warnings),
             all_dropped=told.all_dropped,
         )

@@ -15,6 +15,7 @@ __all__ = [
     "Candidate",
     "NoteRole",
     "Orphans",
+    "PackOptions",
     "PackRequest",
     "PromptCounter",
     "Quote",
@@ -25,6 +26,9 @@ __all__ = [
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
 PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]
+"""A provider's own count of a prompt, without `PackOptions.reserve`; only given prompts that the provider accepts."""
+
+_SUMMARY_DIVISOR = 8  # the budget divided by this is reserved for a summary
 
 
 class Candidate(NamedTuple):
@@ -85,51 +89,25 @@ class QuoteStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PackRequest:
-    """Everything a pack depends on; equal requests give equal packs.
-
-    Attributes:
-        budget: The limit in tokens for everything that is sent, plus `reserve`.
-        newest_first: The conversation; read only as far as the budget needs.
-        total: How many messages there are in all; those never read are reported as older.
-        pinned: Pinned and system messages of the whole conversation, oldest first, and pinned
-            items, which are quoted whole in the note.
-        recalled: What recall found, best first.
-        tools: JSON schemas of the tools, counted against the budget.
-        reserve: Tokens kept free for the reply.
-        recent: How many of the newest messages come before recalled ones, within a quarter of the budget.
-        orphans: Whether a call without result is dropped or answered as interrupted.
-        stable: Whether the prompt's prefix stays the same for many turns, so that a provider's
-            prompt cache keeps hitting; the note then stands just before the newest user message.
-        summary: Tokens reserved for a summary of what the budget leaves out; 0 for none.
-        query: The recall query; blank for none.
-        quotes: Cache of quotes; None to make every quote anew.
-        prompt_counter: A provider's own count of a prompt, without `reserve`; it is only
-            given prompts that the provider would accept.
-    """
+class PackOptions:
+    """How a caller wants a prompt packed; `Scope.pack` describes the options and has their defaults."""
 
     budget: int
-    count: Counter
-    newest_first: Iterable[Candidate]
-    total: int
-    pinned: Sequence[Candidate] = ()
-    recalled: Sequence[RecalledCandidate] = ()
-    system: str = ""
-    tools: Sequence[Mapping[str, Any]] = ()
-    reserve: int = 0
-    recent: int = 4
-    profile: ProviderProfile = "openai"
-    orphans: Orphans = "drop"
-    note_role: NoteRole = "user"
-    stable: bool = False
-    summary: int = 0
-    query: str = ""
-    quotes: QuoteStore | None = None
-    prompt_counter: PromptCounter | None = None
+    system: str
+    tools: Sequence[Mapping[str, Any]]
+    reserve: int
+    recent: int
+    profile: ProviderProfile
+    orphans: Orphans
+    note_role: NoteRole
+    stable: bool
+    summary: bool | int
+    prompt_counter: PromptCounter | None
 
     def __post_init__(self) -> None:
-        for name, least in (("budget", 1), ("reserve", 0), ("recent", 0), ("summary", 0)):
+        for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
             check_count(getattr(self, name), name, least)
+        check_count(self.summary_tokens, "summary")
         for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
             if (value := getattr(self, name)) not in get_args(known):
                 msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
@@ -145,8 +123,36 @@ class PackRequest:
         if self.prompt_counter is not None and not callable(self.prompt_counter):
             msg = f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}"
             raise InvalidInputError(msg)
-        for name in ("system", "query"):
-            if not isinstance(text := getattr(self, name), str):
-                msg = f"{name} must be text, not {type(text).__name__!r}"
-                raise InvalidInputError(msg)
+        if not isinstance(self.system, str):
+            msg = f"system must be text, not {type(self.system).__name__!r}"
+            raise InvalidInputError(msg)
         check_flag(self.stable, "stable")
+
+    @property
+    def summary_tokens(self) -> int:
+        """Tokens reserved for a summary of what the budget leaves out; 0 for none."""
+        return self.budget // _SUMMARY_DIVISOR if self.summary is True else self.summary or 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackRequest:
+    """Everything a pack depends on; equal requests give equal packs.
+
+    Attributes:
+        newest_first: The conversation; read only as far as the budget needs.
+        total: How many messages there are in all; those never read are reported as older.
+        pinned: Pinned and system messages of the whole conversation, oldest first, and pinned
+            items, which are quoted whole in the note.
+        recalled: What recall found, best first.
+        query: The recall query; blank for none.
+        quotes: Cache of quotes; None to make every quote anew.
+    """
+
+    options: PackOptions
+    count: Counter
+    newest_first: Iterable[Candidate]
+    total: int
+    pinned: Sequence[Candidate] = ()
+    recalled: Sequence[RecalledCandidate] = ()
+    query: str = ""
+    quotes: QuoteStore | None = None

@@ -51,12 +51,13 @@ class Selection:
         room: int,
     ) -> None:
         self.request = request
+        self.options = request.options
         self.room = room
         self.pinned = pinned
         self.conversation = conversation
         self.loader = loader
         self.tokens_left = room
-        self.pricer = NotePricer(request.note_role, request.count)
+        self.pricer = NotePricer(request.options.note_role, request.count)
         self.selected: dict[Unit, SelectedUnit] = {}
         self.note_entries: dict[str, NoteEntry] = {}
         self.summary: ExtractiveSummary | None = None
@@ -77,7 +78,7 @@ class Selection:
 
     def is_paired(self, unit: Unit) -> bool:
         """Whether every call has a result or gets a synthetic one; else the unit is dropped as an orphan."""
-        if unit.missing and self.request.orphans == "drop":
+        if unit.missing and self.options.orphans == "drop":
             self.dropped[unit] = "orphan"
         return unit not in self.dropped
 
@@ -88,7 +89,7 @@ class Selection:
         message = self.loader.load(unit.head)
         if message.recalled:
             self.dropped[unit] = "echo"
-        elif self.request.profile != "openai" and is_blank(message):
+        elif self.options.profile != "openai" and is_blank(message):
             self.dropped[unit] = "empty"
         return unit not in self.dropped
 
@@ -114,7 +115,7 @@ class Selection:
             tokens = self.pricer.price_note(list(self.note_entries.values()))
             msg = (
                 f"pinned items take {tokens} tokens, {-self.tokens_left} more than the "
-                f"budget of {self.request.budget} leaves for them: raise the budget, or unpin some"
+                f"budget of {self.options.budget} leaves for them: raise the budget, or unpin some"
             )
             raise BudgetError(msg)
 
@@ -127,7 +128,7 @@ class Selection:
         user, flight, answered = self._exchange_in_flight()
         first = flight if user is None else [user, *flight]
         part = 4 if answered else 2 if user is not None and not flight and self._recall_query_differs(user) else 1
-        room = min(self.tokens_left, self.request.budget // part)
+        room = min(self.tokens_left, self.options.budget // part)
         if sum(self.loader.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.add(unit, "newest" if unit is user else "in-flight", self.loader.render(unit))
@@ -145,7 +146,7 @@ class Selection:
         if served is None:
             msg = (
                 f"the newest message needs at least {needed} tokens and {max(self.tokens_left, 0)} of the budget of "
-                f"{self.request.budget} are left for it: raise the budget, or lower what is fixed "
+                f"{self.options.budget} are left for it: raise the budget, or lower what is fixed "
                 "(system text, tools, pinned messages, reserve)"
             )
             raise BudgetError(msg)
@@ -175,8 +176,8 @@ class Selection:
 
     def add_recent(self) -> int:
         """Include the newest few messages within a quarter of the budget; return its rest if one is too big, or 0."""
-        allowed = min(self.tokens_left, self.request.budget // 4)
-        for unit in self._newest_units(self.request.recent):
+        allowed = min(self.tokens_left, self.options.budget // 4)
+        for unit in self._newest_units(self.options.recent):
             if unit in self.selected or not self.is_paired(unit):
                 continue
             cost = self.loader.cost(unit)
@@ -245,7 +246,7 @@ class Selection:
                 if self.is_sendable(unit):
                     self.add(unit, "filled", self.loader.render(unit))
                 continue
-            large = cost > self.request.budget // 4 and self.tokens_left >= self.request.budget // 16
+            large = cost > self.options.budget // 4 and self.tokens_left >= self.options.budget // 16
             # The passage of a large unit in the note bears on the query; its beginning and end need not.
             served = self.loader.truncate([unit], self.tokens_left // 2) if large and not moved else None
             if served is None:
@@ -367,7 +368,7 @@ class Selection:
     def _quote_limits(self, room: int) -> tuple[int, int, int]:
         """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
         # Fixed parts may leave little of the budget: no memory takes more than half of the rest.
-        budget = min(self.request.budget, 2 * room)
+        budget = min(self.options.budget, 2 * room)
         return min(max(_SHORT_TOKENS, budget // 8), budget // 4), budget // 4, budget // 6
 
     def _to_note_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
@@ -435,14 +436,14 @@ def select_content(
     if prefix is not None:
         choice.add_stable_prefix(prefix)
         choice.add_recent()
-        summary = min(request.summary, choice.tokens_left)
+        summary = min(request.options.summary_tokens, choice.tokens_left)
         choice.add_recalled(choice.tokens_left - summary)
         if summary:
             choice.add_summary(summary)
         choice.expand_passages()
         return choice
     aside = choice.add_recent()
-    summary = min(request.summary, choice.tokens_left)
+    summary = min(request.options.summary_tokens, choice.tokens_left)
     choice.add_recalled(choice.tokens_left - aside - summary)
     choice.fill_by_recency(reserved=summary)
     choice.remove_duplicate_quotes()

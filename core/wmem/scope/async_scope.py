@@ -9,7 +9,7 @@ from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.profile import Scoring
 from wmem.model.results import Erased
-from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.async_face import AsyncEntries
@@ -139,19 +139,21 @@ class AsyncScope(ScopeProperties):
             pack_scope(
                 self._handle,
                 query,
-                budget=budget,
-                system=system,
-                tools=tools,
-                reserve=reserve,
-                recent=recent,
-                profile=profile,
-                orphans=orphans,
+                PackOptions(
+                    budget=budget,
+                    system=system,
+                    tools=tools,
+                    reserve=reserve,
+                    recent=recent,
+                    profile=profile,
+                    orphans=orphans,
+                    note_role=note_role,
+                    stable=stable,
+                    summary=summary,
+                    prompt_counter=prompt_counter,
+                ),
                 messages=messages,
                 inherit=inherit,
-                note_role=note_role,
-                stable=stable,
-                summary=summary,
                 scoring=scoring,
-                prompt_counter=prompt_counter,
             )
         )

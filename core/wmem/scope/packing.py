@@ -10,12 +10,12 @@ from typing import Any
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.context import Context, ProviderProfile
+from wmem.model.context import Context
 from wmem.model.item import to_message
 from wmem.model.message import Message, Role, parse_messages
 from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.row import Row
-from wmem.pack import Candidate, NoteRole, Orphans, PackRequest, PromptCounter, RecalledCandidate, pack
+from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
 from wmem.pack.quote_cache import PackQuotes
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, find_quote_cache, row_text, search
 from wmem.scope.embedding_backfill import embed_query
@@ -30,27 +30,16 @@ _MIN_HITS = 64  # hits that are considered however small the budget
 _SHORT_MEMORY_TOKENS = 8  # tokens of a short memory
 _LONG_MEMORY_DIVISOR = 4  # a long memory is truncated to the budget divided by this
 _BUDGETS_OF_HITS = 3  # hits are taken until they fill so many budgets
-_SUMMARY_DIVISOR = 8  # the budget divided by this is reserved for a summary
 
 
 def pack_scope(
     handle: Handle,
     query: str | None,
+    options: PackOptions,
     *,
-    budget: int,
-    system: str = "",
-    tools: Sequence[Mapping[str, Any]] = (),
-    reserve: int = 0,
-    recent: int = 4,
-    profile: ProviderProfile = "openai",
-    orphans: Orphans = "drop",
-    messages: Sequence[MessageInput] | None = None,
-    inherit: bool = True,
-    note_role: NoteRole = "user",
-    stable: bool = False,
-    summary: bool | int = False,
-    scoring: Scoring | None = None,
-    prompt_counter: PromptCounter | None = None,
+    messages: Sequence[MessageInput] | None,
+    inherit: bool,
+    scoring: Scoring | None,
 ) -> Flow[Context]:
     """See `Scope.pack`."""
     if query is not None and not isinstance(query, str):
@@ -78,28 +67,20 @@ def pack_scope(
     if query is not None and query.strip():
         dense, missed = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         found = tuple(
-            _limit_to_budget(search(replicas, query, now, weighing, _hit_limit(budget), query_vector=dense), budget)
+            _limit_to_budget(
+                search(replicas, query, now, weighing, _hit_limit(options.budget), query_vector=dense), options.budget
+            )
         )
     made = pack(
         PackRequest(
-            budget=budget,
+            options=options,
             count=counter,
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             pinned=pinned,
             recalled=[RecalledCandidate(candidate(row), score, parts) for row, score, parts in found],
-            system=system,
-            tools=tools,
-            reserve=reserve,
-            recent=recent,
-            profile=profile,
-            orphans=orphans,
-            note_role=note_role,
-            stable=stable,
-            summary=budget // _SUMMARY_DIVISOR if summary is True else summary or 0,
             query=query or "",
             quotes=_pack_quotes(own, counter, found, live.overrides),
-            prompt_counter=prompt_counter,
         )
     )
     own.decoded_messages = decoder.decoded
@@ -129,17 +110,11 @@ def _pack_quotes(
 
 def _hit_limit(budget: int) -> int:
     """How many hits to ask for: as many short memories as fill the budget, within limits."""
-    return (
-        max(_MIN_HITS, min(CANDIDATE_LIMIT, budget // _SHORT_MEMORY_TOKENS))
-        if isinstance(budget, int)
-        else CANDIDATE_LIMIT
-    )
+    return max(_MIN_HITS, min(CANDIDATE_LIMIT, budget // _SHORT_MEMORY_TOKENS))
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
     """The best hits, until they fill several budgets; later ones could only fill the last few tokens."""
-    if not isinstance(budget, int):
-        return  # `PackRequest` refuses it
     tokens = 0
     for each in hits:
         yield each

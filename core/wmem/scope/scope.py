@@ -8,7 +8,7 @@ from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.profile import Scoring
 from wmem.model.results import Erased
-from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.face import Entries
@@ -244,19 +244,21 @@ class Scope(ScopeProperties):
             pack_scope(
                 self._handle,
                 query,
-                budget=budget,
-                system=system,
-                tools=tools,
-                reserve=reserve,
-                recent=recent,
-                profile=profile,
-                orphans=orphans,
+                PackOptions(
+                    budget=budget,
+                    system=system,
+                    tools=tools,
+                    reserve=reserve,
+                    recent=recent,
+                    profile=profile,
+                    orphans=orphans,
+                    note_role=note_role,
+                    stable=stable,
+                    summary=summary,
+                    prompt_counter=prompt_counter,
+                ),
                 messages=messages,
                 inherit=inherit,
-                note_role=note_role,
-                stable=stable,
-                summary=summary,
                 scoring=scoring,
-                prompt_counter=prompt_counter,
             )
         )

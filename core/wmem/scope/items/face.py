@@ -75,6 +75,8 @@ class ItemReads:
             priority: Exactly this one must match.
             metadata: All of these pairs must match.
             min_confidence: 0 to 1, or low, medium, high; an item without confidence fails any.
+            include_expired: List those that cleanup has not removed yet, too.
+            include_promoted: List those that were copied to long-term memory, too.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
                 ``importance`` find those that hold any of its words; ``recall`` ranks by BM25.
                 By default the policy's `search_order`.

@@ -47,7 +47,9 @@ class QueueReads:
         Args:
             prompt: None or blank matches all.
             tags: At least one of these must match.
+            agent_id: Exactly this one must match.
             metadata: All of these pairs must match.
+            min_importance: 0 to 1.
             limit: How many at most, None for all.
         """
         return self._run(
