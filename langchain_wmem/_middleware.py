@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, get_args
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -22,17 +22,16 @@ from langchain_wmem._dedup import (
 from langchain_wmem._lenient_convert import read_leniently
 from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
-from langchain_wmem._session import Path, Session, is_single_run, scope_path
+from langchain_wmem._session import Path, is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
 from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, run
 from wmem.errors import InvalidInputError
+from wmem.types import ProviderProfile
 
 __all__ = ["WmemMiddleware"]
 
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
-_Profile: TypeAlias = Literal["openai", "anthropic", "gemini"]
-
 _log = logging.getLogger("langchain_wmem")
 
 
@@ -105,10 +104,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         *,
         budget: int,
         agent_id: str | None = None,
-        session: Session | None = None,
+        session: str | Callable[[Runtime[Any]], str] | None = None,
         reserve: int | None = None,
         recent: int = 4,
-        profile: _Profile = "openai",
+        profile: ProviderProfile = "openai",
         recall: bool = True,
         stable: bool = False,
         summary: bool | int = False,
@@ -122,8 +121,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_count(recent, "recent")
         if reserve is not None:
             check_count(reserve, "reserve")
-        if profile not in get_args(_Profile):
-            msg = f"unknown profile {profile!r:.40}; known: {', '.join(get_args(_Profile))}"
+        if profile not in get_args(ProviderProfile):
+            msg = f"unknown profile {profile!r:.40}; known: {', '.join(get_args(ProviderProfile))}"
             raise InvalidInputError(msg)
         check_flag(stable, "stable")
         if not isinstance(summary, bool):

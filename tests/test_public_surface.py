@@ -22,10 +22,19 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SURFACE = ROOT / "tests" / "public_surface.txt"
 PUBLIC = (
-    *("wmem", "wmem.errors", "wmem.events", "wmem.journal", "wmem.observe", "wmem.testing", "wmem.types"),
+    *(
+        "wmem",
+        "wmem.adapter",
+        "wmem.errors",
+        "wmem.events",
+        "wmem.journal",
+        "wmem.observe",
+        "wmem.testing",
+        "wmem.types",
+    ),
     *("langchain_wmem", "llamaindex_wmem"),
 )
-SUITES = ("wmem.testing.", "langchain_wmem.")
+SUITES = "wmem.testing."
 """What is subclassed for its tests: of its classes, the names alone are on record."""
 FOLDERS = {"wmem": ROOT / "core"}
 """Where a package lies, if not in the root."""

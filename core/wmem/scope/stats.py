@@ -78,8 +78,6 @@ class MemoryStats:
         storage_bytes_limit: Always None: there is no limit.
         oldest_entry: When the oldest visible row was created, UTC epoch seconds; None without any.
         newest_entry: When the newest visible row was created.
-        context_tokens_used: Tokens of the last context; None before there was one.
-        context_tokens_max: Its budget.
         items: Session memories in working memory.
         messages: Messages in working memory.
     """
@@ -92,8 +90,6 @@ class MemoryStats:
     storage_bytes_limit: int | None
     oldest_entry: float | None
     newest_entry: float | None
-    context_tokens_used: int | None
-    context_tokens_max: int | None
     items: int
     messages: int
 
@@ -177,8 +173,6 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
         storage_bytes_limit=None,
         oldest_entry=min((row.created_at for row in seen), default=None),
         newest_entry=max((row.created_at for row in seen), default=None),
-        context_tokens_used=None,
-        context_tokens_max=None,
         items=sum(row.key is None and row.role is None for row in working),
         messages=sum(row.role is not None for row in working),
     )
