@@ -107,10 +107,9 @@ class Selection:
         for candidate in self.request.pinned:
             if candidate.role is not None or candidate.id in self.note_entries:
                 continue
-            noted = self._to_note_entry(candidate)
-            if noted is not None and noted.quote.text:
-                self.tokens_left -= self.pricer.price(noted.quote, self._day_headings())
-                self.note_entries[candidate.id] = noted
+            entry = self._to_note_entry(candidate)
+            if entry is not None and entry.quote.text:
+                self._add_to_note(entry)
         if self.tokens_left < 0 and self.note_entries:
             tokens = self.pricer.price_note(list(self.note_entries.values()))
             msg = (
@@ -192,33 +191,32 @@ class Selection:
         """Put recalled memories that no message repeats into the note, best first."""
         if not self.request.recalled:
             return
-        here = {
-            id for kept in (*self.pinned, *self.selected.values()) for id in kept.unit.ids
-        } | self.note_entries.keys()
-        told = self._message_texts() | {noted.quote.text for noted in self.note_entries.values()}
+        included = {id for each in (*self.pinned, *self.selected.values()) for id in each.unit.ids}
+        included |= self.note_entries.keys()
+        texts = self._message_texts() | {entry.quote.text for entry in self.note_entries.values()}
         days = self._day_headings()
         whole, most, least = self._quote_limits(room)
-        for found in self.request.recalled:
-            candidate = found.candidate
-            if candidate.id in here:
+        for recalled in self.request.recalled:
+            candidate = recalled.candidate
+            if candidate.id in included:
                 continue
-            here.add(candidate.id)
+            included.add(candidate.id)
             limit = most if candidate.tokens <= whole else least
             # Its line costs about as much as the message less its delimiters: one that is too long is not decoded.
             if candidate.tokens - MESSAGE_OVERHEAD > room and limit > room:
-                self.rejected.append((found, "budget"))
+                self.rejected.append((recalled, "budget"))
                 continue
-            noted = self._to_note_entry(candidate, limit)
-            if noted is None or not noted.quote.text:
-                self.rejected.append((found, "empty" if noted else "echo"))
-            elif noted.quote.text in told:
-                self.rejected.append((found, "duplicate"))
-            elif (price := self.pricer.price(noted.quote, days)) > room:
-                self.rejected.append((found, "budget"))
+            entry = self._to_note_entry(candidate, limit)
+            if entry is None or not entry.quote.text:
+                self.rejected.append((recalled, "empty" if entry else "echo"))
+            elif entry.quote.text in texts:
+                self.rejected.append((recalled, "duplicate"))
+            elif (price := self.pricer.price(entry.quote, days)) > room:
+                self.rejected.append((recalled, "budget"))
             else:
-                told.add(noted.quote.text)
-                days.add(noted.quote.day)
-                self.note_entries[candidate.id] = noted
+                texts.add(entry.quote.text)
+                days.add(entry.quote.day)
+                self.note_entries[candidate.id] = entry
                 room -= price
                 self.tokens_left -= price
 
@@ -239,8 +237,8 @@ class Selection:
             if unit in self.selected or not self.is_paired(unit):
                 continue
             moved = [self.note_entries[id] for id in unit.ids if id in self.note_entries] if self.note_entries else ()
-            for noted in moved:
-                self._remove_from_note(noted)
+            for entry in moved:
+                self._remove_from_note(entry)
             cost = self.loader.cost(unit)
             if cost <= self.tokens_left:
                 if self.is_sendable(unit):
@@ -250,8 +248,8 @@ class Selection:
             # The passage of a large unit in the note bears on the query; its beginning and end need not.
             served = self.loader.truncate([unit], self.tokens_left // 2) if large and not moved else None
             if served is None:
-                for noted in moved:
-                    self._restore_to_note(noted)
+                for entry in moved:
+                    self._add_to_note(entry)
                 self.dropped[unit] = "budget"
                 if large and moved:
                     continue
@@ -262,27 +260,25 @@ class Selection:
         """Remove quotes from the note that a message included later repeats."""
         if not self.note_entries:
             return
-        told = self._message_texts()
-        for found in self.request.recalled:
-            noted = self.note_entries.get(found.candidate.id)
-            if noted is not None and noted.rule != "pinned" and noted.quote.text in told:
-                self._remove_from_note(noted)
-                self.rejected.append((found, "duplicate"))
+        texts = self._message_texts()
+        for recalled in self.request.recalled:
+            entry = self.note_entries.get(recalled.candidate.id)
+            if entry is not None and entry.rule != "pinned" and entry.quote.text in texts:
+                self._remove_from_note(entry)
+                self.rejected.append((recalled, "duplicate"))
 
     def expand_passages(self) -> None:
         """Quote truncated memories of the note whole, best first, where there is room after all."""
-        for found in self.request.recalled if self.note_entries else ():
-            candidate = found.candidate
-            noted = self.note_entries.get(candidate.id)
-            if (
-                noted is None
-                or not noted.tokens_cut
-                or candidate.tokens - MESSAGE_OVERHEAD > self.tokens_left + noted.tokens
-            ):
+        for recalled in self.request.recalled if self.note_entries else ():
+            candidate = recalled.candidate
+            entry = self.note_entries.get(candidate.id)
+            if entry is None or not entry.tokens_cut:
+                continue
+            if candidate.tokens - MESSAGE_OVERHEAD > self.tokens_left + entry.tokens:
                 continue
             whole = self._to_note_entry(candidate, candidate.tokens)
-            if whole is not None and whole.tokens - noted.tokens <= self.tokens_left:
-                self.tokens_left -= whole.tokens - noted.tokens
+            if whole is not None and whole.tokens - entry.tokens <= self.tokens_left:
+                self.tokens_left -= whole.tokens - entry.tokens
                 self.note_entries[candidate.id] = whole
 
     def add_all_or_summary(self, room: int) -> None:
@@ -307,13 +303,13 @@ class Selection:
 
     def _newest_left_out(self) -> list[tuple[Candidate, int]]:
         """The newest messages that could be sent but are not, and how many are newer than each."""
-        found: list[tuple[Candidate, int]] = []
+        left_out: list[tuple[Candidate, int]] = []
         for unit in self.conversation:
-            if len(found) >= MAX_COVERED_MESSAGES:
+            if len(left_out) >= MAX_COVERED_MESSAGES:
                 break
             if unit not in self.selected and (self.is_paired(unit) or self.dropped[unit] in ("budget", "in-flight")):
-                found += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
-        return found
+                left_out += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
+        return left_out
 
     def _exchange_in_flight(self) -> tuple[Unit | None, list[Unit], bool]:
         """The newest user message, the units in flight since, oldest first, and whether it was answered.
@@ -354,8 +350,8 @@ class Selection:
 
     def _recall_query_differs(self, user: Unit) -> bool:
         """Whether memories were recalled for a query other than the newest user message, its beginning or its end."""
-        asked, text = normalize_text(self.request.query), normalize_text(message_text(self.loader.load(user.head)))
-        same = text.startswith(asked) or text.endswith(asked) or text in asked
+        query, text = normalize_text(self.request.query), normalize_text(message_text(self.loader.load(user.head)))
+        same = text.startswith(query) or text.endswith(query) or text in query
         return bool(self.request.recalled) and not same
 
     def _has_open_results_after(self, user: Unit) -> bool:
@@ -390,26 +386,26 @@ class Selection:
 
     def _message_texts(self) -> set[str]:
         """The normalized texts of the included messages."""
-        kept = (*self.pinned, *self.selected.values())
-        return {normalize_text(message_text(message)) for each in kept for message in each.rendered.messages}
+        included = (*self.pinned, *self.selected.values())
+        return {normalize_text(message_text(message)) for each in included for message in each.rendered.messages}
 
     def _remove_from_note(self, entry: NoteEntry) -> None:
         del self.note_entries[entry.candidate.id]
         self.tokens_left += self.pricer.price(entry.quote, self._day_headings())
 
-    def _restore_to_note(self, entry: NoteEntry) -> None:
+    def _add_to_note(self, entry: NoteEntry) -> None:
         self.tokens_left -= self.pricer.price(entry.quote, self._day_headings())
         self.note_entries[entry.candidate.id] = entry
 
     def _day_headings(self) -> set[str]:
         """The day headings in the note."""
-        return {noted.quote.day for noted in self.note_entries.values()}
+        return {entry.quote.day for entry in self.note_entries.values()}
 
 
 def _final_answer(newest_first: Iterable[Unit]) -> Unit | None:
     """The assistant's answer if it is the newest unit, system text aside."""
-    told = [unit for unit in newest_first if unit.head.role != "system"]
-    last = min(told, key=lambda unit: unit.newest, default=None)
+    spoken = [unit for unit in newest_first if unit.head.role != "system"]
+    last = min(spoken, key=lambda unit: unit.newest, default=None)
     return last if last is not None and last.head.role == "assistant" and not last.head.calls else None
 
 
@@ -430,24 +426,18 @@ def select_content(
     Raises:
         BudgetError: Not even the newest message fits.
     """
-    choice = Selection(request, conversation, loader, pinned, room)
-    choice.add_pinned_items()
-    choice.add_required()
+    selection = Selection(request, conversation, loader, pinned, room)
+    selection.add_pinned_items()
+    selection.add_required()
     if prefix is not None:
-        choice.add_stable_prefix(prefix)
-        choice.add_recent()
-        summary = min(request.options.summary_tokens, choice.tokens_left)
-        choice.add_recalled(choice.tokens_left - summary)
-        if summary:
-            choice.add_summary(summary)
-        choice.expand_passages()
-        return choice
-    aside = choice.add_recent()
-    summary = min(request.options.summary_tokens, choice.tokens_left)
-    choice.add_recalled(choice.tokens_left - aside - summary)
-    choice.fill_by_recency(reserved=summary)
-    choice.remove_duplicate_quotes()
+        selection.add_stable_prefix(prefix)
+    reserved = selection.add_recent()
+    summary = min(request.options.summary_tokens, selection.tokens_left)
+    selection.add_recalled(selection.tokens_left - summary - (reserved if prefix is None else 0))
+    if prefix is None:
+        selection.fill_by_recency(reserved=summary)
+        selection.remove_duplicate_quotes()
     if summary:
-        choice.add_all_or_summary(summary)
-    choice.expand_passages()
-    return choice
+        (selection.add_all_or_summary if prefix is None else selection.add_summary)(summary)
+    selection.expand_passages()
+    return selection
