@@ -145,9 +145,9 @@ class Policy(BaseModel):
 
     def differences(self, other: "Policy") -> list[str]:
         """Names of the fields that differ in a policy asked for; `recall` counts only if it names one."""
-        kept, wanted = self.storage_fields(), other.storage_fields()
+        stored, wanted = self.storage_fields(), other.storage_fields()
         named = other.model_fields_set
-        return [name for name in kept if kept[name] != wanted[name] and (name != "recall" or name in named)]
+        return [name for name in stored if stored[name] != wanted[name] and (name != "recall" or name in named)]
 
     def with_on_flush_of(self, other: "Policy") -> "Policy":
         """This policy with the `on_flush`, which is not stored, of one that differs in `recall` at most."""

@@ -25,7 +25,7 @@ def to_words(text: str) -> list[str]:
     """The words of a text in order, folded (NFKC, case); a run of an unspaced script is one word."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    return [found.group() for found in _WORD.finditer(_normalize(text))]
+    return [match.group() for match in _WORD.finditer(_normalize(text))]
 
 
 def to_terms(text: str, default_language: str = "english") -> list[str]:

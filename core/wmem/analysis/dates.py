@@ -60,13 +60,13 @@ def parse_dates(query: str, now: float) -> list[PartialDate]:
         alone = not named["day"] and not named["year"]
         if each["month"] in _AMBIGUOUS_MONTHS and alone and not _MONTH_CONTEXT.search(text[: each.start()]):
             continue
-        month = next(place for place, name in enumerate(_MONTHS, 1) if name.startswith(each["month"][:3]))
+        month = next(number for number, name in enumerate(_MONTHS, 1) if name.startswith(each["month"][:3]))
         named_days.append(_to_partial_date({**named, "month": month}))
-    found = [each for each in named_days if each is not None]
+    dates = [each for each in named_days if each is not None]
     if today := utc_day(now):
-        found += _parse_relative_dates(text, today)
+        dates += _parse_relative_dates(text, today)
     # A year alone is least specific: it counts only if nothing else was found.
-    return found or [PartialDate(int(each.group())) for each in _YEAR.finditer(text)]
+    return dates or [PartialDate(int(each.group())) for each in _YEAR.finditer(text)]
 
 
 def score_date(query_date: Iterable[PartialDate], day: date) -> float:
@@ -87,8 +87,8 @@ def _score_one(query_date: PartialDate, day: date) -> float:
         return _YEAR_SCORE if day.year == query_date.year else 0.0
     year = day.year if query_date.year is None else query_date.year
     if query_date.day is not None:
-        apart = abs((day - date(year, query_date.month, query_date.day)).days)
-        return next((match for most, match in _DAY_SCORES if apart <= most), 0.0)
+        days = abs((day - date(year, query_date.month, query_date.day)).days)
+        return next((match for most, match in _DAY_SCORES if days <= most), 0.0)
     months = (day.year - year) * 12 + day.month - query_date.month
     if query_date.year is None:
         months %= 12

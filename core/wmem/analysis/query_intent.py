@@ -91,8 +91,8 @@ def detect_intent(query: str, now: float, speakers: Collection[str]) -> QueryInt
 
 def detect_speaker(name: str | None, text: str) -> str | None:
     """The speaker of a message, case-folded: its name, else the name before a colon as in a transcript."""
-    if name is None and (found := _TRANSCRIPT_SPEAKER.match(text)) and len(found[1].split()) <= _MAX_NAME_WORDS:
-        name = found[1]
+    if name is None and (match := _TRANSCRIPT_SPEAKER.match(text)) and len(match[1].split()) <= _MAX_NAME_WORDS:
+        name = match[1]
     return None if name is None else " ".join(to_words(name))
 
 
@@ -103,14 +103,14 @@ def mentions_time(text: str) -> bool:
 
 def _find_named_speakers(words: Sequence[str], speakers: Collection[str]) -> list[str]:
     """The speakers that a question names: by full name, or by a first name that no matched full name has."""
-    told = f" {' '.join(words)} "
-    whole = [each for each in speakers if f" {each} " in told and (" " in each or _is_name_word(each))]
+    text = f" {' '.join(words)} "
+    whole = [each for each in speakers if f" {each} " in text and (" " in each or _is_name_word(each))]
     # Of "Ann" and "Ann Lee" the longer name wins.
     whole = [each for each in whole if not any(each != other and f" {each} " in f" {other} " for other in whole)]
-    taken = {each.split()[0] for each in whole}
+    first_names = {each.split()[0] for each in whole}
     firsts = {each: each.split()[0] for each in speakers if each}
     return whole + [
-        each for each, first in firsts.items() if first in words and first not in taken and _is_name_word(first)
+        each for each, first in firsts.items() if first in words and first not in first_names and _is_name_word(first)
     ]
 
 

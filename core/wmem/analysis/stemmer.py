@@ -49,18 +49,18 @@ def irregular_forms(word_stem: str) -> Sequence[str]:
 
 @cache
 def _irregular_forms_by_stem() -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    forms: dict[str, list[str]] = {}
     for form in BASE_FORMS:
-        found.setdefault(stem(form, "english"), []).append(form)
-    return found
+        forms.setdefault(stem(form, "english"), []).append(form)
+    return forms
 
 
 @cache
 def _stemmer(language: str) -> _Stemmer:
     import snowballstemmer
 
-    found: _Stemmer = snowballstemmer.stemmer(language)
-    return found
+    stemmer: _Stemmer = snowballstemmer.stemmer(language)
+    return stemmer
 
 
 _ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
@@ -70,11 +70,11 @@ _MIN_STEM_CHARS = 3
 
 def _strip_ending(word: str) -> str:
     for ending, instead in _ENDINGS:
-        kept = word[: -len(ending)]
-        if word.endswith(ending) and len(kept) >= _MIN_STEM_CHARS and not word.endswith(("ss", "us", "is")):
+        root = word[: -len(ending)]
+        if word.endswith(ending) and len(root) >= _MIN_STEM_CHARS and not word.endswith(("ss", "us", "is")):
             # Doubled and silent letters go, so that "running" equals "run" and "baking" equals "bake".
-            kept = kept[:-1] if not instead and kept[-1] == kept[-2] and kept[-1] not in "ls" else kept + instead
+            root = root[:-1] if not instead and root[-1] == root[-2] and root[-1] not in "ls" else root + instead
             break
     else:
-        kept = word
-    return kept[:-1] if kept.endswith("e") and len(kept) > _MIN_STEM_CHARS else kept
+        root = word
+    return root[:-1] if root.endswith("e") and len(root) > _MIN_STEM_CHARS else root

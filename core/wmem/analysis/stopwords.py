@@ -76,10 +76,10 @@ def detect_language(words: Iterable[str], default_language: str = "english") -> 
     Returns:
         A language of `STOP_WORDS`.
     """
-    held = list(words)
-    if any("\u0400" <= word[:1] <= "\u04ff" for word in held):
+    folded = list(words)
+    if any("\u0400" <= word[:1] <= "\u04ff" for word in folded):
         return "russian"
-    hits = {language: sum(map(STOP_WORDS[language].__contains__, held)) for language in _LATIN_LANGUAGES}
+    hits = {language: sum(map(STOP_WORDS[language].__contains__, folded)) for language in _LATIN_LANGUAGES}
     rival = max(_LATIN_LANGUAGES, key=lambda language: (hits[language], language == default_language))
     default_language = default_language if default_language in hits else "english"
     return rival if hits[rival] >= hits[default_language] + _MIN_LEAD else default_language

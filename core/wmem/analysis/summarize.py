@@ -42,9 +42,9 @@ class _Sentence(NamedTuple):
 
 def split_sentences(text: str) -> list[str]:
     """The sentences of a text in order; a line break ends one, too."""
-    ends = [0, *(found.end() for found in _SENTENCE_END.finditer(text)), len(text)]
-    told = (text[start:end].strip() for start, end in pairwise(ends))
-    return [sentence for sentence in told if sentence]
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    sentences = (text[start:end].strip() for start, end in pairwise(ends))
+    return [sentence for sentence in sentences if sentence]
 
 
 def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extract:
@@ -58,38 +58,38 @@ def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extr
     """
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
-    for place, sentence in sorted(
+    for index, sentence in sorted(
         enumerate(_score_sentences(texts, counter)), key=lambda each: (-each[1].score, each[0])
     ):
         if tokens + sentence.tokens <= limit:
-            chosen.append((place, sentence))
+            chosen.append((index, sentence))
             tokens += sentence.tokens
     # Line breaks cost tokens, too: drop the lowest scoring sentence until the whole text fits.
     while chosen:
-        kept = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
-        text = "\n".join(sentence.text for sentence in kept)
+        sentences = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
+        text = "\n".join(sentence.text for sentence in sentences)
         if (tokens := counter(text)) <= limit:
-            return Extract(text, tokens, tuple(dict.fromkeys(sentence.source_index for sentence in kept)))
+            return Extract(text, tokens, tuple(dict.fromkeys(sentence.source_index for sentence in sentences)))
         chosen.pop()
     return Extract("", 0, ())
 
 
 def _score_sentences(texts: Sequence[WeightedText], counter: Counter) -> list[_Sentence]:
     split: dict[str, tuple[int, str, float]] = {}
-    for place, (text, weight) in enumerate(texts):
+    for index, (text, weight) in enumerate(texts):
         for sentence in split_sentences(text):
             same = sentence.casefold()
             if same not in split or split[same][2] < weight:
-                split[same] = (place, sentence, weight)
+                split[same] = (index, sentence, weight)
     terms = {same: frozenset(to_terms(same)) for same in split}
     held_by: dict[str, int] = {}
     for each in terms.values():
         for term in each:
             held_by[term] = held_by.get(term, 0) + 1
-    told = []
-    for same, (place, sentence, weight) in split.items():
+    sentences = []
+    for same, (index, sentence, weight) in split.items():
         tokens = counter(sentence)
         rarity = math.fsum(math.log(1 + len(split) / held_by[term]) for term in terms[same])
         # Rarity adds at most 0.1: it decides among texts of about equal weight.
-        told.append(_Sentence(place, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
-    return sorted(told, key=lambda each: each.source_index)
+        sentences.append(_Sentence(index, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
+    return sorted(sentences, key=lambda each: each.source_index)

@@ -142,42 +142,42 @@ class JsonCodec:
 
     def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
         blobs: list[bytes] = []
-        told = [_encode_change(change, blobs) for change in changes]
-        return _frame_json(told, blobs, location_checksum(path, record_id))
+        documents = [_encode_change(change, blobs) for change in changes]
+        return _frame_json(documents, blobs, location_checksum(path, record_id))
 
     def decode_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
-        told, body = _unframe_json(payload, location_checksum(path, record_id), path)
+        documents, body = _unframe_json(payload, location_checksum(path, record_id), path)
         try:
-            return tuple(_decode_changes(told, body))
+            return tuple(_decode_changes(documents, body))
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             raise corruption_error(path, f"a record reads as no change: {exc}") from exc
 
     def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
         blobs: list[bytes] = []
-        told = checkpoint._asdict()
-        told["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
-        return _frame_json(told, blobs, location_checksum(path, upto.chain))
+        document = checkpoint._asdict()
+        document["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
+        return _frame_json(document, blobs, location_checksum(path, upto.chain))
 
     def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
-        told, body = _unframe_json(payload, location_checksum(path, base.chain), path)
+        document, body = _unframe_json(payload, location_checksum(path, base.chain), path)
         try:
-            place = 0
+            offset = 0
             rows = []
-            for each in told["rows"]:
-                row, place = _decode_row(each, body, place)
+            for each in document["rows"]:
+                row, offset = _decode_row(each, body, offset)
                 rows.append(row)
             return Checkpoint(
                 rows=tuple(rows),
-                policy=told["policy"],
-                disposed=told["disposed"],
-                applied=tuple(told["applied"]),
+                policy=document["policy"],
+                disposed=document["disposed"],
+                applied=tuple(document["applied"]),
                 merged=tuple(
                     ((_check_texts(source), bool(overwrite), bool(items)), _decode_cursor(cursor))
-                    for (source, overwrite, items), cursor in told["merged"]
+                    for (source, overwrite, items), cursor in document["merged"]
                 ),
-                decisions=tuple(Decision(*each) for each in told["decisions"]),
-                erased=tuple(told["erased"]),
-                step=int(told.get("step", 0)),
+                decisions=tuple(Decision(*each) for each in document["decisions"]),
+                erased=tuple(document["erased"]),
+                step=int(document.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             raise corruption_error(path, f"a checkpoint reads as no state: {exc}") from exc
@@ -199,8 +199,8 @@ def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes
         case [b"wmem", version, b""] if version.isdigit() and len(version) < VERSION_DIGITS_LIMIT:
             if int(version) > FORMAT_VERSION:
                 raise newer_format_error(path, int(version), FORMAT_VERSION)
-            told, _, rest = body.partition(b"\n")
-            return load_json(told), rest
+            document, _, rest = body.partition(b"\n")
+            return load_json(document), rest
         case [b"wmem-aes", _, key_id, b""]:
             # Not reported as damage, which readers skip: without the key nothing of this scope is readable.
             msg = f"scope {path!r} is encrypted under the key {key_id.decode('ascii', 'replace')!r}: open it with key="
@@ -216,18 +216,18 @@ def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any]:
 
 
 def _encode_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
-    told = {
+    fields = {
         name: value
         for name, value, default in zip(Row._fields, row, _ROW_DEFAULTS, strict=True)
         # Most columns hold the default object itself: `is` saves the comparison.
         if value is not default and value != default
     }
     blobs.append(row.content)
-    told["content"] = len(row.content)
+    fields["content"] = len(row.content)
     if row.rest is not None:
         blobs.append(row.rest)
-        told["rest"] = len(row.rest)
-    return told
+        fields["rest"] = len(row.rest)
+    return fields
 
 
 def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, int]:
@@ -248,12 +248,12 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
 
 
 def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
-    place = 0
+    offset = 0
     for each in stored:
         name = each.pop("change")
         kind = _CHANGE_BY_NAME[name]
         if kind is ItemPut:
-            row, place = _decode_row(each, body, place)
+            row, offset = _decode_row(each, body, offset)
             yield ItemPut(row)
         elif kind is ScopeMerged:
             merged = {**each, "source": _check_texts(each["source"]), "cursor": _decode_cursor(each["cursor"])}

@@ -114,11 +114,11 @@ class AesCodec:
             raise corruption_error(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
 
     def _find_key(self, key_id: bytes, path: Path) -> bytes:
-        told = key_id.decode("ascii", "replace")
-        key = self._keys.key(told)
+        shown = key_id.decode("ascii", "replace")
+        key = self._keys.key(shown)
         if key is None:
             known = ", ".join(self._keys.ids)
-            msg = f"scope {path!r} is encrypted under the key {told!r}, which is not in the ring: it holds {known}"
+            msg = f"scope {path!r} is encrypted under the key {shown!r}, which is not in the ring: it holds {known}"
             raise WrongKeyError(msg)
         return key
 

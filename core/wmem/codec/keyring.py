@@ -77,9 +77,9 @@ class KeyRing:
 
     def with_active(self, key: bytes | str) -> "KeyRing":
         """A ring with this key active, whether new or already in the ring; all others still decrypt."""
-        chosen = _check_key(key)
-        others = (each for id, each in self._keys.items() if id != key_id(chosen))
-        return KeyRing(chosen, *others, plaintext=self._plaintext)
+        active = _check_key(key)
+        others = (each for id, each in self._keys.items() if id != key_id(active))
+        return KeyRing(active, *others, plaintext=self._plaintext)
 
     def without(self, id: str) -> "KeyRing":
         """A ring without this key.
@@ -104,8 +104,8 @@ class KeyRing:
         return hash((self._active, frozenset(self._keys), self._plaintext))
 
     def __repr__(self) -> str:
-        told = [f"active {self._active!r}", *(repr(id) for id in self.ids[1:]), *(["plaintext"] * self._plaintext)]
-        return f"<KeyRing {', '.join(told)}>"
+        names = [f"active {self._active!r}", *(repr(id) for id in self.ids[1:]), *(["plaintext"] * self._plaintext)]
+        return f"<KeyRing {', '.join(names)}>"
 
     def __reduce__(self) -> str:
         msg = "a key ring is not pickled: hand the keys over as secrets"

@@ -66,12 +66,12 @@ def sections(context: "Context") -> list[tuple[str, int]]:
 
 def prompt_lines(context: "Context") -> list[UnitLine]:
     """Units in the prompt: those of the note, then the messages in their order."""
-    place = {message.id: at for at, message in enumerate(context.messages) if message.id}
+    index = {message.id: at for at, message in enumerate(context.messages) if message.id}
     texts = {message.id: excerpt(message.text or _call_names(message.tool_calls)) for message in context.messages}
 
     def where(line: UnitLine) -> tuple[bool, int, float]:
         report = line.report
-        return report.placed != "note", place.get(report.ids[0], 0) if report.ids else -1, -(report.score or 0.0)
+        return report.placed != "note", index.get(report.ids[0], 0) if report.ids else -1, -(report.score or 0.0)
 
     reports = (*context.included, *context.truncated)
     return sorted(
@@ -112,8 +112,8 @@ def _render(context: "Context") -> Iterator[str]:
     if context.note:
         yield _collapsible("the note", f'<pre style="white-space:pre-wrap;font-size:12px">{escape(context.note)}</pre>')
     if context.dropped.count:
-        told = ", ".join(f"{count:,} × {escape(reason)}" for reason, count in sorted(context.dropped.totals.items()))
-        yield _collapsible(f"left out: {told}", "".join(_table(list_dropped(context))))
+        reasons = ", ".join(f"{count:,} × {escape(reason)}" for reason, count in sorted(context.dropped.totals.items()))
+        yield _collapsible(f"left out: {reasons}", "".join(_table(list_dropped(context))))
     yield "</div>"
 
 
@@ -151,8 +151,8 @@ def _table(lines: Sequence[UnitLine]) -> Iterator[str]:
     for line in lines[:_MAX_ROWS]:
         yield _row(line)
     if len(lines) > _MAX_ROWS:
-        told = f"and {len(lines) - _MAX_ROWS:,} more: explain() has them all"
-        yield f'<tr><td colspan="6" style="{_CELL_STYLE}">{told}</td></tr>'
+        rest = f"and {len(lines) - _MAX_ROWS:,} more: explain() has them all"
+        yield f'<tr><td colspan="6" style="{_CELL_STYLE}">{rest}</td></tr>'
     yield "</table>"
 
 

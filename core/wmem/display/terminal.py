@@ -43,8 +43,8 @@ def to_rich(context: "Context") -> "Group":
     if len(lines) > _MAX_ROWS:
         pieces.append(Text(f"and {len(lines) - _MAX_ROWS:,} more: explain() has them all", style="dim"))
     if context.dropped.count:
-        told = ", ".join(f"{count:,} × {reason}" for reason, count in sorted(context.dropped.totals.items()))
-        pieces.append(Text(f"left out: {told}", style="bold"))
+        reasons = ", ".join(f"{count:,} × {reason}" for reason, count in sorted(context.dropped.totals.items()))
+        pieces.append(Text(f"left out: {reasons}", style="bold"))
         if out := list_dropped(context):
             pieces.append(_UnitTable(out[:_MAX_DROPPED_ROWS]))
         if len(out) > _MAX_DROPPED_ROWS:

@@ -87,10 +87,10 @@ class Engine(Generic[P]):
 
         Replicas of scopes that do not exist are evicted, too: asking for many such leaves nothing behind.
         """
-        kept = 0
+        total_bytes = 0
         for path, replica in sorted(self.replicas.items(), key=lambda each: (is_cache(each[0]), -each[1].last_use)):
-            kept += replica.state.bytes + replica.index_bytes
-            idle = replica.cursor == ORIGIN or kept > self._replica_bytes
+            total_bytes += replica.state.bytes + replica.index_bytes
+            idle = replica.cursor == ORIGIN or total_bytes > self._replica_bytes
             # Keep the one in use, and one whose scope does not exist yet: it may be created next.
             busy = replica.last_use >= self._uses - (_BUSY_USES if replica.cursor == ORIGIN else 0)
             if idle and replica.incarnation is not None and is_cache(path):
@@ -170,7 +170,7 @@ class Engine(Generic[P]):
         head = self._head
         if head is None:
             return None
-        found: list[Replica[P]] = []
+        replicas: list[Replica[P]] = []
         for path in paths:
             replica = self.replicas.get(path)
             self._uses = used = self._uses + (
@@ -180,8 +180,8 @@ class Engine(Generic[P]):
             if replica is None or not replica.has_synced or replica.cursor is not head(path):
                 return None
             replica.last_use = used
-            found.append(replica)
-        return found
+            replicas.append(replica)
+        return replicas
 
     def sync(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
         """The replicas of `paths` (one root), synced to one instant not before this call."""
@@ -195,16 +195,16 @@ class Engine(Generic[P]):
             for replica in replicas:
                 replica.last_use = self._uses
                 replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
-            asked = {replica.path: replica.cursor for replica in replicas}
+            cursors = {replica.path: replica.cursor for replica in replicas}
             try:
-                tails = yield from ask(Journal.read, asked)
+                tails = yield from ask(Journal.read, cursors)
             finally:
                 for replica in replicas:
                     replica.readers.discard(reader)
             adopted = True
             for replica in replicas:
                 # Apply every tail: when one replica refuses its own, the others still advance.
-                adopted = replica.apply_tail(asked[replica.path], tails[replica.path]) and adopted
+                adopted = replica.apply_tail(cursors[replica.path], tails[replica.path]) and adopted
             if self.events.outbox:
                 self.events.deliver()
             for tail in tails.values():
@@ -242,10 +242,10 @@ class Engine(Generic[P]):
             if replica.compacting or replica.damage or upto == ORIGIN or large:
                 return False
             replica.compacting = True
-            kept = state.checkpoint()
+            checkpoint = state.checkpoint()
         try:
-            payload = self.codec.encode_checkpoint(kept, replica.path, upto)
-            keep_s = retention_s([ItemPut(row) for row in kept.rows], now)
+            payload = self.codec.encode_checkpoint(checkpoint, replica.path, upto)
+            keep_s = retention_s([ItemPut(row) for row in checkpoint.rows], now)
             done = yield from ask(Journal.compact, replica.path, upto, payload, keep_s)
         except StoreError as exc:
             # The write itself is stored; a later one compacts.

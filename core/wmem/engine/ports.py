@@ -54,9 +54,9 @@ class _Pause:
         time.sleep(seconds)
 
     def until(self, register: Callable[[Waker], None], seconds: float, /) -> None:
-        rung = threading.Event()
-        register(rung.set)
-        rung.wait(seconds)
+        woken = threading.Event()
+        register(woken.set)
+        woken.wait(seconds)
 
 
 class _AsyncPause:
@@ -68,32 +68,32 @@ class _AsyncPause:
     async def until(self, register: Callable[[Waker], None], seconds: float, /) -> None:
         import asyncio
 
-        loop, rung = asyncio.get_running_loop(), asyncio.Event()
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake() -> None:
             with suppress(RuntimeError):  # the waiter's loop was closed meanwhile
-                loop.call_soon_threadsafe(rung.set)
+                loop.call_soon_threadsafe(woken.set)
 
         register(wake)
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await rung.wait()
+                await woken.wait()
 
 
 class _Callback:
     def call(self, function: Callable[[], Any], /) -> Any:
-        made = function()
-        if inspect.iscoroutine(made):
-            made.close()
+        result = function()
+        if inspect.iscoroutine(result):
+            result.close()
             msg = "a coroutine function needs the async face: use wmem.aopen"
             raise InvalidInputError(msg)
-        return made
+        return result
 
 
 class _AsyncCallback:
     async def call(self, function: Callable[[], Any], /) -> Any:
-        made = function()
-        return await made if inspect.isawaitable(made) else made
+        result = function()
+        return await result if inspect.isawaitable(result) else result
 
 
 class _TimedCallback:
@@ -108,12 +108,12 @@ class _AsyncTimedCallback:
 
         async with asyncio.timeout(None if seconds == math.inf else seconds):
             # A plain function may compute for long: not in the loop's own thread.
-            made = (
+            result = (
                 function()
                 if inspect.iscoroutinefunction(function)
                 else await asyncio.wrap_future(_run_in_thread(function))
             )
-            return await made if inspect.isawaitable(made) else made
+            return await result if inspect.isawaitable(result) else result
 
 
 def _run_in_thread(function: Callable[[], R]) -> "Future[R]":
@@ -241,9 +241,9 @@ class PooledJournal(Generic[P]):
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:
-            left = self._pool.abandoned
-            left.add(work)
-            work.add_done_callback(left.discard)
+            abandoned = self._pool.abandoned
+            abandoned.add(work)
+            work.add_done_callback(abandoned.discard)
             raise
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:

@@ -107,23 +107,23 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
     scheme = url.partition("://")[0]
     if scheme not in BACKENDS or "://" not in url:
         # The message must not show a password.
-        told = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
-        msg = f"unknown store {told!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
+        shown = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
+        msg = f"unknown store {shown!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
         raise InvalidInputError(msg)
     normal, connect = BACKENDS[scheme]
     name = normal(url)
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
-    place = (name, codec, None if client is None else id(client))
+    key = (name, codec, None if client is None else id(client))
     with _registry.lock:
-        if name != PRIVATE_URL and (store := _registry.stores.get(place)) is not None:
+        if name != PRIVATE_URL and (store := _registry.stores.get(key)) is not None:
             store.users += 1
             return store
         backend = connect(name, client)
-        chosen: Codec[Any] = IdentityCodec() if backend.stores_objects else codec or JsonCodec()
-        store = Store(name, place, Engine(chosen, head=backend.head), backend)
+        used_codec: Codec[Any] = IdentityCodec() if backend.stores_objects else codec or JsonCodec()
+        store = Store(name, key, Engine(used_codec, head=backend.head), backend)
         _registry.all.add(store)
         if name != PRIVATE_URL:
-            _registry.stores[place] = store
+            _registry.stores[key] = store
         return store
 
 

@@ -94,7 +94,7 @@ class WriteQueue:
         """
         if not tries and ticket.queue_key not in self._queues:
             return 0.0
-        came = since = time.monotonic()
+        start = since = time.monotonic()
         ahead: Ticket | None = None
         while (first := self._join(ticket)) is not ticket:
             now = time.monotonic()
@@ -105,7 +105,7 @@ class WriteQueue:
             yield from ask(Pause.until, partial(self._set_waker, ticket), _STUCK_S)
         if tries >= _STARVED_TRIES:
             self._starving[ticket.path] = ticket
-        return time.monotonic() - came
+        return time.monotonic() - start
 
     def yield_to_starving(self, path: Path) -> Flow[None]:
         """Before an unconditional append: let a starving writer, if there is one, go first for at most 25 ms."""

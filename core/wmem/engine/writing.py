@@ -247,17 +247,17 @@ def _decide(
 ) -> _Attempt[R] | None:
     """Decide on a state; None when only the journal can tell whether an earlier try was stored."""
     with replica.lock:
-        state, expected, met = replica.state, replica.cursor, replica.incarnation
+        state, expected, current = replica.state, replica.cursor, replica.incarnation
         if earlier is not None and record_id in state.applied:
             # The earlier try was stored; only its reply was lost.
-            return _Attempt(earlier.result, (), (), expected, met)
-        if incarnation is not None and met != incarnation:
+            return _Attempt(earlier.result, (), (), expected, current)
+        if incarnation is not None and current != incarnation:
             raise StaleIncarnation(replica.path)
         if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
             return None  # a fold remembers only the last ids
         changes, result = decide(state)
-        touches = replica.take_touches() if changes and met is not None else ()
-        return _Attempt(result, changes, touches, expected, met)
+        touches = replica.take_touches() if changes and current is not None else ()
+        return _Attempt(result, changes, touches, expected, current)
 
 
 def _handle_refusal(replica: Replica[P], step: _Attempt[Any], reply: Appended[P]) -> None:
@@ -279,7 +279,7 @@ class StaleIncarnation(Exception):  # noqa: N818  # a signal inside the engine, 
 
 
 def _retry_error(path: Path, tries: int, *, unknown: bool) -> StoreError:
-    met = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
+    conflict = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
     if unknown:
-        return UnknownOutcomeError(f"{met}, and the reply to one try was lost: read to see whether it arrived")
-    return ConflictError(f"{met}; nothing was changed")
+        return UnknownOutcomeError(f"{conflict}, and the reply to one try was lost: read to see whether it arrived")
+    return ConflictError(f"{conflict}; nothing was changed")

@@ -44,10 +44,10 @@ class DiskJournal:
         self._store = SafeCache(directory, wait_s=wait_s)
         with self._store.use() as cache:
             cache.add(_FORMAT_KEY, _FORMAT, retry=False)
-            found = self._read_row(_FORMAT_KEY)
-        if found != _FORMAT:
+            version = self._read_row(_FORMAT_KEY)
+        if version != _FORMAT:
             self.close()
-            msg = f"{directory!r} was written in format {found!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
+            msg = f"{directory!r} was written in format {version!r}; this version of wmem reads {_FORMAT!r}: upgrade it"
             raise StoreError(msg)
 
     def close(self) -> None:
@@ -65,19 +65,19 @@ class DiskJournal:
         names = {path: _path_name(path) for path in after}
         with self._store.use():
             for _ in range(_MAX_OPTIMISTIC_READS):
-                seen = {path: self._read_head(name) for path, name in names.items()}
-                tails = self._read_tails(after, names, seen)
+                heads = {path: self._read_head(name) for path, name in names.items()}
+                tails = self._read_tails(after, names, heads)
                 # Consistent at one instant if no snapshot was read for a single path, if no path has
                 # news, or if no head changed while the rows were read one by one.
                 if tails is not None and (
                     (len(names) == 1 and all(tail.snapshot is None for tail in tails.values()))
                     or all(tails[path].head == cursor for path, cursor in after.items())
-                    or all(self._read_head(name) == seen[path] for path, name in names.items())
+                    or all(self._read_head(name) == heads[path] for path, name in names.items())
                 ):
                     return tails
             with self._cache.transact(retry=False):
-                seen = {path: self._read_head(name) for path, name in names.items()}
-                settled = self._read_tails(after, names, seen, in_transaction=True)
+                heads = {path: self._read_head(name) for path, name in names.items()}
+                settled = self._read_tails(after, names, heads, in_transaction=True)
         assert settled is not None  # nothing changes inside a transaction: a missing row counts as damage
         return settled
 
@@ -111,24 +111,22 @@ class DiskJournal:
             meta = self._read_head(name)
             if meta is None or upto.version <= meta.base.version or not self._contains(name, meta, upto):
                 return False
-            gone = 0
+            gone_bytes = 0
             for version in range(meta.base.version + 1, upto.version + 1):
                 row = _record_key(name, meta.incarnation, version)
                 stored = self._read_row(row)
-                gone += max(0, len(stored or b"") - _RECORD_HEADER.size)
+                gone_bytes += max(0, len(stored or b"") - _RECORD_HEADER.size)
                 self._cache.delete(row)
             self._cache.set(f"s{name}", snapshot)
-            self._cache.set(
-                f"m{name}",
-                meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone)).to_bytes(_name_checksum(name)),
-            )
+            meta = meta._replace(base=upto, tail_bytes=max(0, meta.tail_bytes - gone_bytes))
+            self._cache.set(f"m{name}", meta.to_bytes(_name_checksum(name)))
         return True
 
     def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
         with self._store.use(), self._cache.transact(retry=False):
             if incarnation is not None:
-                found = self._read_head(_path_name(path))
-                if found is None or found.incarnation != incarnation:
+                head = self._read_head(_path_name(path))
+                if head is None or head.incarnation != incarnation:
                     return
             for each in self._list_paths(path):
                 name = _path_name(each)
@@ -142,9 +140,9 @@ class DiskJournal:
                 self._cache.delete(f"s{name}")
                 self._cache.delete(f"m{name}")
                 shard = _shard_key(each)
-                kept = [other for other in self._read_shard(shard) if other != each]
-                if kept:
-                    self._cache.set(shard, json.dumps(kept).encode())
+                others = [other for other in self._read_shard(shard) if other != each]
+                if others:
+                    self._cache.set(shard, json.dumps(others).encode())
                 else:
                     self._cache.delete(shard)
 
@@ -161,10 +159,10 @@ class DiskJournal:
     def _read_row(self, row: str) -> bytes | None:
         """The bytes of a row; b"" for a foreign row, which no codec accepts as a payload."""
         try:
-            found: bytes | None = self._cache.get(row, retry=False)
+            value: bytes | None = self._cache.get(row, retry=False)
         except ValueError:
             return b""
-        return found
+        return value
 
     def _read_head(self, name: str) -> Head | None:
         stored = self._read_row(f"m{name}")

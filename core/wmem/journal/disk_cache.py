@@ -66,10 +66,10 @@ class SafeCache:
             msg = f"cannot use the directory {directory!r}: '~' in front and '$' with a variable's name are expanded"
             raise StoreError(msg)
         try:
-            place = Path(directory)
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if next(place.iterdir(), None) is None:
-                place.chmod(0o700)
+            path = Path(directory)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if next(path.iterdir(), None) is None:
+                path.chmod(0o700)
         except OSError as exc:
             msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
             raise StoreError(msg) from exc
@@ -112,8 +112,8 @@ class SafeCache:
 
     def disconnect(self) -> bool:
         """See `ConnectionOwner`; connections are in reference cycles, and only their own thread could close them."""
-        left, self.cache = self.cache is not None, None
-        return left
+        was_open, self.cache = self.cache is not None, None
+        return was_open
 
     def _connect(self) -> Any:
         try:

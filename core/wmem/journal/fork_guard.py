@@ -97,8 +97,8 @@ class _ForkHooks:
         self.blocked.extend(self.owners)
         for each in self.blocked:
             each.fork_guard.block()
-        left = [each.disconnect() for each in self.blocked]
-        if any(left):
+        needs_collection = [each.disconnect() for each in self.blocked]
+        if any(needs_collection):
             gc.collect()  # once for all owners: a collection visits every object of the process
 
     def after_fork(self, *, child: bool) -> None:

@@ -34,8 +34,8 @@ class Head(NamedTuple):
 
     def to_bytes(self, name_checksum: int) -> bytes:
         """Encode as bytes, bound to one journal by a checksum of its name."""
-        (version, chain), (base, base_chain), (birth,), tail_bytes = self
-        fields = _FIELDS.pack(version, chain, base, base_chain, birth, tail_bytes)
+        (version, chain), (base, base_chain), (incarnation,), tail_bytes = self
+        fields = _FIELDS.pack(version, chain, base, base_chain, incarnation, tail_bytes)
         return fields + zlib.crc32(fields, name_checksum).to_bytes(4, "big")
 
     @classmethod
@@ -48,11 +48,11 @@ class Head(NamedTuple):
         if len(stored) != _CHECKED_FIELDS.size:
             msg = "size"
             raise ValueError(msg)
-        version, chain, base, base_chain, birth, tail_bytes, check = _CHECKED_FIELDS.unpack(stored)
+        version, chain, base, base_chain, incarnation, tail_bytes, check = _CHECKED_FIELDS.unpack(stored)
         if check != zlib.crc32(stored[: _FIELDS.size], name_checksum):
             msg = "checksum"
             raise ValueError(msg)
-        return cls(Cursor(version, chain), Cursor(base, base_chain), Incarnation(birth), tail_bytes)
+        return cls(Cursor(version, chain), Cursor(base, base_chain), Incarnation(incarnation), tail_bytes)
 
 
 class JournalHead(Protocol):

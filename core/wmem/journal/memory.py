@@ -28,10 +28,10 @@ class _Log(Generic[P]):
         self.tail_bytes = 0
 
     def contains(self, cursor: Cursor) -> bool:
-        place = cursor.version - self.base.version
-        if place == 0:
+        index = cursor.version - self.base.version
+        if index == 0:
             return cursor == self.base
-        return 0 < place <= len(self.cursors) and self.cursors[place - 1] == cursor
+        return 0 < index <= len(self.cursors) and self.cursors[index - 1] == cursor
 
     def tail_after(self, after: Cursor) -> Tail[P]:
         joined = self.contains(after)
@@ -62,11 +62,11 @@ class _PathTree:
 
     def subtree(self, prefix: Path) -> list[Path]:
         """All nodes of the subtree, including parents without a journal."""
-        found = [prefix]
-        for path in found:  # grows while iterating
+        nodes = [prefix]
+        for path in nodes:  # grows while iterating
             if path in self._children:
-                found += self._children[path]
-        return found
+                nodes += self._children[path]
+        return nodes
 
     def remove_subtree(self, prefix: Path, exists: Container[Path]) -> None:
         """Remove a subtree, and parents that have no journal and no other children."""
@@ -140,9 +140,9 @@ class MemoryJournal(Generic[P]):
             log = self._logs.get(path)
             if log is None or upto.version <= log.base.version or not log.contains(upto):
                 return False
-            gone = upto.version - log.base.version
-            log.tail_bytes -= sum(log.sizes[:gone])
-            del log.records[:gone], log.cursors[:gone], log.sizes[:gone]
+            count = upto.version - log.base.version
+            log.tail_bytes -= sum(log.sizes[:count])
+            del log.records[:count], log.cursors[:count], log.sizes[:count]
             log.base, log.snapshot = upto, snapshot
             return True
 

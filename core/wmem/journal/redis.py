@@ -247,13 +247,13 @@ def _list_paths(prefix: Path) -> Flow[list[Path]]:
     else:
         listed = yield from ask(Server.query, "SMEMBERS", _ROOTS_KEY)
         roots = sorted(each.decode("utf-8", "surrogatepass") for each in listed)
-    found: list[Path] = []
+    paths: list[Path] = []
     for each in roots:
         args = (_path_name(prefix)[:-1] if len(prefix) > 1 else "",)
         keys = (_root_keys(each).register, _root_keys(each).names)
         reply = yield from _eval_script(PATHS, keys, args, writes=False)
-        found += map(tuple, json.loads(reply))
-    return found
+        paths += map(tuple, json.loads(reply))
+    return paths
 
 
 # -- encoding arguments and decoding replies

@@ -230,8 +230,8 @@ class PerLoopServer:
     async def _send(self, words: Sequence[Word], *, writes: bool) -> Any:
         loop = asyncio.get_running_loop()
         known = self._clients.get(loop)
-        found = await self._start_client(loop) if known is None else known[0]
-        answer = await found.call(words)
+        client = await self._start_client(loop) if known is None else known[0]
+        answer = await client.call(words)
         if type(answer) is _FailedReply:
             if isinstance(answer.error, asyncio.CancelledError):
                 # The task that was cancelled is not this one, but the one that sends commands.
@@ -242,27 +242,27 @@ class PerLoopServer:
     async def _start_client(self, loop: asyncio.AbstractEventLoop) -> _LoopClient:
         self._drop_closed_loops()
         try:
-            made = self._connect()
+            client = self._connect()
         except TypeError as exc:
             raise unknown_option_error(exc, self._url) from exc
         # A loop that ends closes the async generators started in it: the only hook to close connections in.
-        lifetime = _client_lifetime(made)
+        lifetime = _client_lifetime(client)
         await anext(lifetime)
-        self._clients[loop] = (made, lifetime)
-        return made
+        self._clients[loop] = (client, lifetime)
+        return client
 
     def _drop_closed_loops(self) -> None:
         """Drop the connections of closed loops."""
-        for loop, (made, _) in list(self._clients.items()):
+        for loop, (client, _) in list(self._clients.items()):
             if loop.is_closed():
-                made.abandon()
+                client.abandon()
                 del self._clients[loop]
 
     async def aclose(self) -> None:
         """Close the running loop's connections, and those of closed loops."""
-        found = self._clients.pop(asyncio.get_running_loop(), None)
-        if found is not None:
-            await found[1].aclose()
+        known = self._clients.pop(asyncio.get_running_loop(), None)
+        if known is not None:
+            await known[1].aclose()
         self.close()
 
     def close(self) -> None:

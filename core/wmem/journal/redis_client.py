@@ -206,8 +206,8 @@ def encode_command(words: Sequence[Word]) -> bytes:
     """Encode a command in the Redis protocol; four times as fast as the driver, which accepts more types."""
     parts = [b"*%d\r\n" % len(words)]
     for word in words:
-        told = word.encode() if isinstance(word, str) else word if isinstance(word, bytes) else b"%d" % word
-        parts.append(b"$%d\r\n%b\r\n" % (len(told), told))
+        data = word.encode() if isinstance(word, str) else word if isinstance(word, bytes) else b"%d" % word
+        parts.append(b"$%d\r\n%b\r\n" % (len(data), data))
     return b"".join(parts)
 
 

@@ -40,10 +40,10 @@ def check_server(url: str) -> Flow[None]:
     except StoreError as exc:
         _log.debug("%s may not be asked for its settings: %s", url, exc)
         return
-    told = info.get("redis_version", "")
-    numbers = tuple(int(part) for part in told.split(".")[:2] if part.isdecimal())
+    version_text = info.get("redis_version", "")
+    numbers = tuple(int(part) for part in version_text.split(".")[:2] if part.isdecimal())
     if numbers and numbers < _MIN_VERSION:
-        msg = f"{url} runs version {told}; wmem needs Redis 6.2 or newer, or Valkey"
+        msg = f"{url} runs version {version_text}; wmem needs Redis 6.2 or newer, or Valkey"
         raise StoreError(msg)
     policy = info.get("maxmemory_policy", _NO_EVICTION)
     if policy != _NO_EVICTION:
@@ -66,18 +66,20 @@ def purge_server(url: RedisUrl) -> Flow[Sequence[str]]:
         info = yield from _fetch_info()
     except StoreError:
         return (f"{url} does not tell how it persists: see BGREWRITEAOF, BGSAVE and its replicas",)
-    kept = []
+    remaining = []
     if info.get("aof_enabled") == "1":
-        kept.append((yield from _rewrite_aof(url, running=info.get("aof_rewrite_in_progress") == "1")))
+        remaining.append((yield from _rewrite_aof(url, running=info.get("aof_rewrite_in_progress") == "1")))
     if (yield from _writes_rdb()):
-        kept.append(f"the last RDB file of {url} is older than the deletion: run BGSAVE, and delete copies of the file")
+        remaining.append(
+            f"the last RDB file of {url} is older than the deletion: run BGSAVE, and delete copies of the file"
+        )
     if (replicas := info.get("connected_slaves", "0")) != "0":
-        kept.append(f"{url} has {replicas} replicas: what holds for its files holds for theirs")
+        remaining.append(f"{url} has {replicas} replicas: what holds for its files holds for theirs")
     if info.get("repl_backlog_active") == "1":
-        kept.append(
+        remaining.append(
             f"the replication backlog of {url} holds its last {info.get('repl_backlog_histlen')} bytes of writes"
         )
-    return tuple(kept)
+    return tuple(remaining)
 
 
 def _rewrite_aof(url: str, *, running: bool) -> Flow[str]:

@@ -56,7 +56,7 @@ def parse_redis_url(url: str) -> RedisUrl:
         options = _parse_options(parts)
         secrets = {name: options.pop(name) for name in _SECRET_OPTIONS if name in options}
         cluster = _parse_flag(options.pop("cluster", "false"))
-        place, user = (
+        address, user = (
             _unix_address(parts, options) if parts.scheme == "unix" else _tcp_address(parts, options, cluster=cluster)
         )
     except ValueError as exc:
@@ -67,8 +67,8 @@ def parse_redis_url(url: str) -> RedisUrl:
     name = quote(user, safe="")
     word = ":" + quote(unquote(parts.password), safe="") if parts.password else ""
     marked = urlencode({"cluster": "true"}) if cluster else ""
-    shown = RedisUrl(_join_url(parts.scheme, name and f"{name}@", place, "&".join(filter(None, (query, marked)))))
-    shown.driver_url = _join_url(parts.scheme, f"{name}{word}@" if name or word else "", place, driver_query)
+    shown = RedisUrl(_join_url(parts.scheme, name and f"{name}@", address, "&".join(filter(None, (query, marked)))))
+    shown.driver_url = _join_url(parts.scheme, f"{name}{word}@" if name or word else "", address, driver_query)
     shown.is_cluster = cluster
     return shown
 
@@ -76,8 +76,8 @@ def parse_redis_url(url: str) -> RedisUrl:
 _EXAMPLES = "redis://user:password@host:6379/0, rediss://…, unix:///path/to/socket?db=0"
 
 
-def _join_url(scheme: str, user: str, place: str, query: str) -> str:
-    return f"{scheme}://{user}{place}{query and f'?{query}'}"
+def _join_url(scheme: str, user: str, address: str, query: str) -> str:
+    return f"{scheme}://{user}{address}{query and f'?{query}'}"
 
 
 def _split_url(url: str) -> SplitResult:

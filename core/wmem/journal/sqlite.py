@@ -121,12 +121,12 @@ class SqliteJournal:
             if scope is None or upto.version <= scope.head.base.version or not self._contains(connection, scope, upto):
                 return False
             base, place = scope.place(scope.head.base.version), scope.place(upto.version)
-            ((gone,),) = connection.execute(
+            ((gone_bytes,),) = connection.execute(
                 "SELECT coalesce(sum(length(payload)), 0) FROM record WHERE place > ? AND place <= ?", (base, place)
             ).fetchall()
             connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
             connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
-            head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone))
+            head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone_bytes))
             connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
             return True
 
@@ -137,10 +137,10 @@ class SqliteJournal:
                 if scope is None or scope.head.incarnation != incarnation:
                     return
             # By number, not by head: the records of a scope with a damaged head must go too.
-            gone = connection.execute(
+            numbers = connection.execute(
                 "SELECT number FROM scope WHERE path >= ? AND path < ?", _subtree_range(path)
             ).fetchall()
-            for (number,) in gone:
+            for (number,) in numbers:
                 places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
                 connection.execute("DELETE FROM record WHERE place >= ? AND place < ?", places)
                 connection.execute("DELETE FROM scope WHERE number = ?", (number,))
@@ -197,25 +197,23 @@ class SqliteJournal:
             return True
         if not scope.head.base.version < cursor.version < scope.head.head.version:
             return False
-        found = connection.execute(
-            "SELECT chain FROM record WHERE place = ?", (scope.place(cursor.version),)
-        ).fetchone()
-        return bool(found == (cursor.chain,))
+        row = connection.execute("SELECT chain FROM record WHERE place = ?", (scope.place(cursor.version),)).fetchone()
+        return bool(row == (cursor.chain,))
 
     def _read_tail(self, connection: Connection, scope: _ScopeRow | None, cursor: Cursor) -> Tail[bytes]:
         if scope is None:
             return Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None)
-        head, birth = scope.head.head, scope.head.incarnation
+        head, incarnation = scope.head.head, scope.head.incarnation
         if cursor == head:
-            return Tail(joined=True, base=cursor, snapshot=None, records=(), head=head, incarnation=birth)
+            return Tail(joined=True, base=cursor, snapshot=None, records=(), head=head, incarnation=incarnation)
         joined = self._contains(connection, scope, cursor)
         base = cursor if joined else scope.head.base
         snapshot = None
         if not joined and base != ORIGIN:
-            (kept,) = self._fetch_records(connection, scope, base.version - 1, base.version)
-            snapshot = kept[2] if kept else b""
-        found = self._fetch_records(connection, scope, base.version, head.version)
-        return Tail(joined, base, snapshot, tuple(verify_chain(found, base, birth)), head, birth)
+            (base_row,) = self._fetch_records(connection, scope, base.version - 1, base.version)
+            snapshot = base_row[2] if base_row else b""
+        records = self._fetch_records(connection, scope, base.version, head.version)
+        return Tail(joined, base, snapshot, tuple(verify_chain(records, base, incarnation)), head, incarnation)
 
     def _fetch_records(self, connection: Connection, scope: _ScopeRow, after: int, upto: int) -> list[StoredRecord]:
         """The stored records after one version, up to and including another."""

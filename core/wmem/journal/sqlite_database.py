@@ -77,7 +77,7 @@ class Database:
             StoreError: Anything else.
         """
         with self.fork_guard:
-            life = self._generation
+            generation = self._generation
             connection = self._take_idle()
             try:
                 if connection is None:
@@ -88,7 +88,7 @@ class Database:
                     connection.close()  # ends any open statement or transaction
                 _raise_typed(exc, self.file, self._wait_s)
                 raise
-            if life is self._generation and len(self._idle) < _MAX_IDLE_CONNECTIONS:
+            if generation is self._generation and len(self._idle) < _MAX_IDLE_CONNECTIONS:
                 self._idle.append(connection)
             else:
                 connection.close()
@@ -184,14 +184,14 @@ def vacuum_file(file: str, wait_s: float) -> Sequence[str]:
     and in the log. Returns one sentence for each place that still keeps deleted bytes.
     """
     with translate_errors(file, wait_s), closing(_connect(file, wait_s)) as connection:
-        left = []
+        remaining = []
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
         size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()[
             0
         ]
         if size > _VACUUM_MAX_BYTES:
-            left.append(
+            remaining.append(
                 f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "
                 "records may remain in its pages until you run VACUUM on it"
             )
@@ -201,14 +201,16 @@ def vacuum_file(file: str, wait_s: float) -> Sequence[str]:
             except sqlite3.OperationalError as exc:
                 if _result_code(exc) not in _BUSY_CODES:
                     raise
-                left.append(f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet")
+                remaining.append(
+                    f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet"
+                )
         busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         if busy:
-            left.append(
+            remaining.append(
                 f"{file + '-wal'!r} keeps deleted records while another process reads or writes: "
                 "purge again when it is done, or close every process that has the store open"
             )
-        return left
+        return remaining
 
 
 def _retry_while_busy(step: Callable[[], R], deadline: float) -> R:
@@ -241,9 +243,9 @@ def _raise_typed(exc: BaseException, file: str, wait_s: float) -> None:
 
 def _connect(file: str, wait_s: float) -> Connection:
     # A URI, because only its mode=rw prevents SQLite from recreating a deleted file.
-    place = f"file:{quote(file)}?mode=rw"
+    uri = f"file:{quote(file)}?mode=rw"
     # Any thread may use a connection, one at a time; SQLite supports that.
-    connection = sqlite3.connect(place, timeout=wait_s, isolation_level=None, check_same_thread=False, uri=True)
+    connection = sqlite3.connect(uri, timeout=wait_s, isolation_level=None, check_same_thread=False, uri=True)
     connection.text_factory = bytes  # invalid UTF-8 must not fail before it can be reported as damage
     return connection
 

@@ -189,8 +189,8 @@ def entry_events(listener: Callable[[EntryEvent], None]) -> Callable[[changes.Ev
     check_listener(listener)
 
     def listen(event: changes.Event) -> None:
-        if (made := to_entry_event(event)) is not None:
-            listener(made)
+        if (converted := to_entry_event(event)) is not None:
+            listener(converted)
 
     return listen
 

@@ -36,10 +36,10 @@ class MessageLoader:
 
     def load(self, candidate: Candidate) -> Message:
         """The message of a candidate, decoded once."""
-        found = self._decoded.get(candidate.id)
-        if found is None:
-            found = self._decoded[candidate.id] = candidate.load()
-        return found
+        message = self._decoded.get(candidate.id)
+        if message is None:
+            message = self._decoded[candidate.id] = candidate.load()
+        return message
 
     def cost(self, unit: Unit) -> int:
         """Tokens of the whole unit, synthetic results included; decodes nothing."""
@@ -113,8 +113,8 @@ class MessageLoader:
 
     def _make_interrupted_result(self, call: str) -> tuple[Message, int]:
         if call not in self._interrupted_results:
-            made = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
-            self._interrupted_results[call] = made, message_tokens(made, self.count)
+            message = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
+            self._interrupted_results[call] = message, message_tokens(message, self.count)
         return self._interrupted_results[call]
 
 

@@ -57,7 +57,7 @@ class _Packer:
         units, loose, ahead = _select_pinned(once, source)
         self.excluded = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
         """Candidates of pinned units that are not sent, and why."""
-        self.pinned = [kept for unit in units if (kept := self._render_pinned(unit))]
+        self.pinned = [pinned for unit in units if (pinned := self._render_pinned(unit))]
         self.conversation = ConversationReader(
             chain(ahead, source),
             skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
@@ -73,7 +73,7 @@ class _Packer:
 
     def pack(self) -> Context:
         budget = self.options.budget
-        fixed, pinned = sum(self.fixed_tokens.values()), sum(kept.rendered.tokens for kept in self.pinned)
+        fixed, pinned = sum(self.fixed_tokens.values()), sum(each.rendered.tokens for each in self.pinned)
         room = budget - fixed - pinned
         if room < 0:
             sizes = ", ".join(
@@ -84,7 +84,7 @@ class _Packer:
                 "raise the budget, unpin messages or shorten the system text"
             )
             raise BudgetError(msg)
-        front = (
+        prefix = (
             StablePrefix(
                 room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.options.summary_tokens
             )
@@ -93,7 +93,7 @@ class _Packer:
         )
         tokens = 0
         for _ in range(_MAX_ATTEMPTS):
-            choice = select_content(self.request, self.conversation, self.loader, self.pinned, room, prefix=front)
+            choice = select_content(self.request, self.conversation, self.loader, self.pinned, room, prefix=prefix)
             context = self._to_context(choice)
             tokens = context.tokens
             if tokens <= budget:
@@ -157,35 +157,35 @@ class _Packer:
 
     def _to_context(self, selection: Selection) -> Context:
         request, options = self.request, self.options
-        noted = selection.all_note_entries
+        entries = selection.all_note_entries
         ordered = self._order_units(selection)
-        shown = [message for kept in ordered for message in kept.rendered.messages]
+        shown = [message for each in ordered for message in each.rendered.messages]
         first = not options.stable or (options.note_role == "system" and options.profile != "openai")
         messages = to_provider_messages(
-            options.profile, shown, follows_user=bool(noted) and first and options.note_role == "user"
+            options.profile, shown, follows_user=bool(entries) and first and options.note_role == "user"
         )
         opening = [message for message in messages if len(messages) > len(shown) and message.recalled]
         sizes = {
             **self.fixed_tokens,
-            "note": selection.pricer.price_note(noted),
-            "messages": sum(kept.rendered.tokens for kept in ordered)
+            "note": selection.pricer.price_note(entries),
+            "messages": sum(each.rendered.tokens for each in ordered)
             + sum(message_tokens(message, request.count) for message in opening),
         }
-        told = build_report(request, selection, ordered, self.excluded)
+        report = build_report(request, selection, ordered, self.excluded)
         return Context(
             messages=tuple(messages),
-            note=render_note(noted) if noted else "",
+            note=render_note(entries) if entries else "",
             system=options.system,
             tokens=sum(sizes.values()),
             budget=options.budget,
-            included=told.included,
-            truncated=told.truncated,
-            dropped=told.dropped,
+            included=report.included,
+            truncated=report.truncated,
+            dropped=report.dropped,
             sizes=sizes,
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
-            warnings=(*self.warnings, *told.warnings),
-            all_dropped=told.all_dropped,
+            warnings=(*self.warnings, *report.warnings),
+            all_dropped=report.all_dropped,
         )
 
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:

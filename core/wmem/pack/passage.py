@@ -47,24 +47,24 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
         terms: The query's, case-folded and stemmed.
         tokens: The limit of the passage.
     """
-    told = split_sentences(text[:_MAX_CHARS_READ])
-    worths = _score_sentences(told, terms)
+    sentences = split_sentences(text[:_MAX_CHARS_READ])
+    worths = _score_sentences(sentences, terms)
     if not any(worths):
         return None
     chosen: dict[int, int] = {}
-    left, misses = tokens, 0
-    for at in sorted(range(len(told)), key=lambda at: (-worths[at], at)):
+    tokens_left, misses = tokens, 0
+    for at in sorted(range(len(sentences)), key=lambda at: (-worths[at], at)):
         # A sentence that cannot fit is not encoded.
-        cost = count(told[at]) + 1 if len(told[at]) <= _MAX_CHARS_PER_TOKEN * left else left + 1
-        if cost <= left:
+        cost = count(sentences[at]) + 1 if len(sentences[at]) <= _MAX_CHARS_PER_TOKEN * tokens_left else tokens_left + 1
+        if cost <= tokens_left:
             chosen[at] = cost
-            left -= cost
+            tokens_left -= cost
         elif (misses := misses + 1) == _MAX_MISSES:
             break
     shown = ""
     for at in sorted(chosen):
-        shown += f"{'' if not shown else ' ' if at - 1 in chosen else _GAP}{told[at]}"
-    return Passage(shown, tokens - left) if chosen else None
+        shown += f"{'' if not shown else ' ' if at - 1 in chosen else _GAP}{sentences[at]}"
+    return Passage(shown, tokens - tokens_left) if chosen else None
 
 
 def _score_sentences(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
@@ -79,9 +79,9 @@ def _score_sentences(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
         hits = [at for at, said in enumerate(folded) if term in said or (other is not None and other.search(said))]
         for at in hits:
             own[at] += math.log(1 + len(texts) / len(hits))
-    asked = {place for term in terms if (place := _list_position(term)) is not None}
-    for at, sentence in enumerate(texts) if asked else ():
-        if (item := _LIST_NUMBER.match(sentence)) is not None and int(item[1]) in asked:
+    positions = {position for term in terms if (position := _list_position(term)) is not None}
+    for at, sentence in enumerate(texts) if positions else ():
+        if (item := _LIST_NUMBER.match(sentence)) is not None and int(item[1]) in positions:
             own[at] += math.log(1 + len(texts))
     worths = list(own)
     for at, worth in enumerate(own):
@@ -100,4 +100,4 @@ def _list_position(term: str) -> int | None:
 @cache
 def _ordinal_positions() -> dict[str, int]:
     # On first use, not on import: it loads the stemmer.
-    return {stem(word, "english"): place for place, word in enumerate(_ORDINALS, 1)}
+    return {stem(word, "english"): position for position, word in enumerate(_ORDINALS, 1)}

@@ -57,8 +57,8 @@ def count_leading_system(messages: Sequence[Message]) -> int:
 def newest_user_position(messages: Sequence[Message]) -> int:
     """Position of the newest user message, else of the newest assistant message, else the end."""
     spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
-    asked = [at for at in spoken if messages[at].role == "user"]
-    return (asked or spoken or [len(messages)])[-1]
+    user_positions = [at for at in spoken if messages[at].role == "user"]
+    return (user_positions or spoken or [len(messages)])[-1]
 
 
 def _to_system_message(message: Message) -> Message:

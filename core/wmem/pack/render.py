@@ -141,17 +141,17 @@ def to_note_entry(
         terms: The query's, case-folded and stemmed.
     """
     text = whole = message_text(message)
-    cut = 0
+    tokens_cut = 0
     if max_tokens is not None and candidate.tokens > max_tokens:
-        if (found := passage(text, terms, max_tokens, count)) is not None:
-            head, tail, kept = found.text, "", found.tokens
+        if (excerpt := passage(text, terms, max_tokens, count)) is not None:
+            head, tail, tokens = excerpt.text, "", excerpt.tokens
         else:
-            head, tail, kept = truncate_text(text, max_tokens, count)
-        cut = max(0, candidate.tokens - kept)
-        text = f"{head} [… {cut} tokens left out …] {tail}".rstrip()
+            head, tail, tokens = truncate_text(text, max_tokens, count)
+        tokens_cut = max(0, candidate.tokens - tokens)
+        text = f"{head} [… {tokens_cut} tokens left out …] {tail}".rstrip()
     # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
     return NoteEntry(
-        candidate, _build_quote(candidate, message, text, count)._replace(text=normalize_text(whole)), cut, rule
+        candidate, _build_quote(candidate, message, text, count)._replace(text=normalize_text(whole)), tokens_cut, rule
     )
 
 

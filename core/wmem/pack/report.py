@@ -50,7 +50,7 @@ def build_report(
     Args:
         excluded: Candidates of pinned units that are not sent, and why.
     """
-    noted, digest = tuple(selection.note_entries.values()), selection.summary
+    entries, summary = tuple(selection.note_entries.values()), selection.summary
     out = _list_dropped(selection, ordered, excluded)
     totals = Tally([each.rule for each in out])
     looked_at = selection.conversation.read_ids.union(
@@ -66,7 +66,7 @@ def build_report(
         totals["older"] += unread
     recalled = request.recalled
     dropped = LazyReports(lambda: _report_dropped(out, recalled))
-    stays = LazyReports(lambda: _report_included(ordered, noted, digest, recalled))
+    stays = LazyReports(lambda: _report_included(ordered, entries, summary, recalled))
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
         truncated=LazyReports(lambda: [report for report in stays if report.tokens_cut]),
@@ -85,30 +85,30 @@ def _list_dropped(
 ) -> list[_DroppedUnit]:
     """What is dropped: recalled memories in neither note nor messages, then messages, newest first."""
     named = {member.id for kept in ordered for member in kept.unit.members} | selection.note_entries.keys()
-    found = [_DroppedUnit((each.candidate,), why) for each, why in selection.rejected if each.candidate.id not in named]
-    named |= {each.members[0].id for each in found}
-    talk = selection.conversation
-    apart = [*excluded, *((result, "superseded") for result in talk.superseded)]
+    drops = [_DroppedUnit((each.candidate,), why) for each, why in selection.rejected if each.candidate.id not in named]
+    named |= {each.members[0].id for each in drops}
+    conversation = selection.conversation
+    others = [*excluded, *((result, "superseded") for result in conversation.superseded)]
     # A result whose call was not read yet is not an orphan.
-    waiting = "orphan" if talk.exhausted else "older"
-    apart += [(result, waiting) for results in talk.open_results.values() for _, result in results]
-    for each, why in apart:
+    waiting = "orphan" if conversation.exhausted else "older"
+    others += [(result, waiting) for results in conversation.open_results.values() for _, result in results]
+    for each, why in others:
         if each.id not in named:
             named.add(each.id)
-            found.append(_DroppedUnit((each,), why))
+            drops.append(_DroppedUnit((each,), why))
     # A recalled member has its own report.
     out = (
         (unit, [each for each in unit.members if each.id not in named])
-        for unit in talk.units
+        for unit in conversation.units
         if unit not in selection.selected
     )
-    found += [_DroppedUnit(rest, selection.dropped.get(unit, "older")) for unit, rest in out if rest]
-    return found
+    drops += [_DroppedUnit(rest, selection.dropped.get(unit, "older")) for unit, rest in out if rest]
+    return drops
 
 
 def _report_dropped(units: Sequence[_DroppedUnit], recalled: Sequence[RecalledCandidate]) -> list[UnitReport]:
-    found = {each.candidate.id: each for each in recalled}
-    return [_unit_report(each.members, each.rule, found) for each in units]
+    by_id = {each.candidate.id: each for each in recalled}
+    return [_unit_report(each.members, each.rule, by_id) for each in units]
 
 
 def _report_included(
@@ -117,16 +117,16 @@ def _report_included(
     summary: ExtractiveSummary | None,
     recalled: Sequence[RecalledCandidate],
 ) -> list[UnitReport]:
-    found = {each.candidate.id: each for each in recalled}
-    told = [_report_selected(each, found) for each in ordered]
-    told += [
+    by_id = {each.candidate.id: each for each in recalled}
+    reports = [_report_selected(each, by_id) for each in ordered]
+    reports += [
         _unit_report(
-            (each.candidate,), each.rule, found, "note", tokens=each.tokens, cut=each.tokens_cut, block=each.quote.block
+            (each.candidate,), each.rule, by_id, "note", tokens=each.tokens, cut=each.tokens_cut, block=each.quote.block
         )
         for each in entries
     ]
     if summary is not None:
-        told.append(
+        reports.append(
             UnitReport(
                 ids=(),
                 fate="included",
@@ -137,7 +137,7 @@ def _report_included(
                 sources=summary.sources,
             )
         )
-    return told
+    return reports
 
 
 def _report_selected(selected: SelectedUnit, recalled_by_id: Mapping[str, RecalledCandidate]) -> UnitReport:
@@ -181,7 +181,7 @@ def _warnings(
     warnings = []
     if orphans := totals.get("orphan"):
         warnings.append(f"left out {orphans} tool calls or results whose other half is missing")
-    if made_up := sum(len(kept.unit.missing) for kept in selection.selected.values()):
+    if made_up := sum(len(each.unit.missing) for each in selection.selected.values()):
         warnings.append(f"answered {made_up} tool calls without result as interrupted")
     if "in-flight" in selection.dropped.values():
         warnings.append("a part of the exchange in flight does not fit, even cut")

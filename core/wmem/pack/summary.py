@@ -57,28 +57,28 @@ def summarize(
             break
         covered.append(candidate)
     covered.reverse()
-    asked = frozenset(to_terms(query))
-    told: list[WeightedText] = []
+    query_terms = frozenset(to_terms(query))
+    texts: list[WeightedText] = []
     places: list[Candidate] = []
     for candidate in covered:
         message = loader.load(candidate)
         text = "" if message.recalled else message_text(message)[:_MAX_CHARS_PER_MESSAGE]
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
-        if asked:
-            weight += _QUERY_BONUS * len(asked.intersection(to_terms(text))) / len(asked)
+        if query_terms:
+            weight += _QUERY_BONUS * len(query_terms.intersection(to_terms(text))) / len(query_terms)
         for sentence in split_sentences(text):
-            told.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
+            texts.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
             places.append(candidate)
     room = limit - pricer.price(_summary_entry("", pricer).quote, ())
     while room > 0:
-        found = extract(told, room, pricer.count)
-        if not found.text:
+        extracted = extract(texts, room, pricer.count)
+        if not extracted.text:
             return None
-        noted = _summary_entry(found.text, pricer)
-        if (over := pricer.price(noted.quote, ()) - limit) <= 0:
-            sources = dict.fromkeys(places[place].id for place in found.source_indices)
-            return ExtractiveSummary(noted, tuple(sources), len(covered))
-        room = min(room, found.tokens) - over
+        entry = _summary_entry(extracted.text, pricer)
+        if (over := pricer.price(entry.quote, ()) - limit) <= 0:
+            sources = dict.fromkeys(places[index].id for index in extracted.source_indices)
+            return ExtractiveSummary(entry, tuple(sources), len(covered))
+        room = min(room, extracted.tokens) - over
     return None
 
 

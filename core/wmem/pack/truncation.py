@@ -24,11 +24,11 @@ def _fit_text(text: str, tokens: int, count: Counter, *, from_start: bool) -> tu
     size = min(len(text), _FIRST_CHARS_PER_TOKEN * tokens)
     while size > 0:
         piece = text[:size] if from_start else text[-size:]
-        found = count(piece)
-        if found <= tokens:
-            return piece, found
+        tokens_counted = count(piece)
+        if tokens_counted <= tokens:
+            return piece, tokens_counted
         # 2 % below the proportion, so that one more try is nearly always enough.
-        size = min(size - 1, size * tokens * 98 // (found * 100))
+        size = min(size - 1, size * tokens * 98 // (tokens_counted * 100))
     return "", 0
 
 
@@ -41,8 +41,8 @@ def min_tokens(message: Message, tokens: int, count: Counter) -> int:
     """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible."""
     if not is_truncatable(message):
         return tokens
-    bare = message.model_copy(update={"parts": (Part(text=_text_with_marker("", "", tokens, ("audio",))),)})
-    return min(tokens, message_tokens(bare, count) + _MIN_CONTENT_TOKENS)
+    emptied = message.model_copy(update={"parts": (Part(text=_text_with_marker("", "", tokens, ("audio",))),)})
+    return min(tokens, message_tokens(emptied, count) + _MIN_CONTENT_TOKENS)
 
 
 def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
@@ -61,14 +61,14 @@ def truncate_message(message: Message, tokens: int, room: int, count: Counter) -
     frame = message_tokens(message.model_copy(update={"parts": media}), count)
     wanted = max(0, room - frame - count(_text_with_marker("", "", tokens, lost)))
     while True:
-        head, tail, kept = truncate_text(text, wanted, count)
+        head, tail, tokens_kept = truncate_text(text, wanted, count)
         whole = not lost and len(head) + len(tail) >= len(text)
-        shown = text if whole else _text_with_marker(head, tail, max(1, tokens - frame - kept), lost)
+        shown = text if whole else _text_with_marker(head, tail, max(1, tokens - frame - tokens_kept), lost)
         # The framework's own JSON still holds the full text.
-        cut = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
-        cost = message_tokens(cut, count)
+        truncated = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
+        cost = message_tokens(truncated, count)
         if cost <= room or not wanted:
-            return cut, cost
+            return truncated, cost
         wanted = max(0, wanted - max(1, cost - room))
 
 

@@ -72,12 +72,12 @@ def eviction_order(rows: Iterable[Row], policy: Policy, *, step: int, now: float
     if policy.eviction != "oldest":
         scores = importance_by_id([row for row in rows if row.visible(now)], policy.guard_high)
     ranked = [
-        (_rank(row, scores.get(row.id), policy, step, now), place)
-        for place, row in enumerate(rows)
+        (_rank(row, scores.get(row.id), policy, step, now), index)
+        for index, row in enumerate(rows)
         if not (row.pinned and row.visible(now))
     ]
-    for rank, place in sorted(ranked):
-        row = rows[place]
+    for rank, index in sorted(ranked):
+        row = rows[index]
         yield Victim(row, _RULES[rank], _parts(row, scores.get(row.id), policy, step, now))
 
 

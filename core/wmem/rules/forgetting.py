@@ -26,11 +26,11 @@ def parse_instruction(instruction: object) -> tuple[str, int]:
     Raises:
         InvalidInputError: It is none of the four.
     """
-    told = _SEPARATORS.sub(" ", instruction.strip().casefold()) if isinstance(instruction, str) else ""
-    if told in ("oldest", "least important"):
-        return told, 0
-    if (found := _NUMBERED_INSTRUCTION.fullmatch(told)) and ("step" in told) is (found[1] == "before"):
-        return found[1], int(found[2])
+    text = _SEPARATORS.sub(" ", instruction.strip().casefold()) if isinstance(instruction, str) else ""
+    if text in ("oldest", "least important"):
+        return text, 0
+    if (match := _NUMBERED_INSTRUCTION.fullmatch(text)) and ("step" in text) is (match[1] == "before"):
+        return match[1], int(match[2])
     msg = f"an instruction to forget is one of {', '.join(map(repr, INSTRUCTIONS))}; got {instruction!r:.80}"
     raise InvalidInputError(msg)
 

@@ -54,13 +54,13 @@ def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, flo
     unscored = [row for row in rows if row.importance is None]
     scores = {row.id: row.importance for row in rows if row.importance is not None}
     if unscored:
-        told = tfidf_per_token(rows)
-        ordered = sorted(told[row.id] for row in unscored)
+        worths = tfidf_per_token(rows)
+        ordered = sorted(worths[row.id] for row in unscored)
         below = math.nextafter(guard_high, 0.0)
         for row in unscored:
-            value = told[row.id]
-            place = (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
-            scores[row.id] = min(place / len(ordered), below)
+            value = worths[row.id]
+            rank = (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
+            scores[row.id] = min(rank / len(ordered), below)
     return scores
 
 

@@ -34,8 +34,8 @@ def expiry(
     Raises:
         InvalidInputError: `ttl_s` is neither None nor above 0.
     """
-    chosen = resolve_ttl(policy, priority, ttl_s)
-    return None if chosen is None or pinned else now + chosen
+    ttl = resolve_ttl(policy, priority, ttl_s)
+    return None if ttl is None or pinned else now + ttl
 
 
 def resolve_ttl(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None) -> float | None:
@@ -44,10 +44,10 @@ def resolve_ttl(policy: Policy, priority: str, ttl_s: float | DefaultTtl | None)
     Raises:
         InvalidInputError: `ttl_s` is neither None nor above 0.
     """
-    chosen = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
-    if chosen is None:
+    ttl = policy.ttl_s[priority] if isinstance(ttl_s, DefaultTtl) else ttl_s
+    if ttl is None:
         return None
-    return check_seconds(chosen, "ttl_s, unless None for ever,", _MAX_TTL_S)
+    return check_seconds(ttl, "ttl_s, unless None for ever,", _MAX_TTL_S)
 
 
 def extend_expiry(row: Row, ttl_s: float | None, now: float) -> float | None:

@@ -148,6 +148,6 @@ def _candidate_directories() -> Iterator[Path]:
             yield Path(named)
     yield Path(tempfile.gettempdir()) / "data-gym-cache"
     # Finding the parent imports nothing: `llama_index` is a namespace package, its `core` a heavy one.
-    found = importlib.util.find_spec("llama_index")
-    for parent in (found.submodule_search_locations or ()) if found else ():
+    spec = importlib.util.find_spec("llama_index")
+    for parent in (spec.submodule_search_locations or ()) if spec else ():
         yield Path(parent) / "core" / "_static" / "tiktoken_cache"

@@ -54,10 +54,11 @@ class Calibration:
             raise InvalidInputError(msg)
         if counted < _MIN_PROMPT_TOKENS or not reported:
             return self
-        told = min(_MAX_FACTOR, max(_MIN_FACTOR, reported / counted))
+        ratio = min(_MAX_FACTOR, max(_MIN_FACTOR, reported / counted))
         # The first report is taken as it is.
-        dearer = told >= self.factor or not self.seen
-        return replace(self, factor=told if dearer else self.factor + _DECAY * (told - self.factor), seen=self.seen + 1)
+        dearer = ratio >= self.factor or not self.seen
+        factor = ratio if dearer else self.factor + _DECAY * (ratio - self.factor)
+        return replace(self, factor=factor, seen=self.seen + 1)
 
     def learn_refusal(self, counted: int, limit: int) -> "Calibration":
         """The calibration after a provider refused a prompt as too large.
@@ -69,8 +70,8 @@ class Calibration:
         if counted <= 0 or limit <= 0:
             msg = f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}"
             raise InvalidInputError(msg)
-        told = _REFUSED_RATIO * max(self.factor, limit / counted)
-        return replace(self, factor=min(_MAX_FACTOR, max(_MIN_FACTOR, told)), seen=self.seen + 1)
+        factor = _REFUSED_RATIO * max(self.factor, limit / counted)
+        return replace(self, factor=min(_MAX_FACTOR, max(_MIN_FACTOR, factor)), seen=self.seen + 1)
 
     def budget(self, limit: int) -> int:
         """The budget in our tokens for a limit in the provider's."""

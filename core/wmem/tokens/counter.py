@@ -120,14 +120,14 @@ def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
 
 def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
     # Providers render calls differently; the larger of the two known forms is the upper bound.
-    apart = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
+    total = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
     whole = _to_json(
         [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
         ]
     )
-    return max(apart, count(whole))
+    return max(total, count(whole))
 
 
 def _media_tokens(kind: str, data: Mapping[str, Any]) -> int:

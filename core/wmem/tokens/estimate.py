@@ -152,16 +152,16 @@ class EstimateCounter:
         tokens = 0.0
         english = 0
         before = _LINE_BREAK
-        for found in _CHAR_RUN.finditer(text):
-            kind = found.lastindex or 0
-            start, end = found.span(kind)
+        for match in _CHAR_RUN.finditer(text):
+            kind = match.lastindex or 0
+            start, end = match.span(kind)
             size = end - start
             if kind <= _CAPITALS:
-                place = _AFTER_SPACE if start > found.start() else _POSITION_AFTER.get(before, _INSIDE_WORD)
-                if size <= _MAX_COMMON_CHARS and place != _INSIDE_WORD and found[kind].lower() in _COMMON_ENGLISH_WORDS:
+                place = _AFTER_SPACE if start > match.start() else _POSITION_AFTER.get(before, _INSIDE_WORD)
+                if size <= _MAX_COMMON_CHARS and place != _INSIDE_WORD and match[kind].lower() in _COMMON_ENGLISH_WORDS:
                     english = _ENGLISH_REACH + 1
                 if kind == _CAPITALS:
-                    tokens += _count_capitals(found[kind], place) * (
+                    tokens += _count_capitals(match[kind], place) * (
                         _ENGLISH_CAPITALS_FACTOR if english and place == _AFTER_SPACE else 1.0
                     )
                 else:
@@ -171,11 +171,11 @@ class EstimateCounter:
                 if english and place != _INSIDE_WORD:
                     english -= 1
             elif kind == _SIGNS:
-                tokens += _count_signs(size, ends_line=found.end() > end)
+                tokens += _count_signs(size, ends_line=match.end() > end)
             elif kind == _DIGITS:
                 tokens += -(-size // 3)
             elif kind == _ACCENTED_WORD:
-                tokens += _count_accented(found[kind])
+                tokens += _count_accented(match[kind])
             else:
                 stretch, each = _TOKENS_BY_KIND[kind]
                 tokens += stretch + size * each
@@ -190,11 +190,11 @@ def _count_word(size: int, table: tuple[float, ...]) -> float:
     return size * (table[-1] / (len(table) - 1) if size <= _MAX_WORD_CHARS else 0.5)
 
 
-def _count_capitals(word: str, position: int) -> float:
+def _count_capitals(word: str, place: int) -> float:
     zeros = word.count(_BASE64_ZEROS) if len(word) > _MAX_SYLLABLE_CHARS else 0
     size = len(word) - len(_BASE64_ZEROS) * zeros
     return 0.85 * zeros + (
-        size * 0.6 if len(word) > _MAX_CAPITALS_CHARS else _count_word(size, _CAPITALS_TOKENS[position])
+        size * 0.6 if len(word) > _MAX_CAPITALS_CHARS else _count_word(size, _CAPITALS_TOKENS[place])
     )
 
 
