@@ -182,8 +182,8 @@ def _name(message: ChatMessage) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _answer_to_json(answered: AnswerComparison) -> dict[str, Any]:
+def _answer_to_json(answer: AnswerComparison) -> dict[str, Any]:
     """One answer as JSON, to check the numbers."""
-    told = asdict(answered)
+    told = asdict(answer)
     del told["context"]
     return told

@@ -49,30 +49,30 @@ class Tally:
     kept: Mapping[str, int]
 
 
-def show_question(number: int, answered: AnswerComparison, *, whole: bool) -> None:
+def show_question(number: int, answer: AnswerComparison, *, whole: bool) -> None:
     """Print one question: the packed prompt, its explanation, and both answers.
 
     Args:
         whole: Print the whole prompt, not only the evidence turns.
     """
     paper = console()
-    asked = answered.question
+    asked = answer.question
     paper.print()
     paper.print(Text.assemble((f"Question {number}  ", "bold cyan"), (asked.text, "bold")))
     evidence = [normalize_text(turn.text) for turn in asked.evidence]
     if whole:
-        body: list[Text] = [_message_text(who, text, evidence) for who, text in answered.prompt]
+        body: list[Text] = [_message_text(who, text, evidence) for who, text in answer.prompt]
         title = "the prompt that wmem packed, whole"
     else:
-        body = [_evidence_line(turn, is_included=turn in answered.kept) for turn in asked.evidence]
+        body = [_evidence_line(turn, is_included=turn in answer.kept) for turn in asked.evidence]
         title = "the turns that hold the answer, and whether wmem packed them"
-    used = f"{answered.tokens:,} of {answered.budget:,} tokens"
+    used = f"{answer.tokens:,} of {answer.budget:,} tokens"
     paper.print(Panel(Group(*body), title=title, subtitle=used, box=ROUNDED, border_style="blue"))
-    paper.print(_explain(answered))
+    paper.print(_explain(answer))
     answers = Table(box=ROUNDED, width=paper.width, show_lines=False, border_style="dim")
     for heading in ("the recorded answer", "with wmem", "with LlamaIndex's Memory"):
         answers.add_column(heading, ratio=1, overflow="fold")
-    answers.add_row(*(Text(_shorten(text)) for text in (asked.answer, answered.answer, answered.default_answer)))
+    answers.add_row(*(Text(_shorten(text)) for text in (asked.answer, answer.answer, answer.default_answer)))
     paper.print(answers)
 
 
@@ -125,15 +125,15 @@ def _evidence_line(turn: Turn, *, is_included: bool) -> Text:
     return Text.assemble(sign, (f"{turn.speaker}: ", "bold"), _shorten(turn.text))
 
 
-def _explain(answered: AnswerComparison) -> Text:
+def _explain(answer: AnswerComparison) -> Text:
     """A short form of `Context.explain()`: messages by rule, and where the evidence ended up."""
-    explanation = answered.context.explain(all=True)
+    explanation = answer.context.explain(all=True)
     groups: dict[str, list[int]] = {}
     for unit in explanation.units:
         if unit.fate != "dropped":
             place = "in the note" if unit.placed == "note" else "as said"
             groups.setdefault(f"{unit.rule}, {place}", []).append(unit.tokens)
-    sizes = [("system text", answered.system_tokens), *explanation.sizes.items()]
+    sizes = [("system text", answer.system_tokens), *explanation.sizes.items()]
     lines = [Text.assemble(("why  ", "cyan"), ", ".join(f"{name} {tokens}" for name, tokens in sizes if tokens))]
     lines += [
         Text(f"     {rule}: {len(tokens)} {'message' if len(tokens) == 1 else 'messages'}, {sum(tokens)} tokens")
@@ -141,7 +141,7 @@ def _explain(answered: AnswerComparison) -> Text:
     ]
     lines.append(Text("     dropped: " + ", ".join(f"{n} × {reason}" for reason, n in explanation.dropped.items())))
     ranked = sorted((unit for unit in explanation.units if unit.score is not None), key=lambda unit: -(unit.score or 0))
-    for turn in answered.question.evidence:
+    for turn in answer.question.evidence:
         for rank, unit in enumerate(ranked, 1):
             if turn.id in unit.ids:
                 told = f"     evidence {turn.id}: {unit.fate}, match {rank} of {len(ranked)}, score {unit.score:.1f}"

@@ -112,7 +112,7 @@ def show_end(*, seconds: float, real_model: bool, invented: bool) -> None:
     console().print(Text("\n" + "\n".join(lines), style="dim"))
 
 
-def to_lines(*named: tuple[str, str]) -> Text:
+def to_lines(*pairs: tuple[str, str]) -> Text:
     """Names and values, one a line."""
-    lines = [Text.assemble((f"{name:<13}", "cyan"), value) for name, value in named]
+    lines = [Text.assemble((f"{name:<13}", "cyan"), value) for name, value in pairs]
     return Text("\n").join(lines)

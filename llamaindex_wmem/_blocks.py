@@ -89,14 +89,14 @@ def _load_open_file(block: BaseContentBlock) -> BaseContentBlock:
     return type(block).model_validate({**dict(block), field: content})
 
 
-def block_from_json(written: Mapping[str, JsonValue]) -> BaseContentBlock:
+def block_from_json(data: Mapping[str, JsonValue]) -> BaseContentBlock:
     """The block that `block_to_json` wrote, even if its file is missing: see `replace_missing_file`.
 
     Raises:
         ValidationError: A block of another LlamaIndex version.
     """
-    kind = str(written.get("block_type"))
-    told: dict[str, Any] = dict(written)
+    kind = str(data.get("block_type"))
+    told: dict[str, Any] = dict(data)
     if free := _FREE_FORM_FIELDS.get(kind):
         told[free] = from_json(told[free])
     if kind == "citable":

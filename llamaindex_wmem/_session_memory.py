@@ -107,12 +107,12 @@ class SessionMemory(BaseMemory):
             handle = self._keep_first(opened.sync())
         return handle.aio().scope(self.session_id)
 
-    def _keep_first(self, opened: AgentMemory) -> AgentMemory:
+    def _keep_first(self, memory: AgentMemory) -> AgentMemory:
         """Keep an opened memory; if another thread was faster, close it and return the other."""
         with self._lock:
-            kept = self._memory = opened if self._memory is None else self._memory
-        if kept is not opened:
-            opened.close()
+            kept = self._memory = memory if self._memory is None else self._memory
+        if kept is not memory:
+            memory.close()
         return kept
 
     def _session_key(self) -> tuple[str, str, str]:

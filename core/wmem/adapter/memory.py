@@ -69,10 +69,10 @@ class LazyMemory:
                 await opened.close()
         return _to_async(memory)
 
-    def _keep_first(self, opened: Memory) -> Memory:
+    def _keep_first(self, memory: Memory) -> Memory:
         """The memory that was opened first, if threads raced: this one, or another's."""
         with self._lock:
-            kept = self._opened = self._opened or opened
+            kept = self._opened = self._opened or memory
             self._url = kept.url
         return kept
 

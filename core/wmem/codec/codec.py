@@ -44,10 +44,10 @@ def _field_classes(kind: type) -> dict[str, tuple[type, ...]]:
     return {name: _hint_classes(hint) for name, hint in get_type_hints(kind).items()}
 
 
-def _check_fields(fields: Mapping[str, Any], declared: Mapping[str, tuple[type, ...]]) -> None:
+def _check_fields(fields: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> None:
     """Raise `TypeError` for a value that is not of its declared type: the fold relies on the types."""
     for name, value in fields.items():
-        if not isinstance(value, declared[name]) or (isinstance(value, bool) and bool not in declared[name]):
+        if not isinstance(value, types[name]) or (isinstance(value, bool) and bool not in types[name]):
             msg = f"{name!r} holds {value!r:.40}"
             raise TypeError(msg)
 
