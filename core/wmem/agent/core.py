@@ -91,19 +91,11 @@ class AgentCore:
 
     def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
         self.settings.open_state.check_open()
-        if after is not None and not (
-            isinstance(after, Mapping) and all(isinstance(cursor, Cursor) for cursor in after.values())
-        ):
-            msg = f"after must be the cursors of an earlier call, not {after!r:.80}"
-            raise InvalidInputError(msg)
+        after = {} if after is None else _check_cursors(after, self.agent_id)
         paths = yield from ask(Journal.paths, (self.agent_id,))
-        asked = {path: (after or {}).get(path, ORIGIN) for path in paths}
-        asked |= {path: cursor for path, cursor in (after or {}).items() if path not in asked}
-        if any(path[:1] != (self.agent_id,) for path in asked):
-            msg = f"changes are read of the scopes of agent {self.agent_id!r} alone"
-            raise InvalidInputError(msg)
-        asked = {path: cursor for path, cursor in asked.items() if not is_cache(path)}
-        tails = yield from ask(Journal.read, asked) if asked else _no_tails()
+        cursors = dict.fromkeys(paths, ORIGIN) | dict(after)
+        cursors = {path: cursor for path, cursor in cursors.items() if not is_cache(path)}
+        tails = yield from ask(Journal.read, cursors) if cursors else _no_tails()
         events: list[Event] = []
         damage: list[Damage] = []
         for path, tail in tails.items():
@@ -162,6 +154,16 @@ class AgentCore:
         except StoreError as exc:
             # Counts are metadata: they must not keep a memory open.
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
+
+
+def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
+    if not isinstance(after, Mapping) or not all(isinstance(cursor, Cursor) for cursor in after.values()):
+        msg = f"after must be the cursors of an earlier call, not {after!r:.80}"
+        raise InvalidInputError(msg)
+    if any(path[:1] != (agent_id,) for path in after):
+        msg = f"changes are read of the scopes of agent {agent_id!r} alone"
+        raise InvalidInputError(msg)
+    return after
 
 
 def _no_tails() -> Flow[Mapping[Path, Any]]:

@@ -80,7 +80,7 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     """Erase the rows under these ids and every copy of them; see `Scope.erase`."""
     asked = dict.fromkeys(map(check_id, ids))
     handle.check_usable()
-    wanted = {**asked, **{origin: None for each in asked if (origin := parse_promoted_id(each)) is not None}}
+    wanted = asked | _origins(asked)
     gone: dict[str, None] = {}
     # Its own scope comes first: a concurrent copy either sees the tombstone or is found here.
     scopes: dict[Path, Handle] = {handle.path: handle}
@@ -96,18 +96,23 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
             led = [*_paths_of_copies(path), *merged[path]]
             if rows:
                 held.add(path)
-            if any(parse_promoted_id(row.id) is not None for row in rows):
+            if _origins(row.id for row in rows):
                 led += yield from _session_paths(handle, rows)
             for new in led:
                 if new not in scopes:
                     scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
     # The bytes of a copy that was replaced or removed earlier stay in a journal until it is compacted.
     _add_merge_targets(held, merged)
-    if not asked.keys() <= gone.keys() or any(parse_promoted_id(each) is not None for each in wanted):
+    if not asked.keys() <= gone.keys() or _origins(wanted):
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
     emptied = [scope for path, scope in scopes.items() if path in held and scope.incarnation is not None]
     remaining = yield from compact_and_purge(handle, emptied)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
+
+
+def _origins(ids: Iterable[str]) -> dict[str, None]:
+    """The ids from which those of promoted copies were made."""
+    return {origin: None for each in ids if (origin := parse_promoted_id(each)) is not None}
 
 
 def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:

@@ -154,16 +154,18 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
     for replica in replicas:
         with replica.lock:
             state = replica.state
-            rows = [] if state.disposed else list(state.rows.values())
-            used += 0 if state.disposed else state.bytes
+            if state.disposed:
+                continue
+            rows = list(state.rows.values())
+            used += state.bytes
         own = [segment for segment in replica.path if segment.startswith("~")]
-        scopes += not own and len(replica.path) > 1 and replica.incarnation is not None and not state.disposed
+        scopes += not own and len(replica.path) > 1 and replica.incarnation is not None
         forgotten += sum(row.deleted_at is not None for row in rows)
         if not own:
             working += [row for row in rows if row.visible(now)]
         elif not _LONG_TERM.isdisjoint(own):
             long_term += [row for row in rows if row.visible(now)]
-    seen = working + long_term
+    created = [row.created_at for row in working + long_term]
     return MemoryStats(
         total_entries_working=sum(row.key is not None for row in working),
         active_working_scopes=scopes,
@@ -171,8 +173,8 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
         total_entries_forgotten=forgotten,
         storage_bytes_used=used,
         storage_bytes_limit=None,
-        oldest_entry=min((row.created_at for row in seen), default=None),
-        newest_entry=max((row.created_at for row in seen), default=None),
+        oldest_entry=min(created, default=None),
+        newest_entry=max(created, default=None),
         items=sum(row.key is None and row.role is None for row in working),
         messages=sum(row.role is not None for row in working),
     )
