@@ -32,7 +32,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Break:
 
     def broken(memory: Any, name: str, when: Callable[..., bool], how: BaseException | None = None) -> None:
         aio = isinstance(memory, AsyncAgentMemory)
-        ports: Any = memory._core.ports.aio if aio else memory._opened.ports.sync
+        ports: Any = memory._core.ports.aio if aio else memory._core.ports.sync
         real = ports[name]
         failure = how or StoreError("the store is away")
 
