@@ -14,19 +14,14 @@ from typing import Any, NamedTuple
 from langchain_core.documents import Document
 from langchain_core.messages import (
     AIMessage,
-    AIMessageChunk,
     BaseMessage,
+    BaseMessageChunk,
     ChatMessage,
-    ChatMessageChunk,
     FunctionMessage,
-    FunctionMessageChunk,
     HumanMessage,
-    HumanMessageChunk,
     RemoveMessage,
     SystemMessage,
-    SystemMessageChunk,
     ToolMessage,
-    ToolMessageChunk,
     message_chunk_to_message,
     message_to_dict,
     messages_from_dict,
@@ -37,7 +32,7 @@ from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read
 from wmem import Message, Native
 from wmem.errors import InvalidInputError, SerializationError
 
-__all__ = ["MESSAGE_CLASSES", "from_langchain", "is_note", "to_langchain"]
+__all__ = ["MESSAGE_CLASSES", "from_langchain", "is_note", "read_message", "to_langchain"]
 
 FRAMEWORK = "langchain"
 
@@ -49,14 +44,6 @@ MESSAGE_CLASSES: dict[type[BaseMessage], str] = {
     FunctionMessage: "function",
     ChatMessage: "chat",
 }
-_CHUNK_CLASSES = (
-    HumanMessageChunk,
-    AIMessageChunk,
-    SystemMessageChunk,
-    ToolMessageChunk,
-    FunctionMessageChunk,
-    ChatMessageChunk,
-)
 
 
 def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
@@ -70,7 +57,7 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
         SerializationError: A class that is not LangChain's own, or a value that JSON
             cannot carry, such as an object as a tool's artifact; the error names the field.
     """
-    return [_from_langchain(message) for message in messages]
+    return [read_message(message) for message in messages]
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
@@ -90,11 +77,12 @@ def is_note(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
 
 
-def _from_langchain(original: BaseMessage) -> Message:
+def read_message(original: BaseMessage) -> Message:
+    """See `from_langchain`."""
     if type(original) is RemoveMessage:
         msg = f"RemoveMessage({original.id!r}) is a command, not a message; remove it from the session instead"
         raise InvalidInputError(msg)
-    if type(original) in _CHUNK_CLASSES:
+    if isinstance(original, BaseMessageChunk) and type(original).__mro__[1] in MESSAGE_CLASSES:
         original = message_chunk_to_message(original)
     if type(original) not in MESSAGE_CLASSES:
         if not isinstance(original, BaseMessage):

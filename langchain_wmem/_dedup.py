@@ -122,14 +122,6 @@ class SeenMessages:
         """Whether the message is known to be stored with this content."""
         return message.id is not None and self._content_hashes.get(message.id) == _content_hash(message)
 
-    def unknown_ids(self, messages: Iterable[Message]) -> list[str]:
-        """Ids of the messages that were not seen here; they may have been stored long ago."""
-        return [message.id for message in messages if message.id is not None and message.id not in self]
-
-    def has_edited(self, messages: Iterable[Message]) -> bool:
-        """Whether one of them is an edit of a stored message."""
-        return any(message.id in self._content_hashes for message in messages)
-
 
 def _content_hash(message: Message) -> int:
     said = message.model_dump(mode="json", include=_CONTENT_FIELDS)
@@ -208,13 +200,16 @@ def append_new(session: Messages | AsyncMessages, fresh: list[Message], seen: Se
         newest: Number of newest stored messages to look for edited ones in; older ones are looked up by id.
     """
     old: list[Message] = []
-    for message_id in seen.unknown_ids(fresh):
-        with suppress(CorruptionError):  # which prevents knowing
-            found: Message | None = yield session.get(message_id)
-            old += [found] if found is not None else []
-    seen.add(old)
-    if fresh := [message for message in fresh if not seen.is_stored(message)]:
-        if seen.has_edited(fresh):
-            fresh = _keep_stored_metadata(fresh, [*(yield session.all(limit=newest)), *old])
+    for message in fresh:
+        if message.id is not None and message.id not in seen:
+            with suppress(CorruptionError):  # which prevents knowing
+                found: Message | None = yield session.get(message.id)
+                old += [found] if found is not None else []
+    if old:
+        seen.add(old)
+        fresh = [message for message in fresh if not seen.is_stored(message)]
+    if any(message.id in seen for message in fresh):
+        fresh = _keep_stored_metadata(fresh, [*(yield session.all(limit=newest)), *old])
+    if fresh:
         yield session.append(fresh)
         seen.add(fresh)

@@ -1,16 +1,16 @@
 """`WmemChatMessageHistory`: a session as the chat message history of LangChain's runnables."""
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import ensure_config
 
-from langchain_wmem._convert import from_langchain, to_langchain
+from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import SeenMessages, append_new, lookback
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, run
+from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, run
 from wmem.errors import InvalidInputError
 
 __all__ = ["WmemChatMessageHistory"]
@@ -113,10 +113,10 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         return to_langchain(stored)
 
     def _add(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
-        given = _check_messages(messages)
+        given = check_instances(messages, BaseMessage)
         stored = (yield scope.messages.all(limit=lookback(given))) if any(message.id for message in given) else []
         seen = SeenMessages(stored)
-        fresh = seen.find_new(given, _to_message, summaries=True)
+        fresh = seen.find_new(given, read_message, summaries=True)
         yield from append_new(scope.messages, fresh, seen, lookback(given))
         self._end_run()
 
@@ -125,20 +125,3 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
-
-
-def _check_messages(messages: Iterable[BaseMessage]) -> list[BaseMessage]:
-    """The messages as a list, each checked to be a LangChain message."""
-    if isinstance(messages, BaseMessage | str) or not isinstance(messages, Iterable):
-        msg = f"expected a list of LangChain messages, not {type(messages).__name__!r}"
-        raise InvalidInputError(msg)
-    listed = list(messages)
-    if wrong := [each for each in listed if not isinstance(each, BaseMessage)]:
-        msg = f"expected a LangChain message, not {type(wrong[0]).__name__!r}"
-        raise InvalidInputError(msg)
-    return listed
-
-
-def _to_message(message: BaseMessage) -> Message:
-    [read] = from_langchain([message])
-    return read

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, ToolMessage, message_to_dict
 
-from langchain_wmem._convert import MESSAGE_CLASSES, from_langchain
+from langchain_wmem._convert import MESSAGE_CLASSES, read_message
 from langchain_wmem._fields import to_json
 from wmem import Message
 from wmem.errors import SerializationError
@@ -39,7 +39,7 @@ def read_leniently(original: BaseMessage, *, artifacts: bool = True) -> LenientM
     if not artifacts and isinstance(original, ToolMessage) and original.artifact is not None:
         original = original.model_copy(update={"artifact": None})
     try:
-        [message] = from_langchain([original])
+        return LenientMessage(read_message(original), ())
     except SerializationError:
         base: Any = next((each for each in type(original).__mro__ if each in MESSAGE_CLASSES), None)
         if base is None:
@@ -49,9 +49,7 @@ def read_leniently(original: BaseMessage, *, artifacts: bool = True) -> LenientM
             left_out.insert(0, f"its class {type(original).__name__!r}")
         if not left_out:
             raise
-        [message] = from_langchain([base(**fields)])
-        return LenientMessage(message, tuple(left_out))
-    return LenientMessage(message, ())
+        return LenientMessage(read_message(base(**fields)), tuple(left_out))
 
 
 def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:

@@ -9,7 +9,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from langchain_wmem._convert import from_langchain, to_langchain
+from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import (
     SeenMessages,
     append_new,
@@ -22,16 +22,17 @@ from langchain_wmem._dedup import (
 from langchain_wmem._lenient_convert import read_leniently
 from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
-from langchain_wmem._session import Path, is_single_run, scope_path
+from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
 from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, run
 from wmem.errors import InvalidInputError
-from wmem.types import ProviderProfile
+from wmem.types import Path, ProviderProfile
 
 __all__ = ["WmemMiddleware"]
 
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
+
 _log = logging.getLogger("langchain_wmem")
 
 
@@ -277,7 +278,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _pack_options(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
-        system = from_langchain([request.system_message])[0].text if request.system_message else ""
+        system = read_message(request.system_message).text if request.system_message else ""
         return {
             **self._options,
             "system": system,

@@ -6,11 +6,10 @@ from typing import Any, TypeAlias
 from langgraph.runtime import Runtime
 
 from wmem.errors import InvalidInputError
+from wmem.types import Path
 
-__all__ = ["Path", "Session", "is_single_run", "scope_path"]
+__all__ = ["Session", "is_single_run", "scope_path"]
 
-Path: TypeAlias = tuple[str, ...]
-"""A session's name, followed by those of the scopes below it."""
 Session: TypeAlias = str | Callable[[Runtime[Any]], str]
 """A session's name, or a function that returns it for a run."""
 

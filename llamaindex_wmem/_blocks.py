@@ -24,8 +24,8 @@ from llama_index.core.base.llms.types import (
 )
 from pydantic import JsonValue, ValidationError
 
-from llamaindex_wmem._values import from_json, to_json
 from wmem import Part, ToolCall
+from wmem.adapter import from_tagged_json, media_location, to_tagged_json
 
 __all__ = ["block_from_json", "block_to_json", "call_to_block", "part_to_block", "replace_missing_file", "to_parts"]
 
@@ -68,7 +68,7 @@ def block_to_json(block: BaseContentBlock) -> dict[str, JsonValue]:
     if free := _FREE_FORM_FIELDS.get(kind):
         value = getattr(block, free)
         bare = block.model_copy(update={free: {}}).model_dump(mode="json")
-        return {**bare, free: to_json(value, f"{free} of a {kind} block")}
+        return {**bare, free: to_tagged_json(value, f"{free} of a {kind} block")}
     written: dict[str, JsonValue] = _load_open_file(block).model_dump(mode="json")
     return written
 
@@ -98,7 +98,7 @@ def block_from_json(data: Mapping[str, JsonValue]) -> BaseContentBlock:
     kind = str(data.get("block_type"))
     told: dict[str, Any] = dict(data)
     if free := _FREE_FORM_FIELDS.get(kind):
-        told[free] = from_json(told[free])
+        told[free] = from_tagged_json(told[free])
     if kind == "citable":
         told["content"] = [block_from_json(each) for each in told["content"]]
     made = _BLOCK_CLASSES.get(kind, TextBlock)
@@ -134,7 +134,7 @@ def to_parts(blocks: Iterable[BaseContentBlock]) -> Iterator[Part]:
 
 
 def _reasoning_part(block: ThinkingBlock) -> Part:
-    told = to_json(dict(block.additional_information), "additional_information of a thinking block")
+    told = to_tagged_json(dict(block.additional_information), "additional_information of a thinking block")
     rest = dict(cast("dict[str, JsonValue]", told))
     signature = rest.pop("signature", None) if isinstance(rest.get("signature"), str) else None
     if block.num_tokens is not None:
@@ -155,11 +155,7 @@ def _media_part(block: Media) -> Part:
     if content:
         fields["base64"] = content.decode("ascii") if isinstance(content, bytes) else str(content)
     elif read.url:
-        head, comma, body = str(read.url).partition(",")
-        if comma and head.startswith("data:") and head.endswith(";base64"):
-            fields["base64"] = body
-        else:
-            fields["url"] = str(read.url)
+        fields |= media_location(str(read.url))
     elif read.path:
         fields["url"] = Path(read.path).absolute().as_uri()
     if isinstance(read, AudioBlock):

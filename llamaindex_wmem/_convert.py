@@ -30,8 +30,8 @@ from llamaindex_wmem._blocks import (
     to_parts,
 )
 from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
-from llamaindex_wmem._values import from_json, to_json
-from wmem import InvalidInputError, Message, Native, SerializationError, is_note
+from wmem import CorruptionError, Message, Native, SerializationError, is_note
+from wmem.adapter import check_instances, from_tagged_json, to_tagged_json
 
 __all__ = ["canonical_json", "from_llamaindex", "to_llamaindex"]
 
@@ -68,11 +68,9 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
         InvalidInputError: Something that is no chat message.
         SerializationError: A value that cannot be stored without loss; the error names it.
     """
-    if isinstance(messages, str) or not isinstance(messages, Iterable):
-        msg = f"expected a sequence of ChatMessage, got {type(messages).__name__!r}"
-        raise InvalidInputError(msg)
+    given = check_instances(messages, ChatMessage)
     try:
-        return [_to_message(_check_message(message)) for message in messages]
+        return [_to_message(_check_fields(message)) for message in given]
     except (PydanticSerializationError, UnicodeError) as exc:
         msg = f"cannot store a content block that LlamaIndex itself cannot write: {exc}"
         raise SerializationError(msg) from exc
@@ -95,10 +93,7 @@ def _text_only_json(message: Message) -> dict[str, JsonValue] | None:
     }
 
 
-def _check_message(message: object) -> ChatMessage:
-    if not isinstance(message, ChatMessage):
-        msg = f"expected a sequence of ChatMessage, got {type(message).__name__!r} in it"
-        raise InvalidInputError(msg)
+def _check_fields(message: ChatMessage) -> ChatMessage:
     if lost := type(message).model_fields.keys() - ChatMessage.model_fields.keys():
         msg = f"cannot store the fields {sorted(lost)} of {type(message).__name__!r}: use additional_kwargs for them"
         raise SerializationError(msg)
@@ -169,7 +164,7 @@ def _to_chat_message(message: Message) -> ChatMessage:
     try:
         found = _chat_message_from_json(cast("dict[str, Any]", native.data))
         said = _neutral_message(found)
-    except (ValueError, TypeError, KeyError, AttributeError) as exc:
+    except (ValueError, TypeError, KeyError, AttributeError, CorruptionError) as exc:
         # Another version of LlamaIndex wrote it; the message's content is still readable.
         _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
         return _neutral_to_chat_message(message)
@@ -199,7 +194,9 @@ def _native_json(
     written: list[JsonValue] = [block_to_json(block) for block in blocks]
     return {
         "role": role.value,
-        "additional_kwargs": {key: to_json(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()},
+        "additional_kwargs": {
+            key: to_tagged_json(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()
+        },
         "blocks": written,
     }
 
@@ -207,6 +204,6 @@ def _native_json(
 def _chat_message_from_json(own: Mapping[str, Any]) -> ChatMessage:
     return ChatMessage(
         role=MessageRole(own["role"]),
-        additional_kwargs={key: from_json(value) for key, value in own["additional_kwargs"].items()},
+        additional_kwargs={key: from_tagged_json(value) for key, value in own["additional_kwargs"].items()},
         blocks=[block_from_json(block) for block in own["blocks"]],
     )

@@ -4,14 +4,14 @@ A packed view leaves messages out. Frameworks still pass it to `set` as the hist
 a list that begins with one continues the conversation and does not replace it.
 """
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._view_matcher import ViewMatch, ViewMatcher
 from wmem import Context, Message
+from wmem.adapter import LruCache
 
 __all__ = ["RECENT_VIEWS", "RecentViews"]
 
@@ -27,9 +27,7 @@ class RecentViews:
     """
 
     def __init__(self, max_views: int = _MAX_VIEWS) -> None:
-        self._max_views = max_views
-        self._anchor_ids: OrderedDict[bytes, tuple[str | None, ...]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._anchor_ids: LruCache[bytes, tuple[str | None, ...]] = LruCache(max_views)
 
     def record(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
         """Record a packed view, so that it is recognised later; a view that leaves nothing out is not recorded.
@@ -42,11 +40,7 @@ class RecentViews:
         if not left_out or not context.messages:
             return
         *_, digest = _prefix_digests(session, [canonical_json(message) for message in context.messages])
-        with self._lock:
-            self._anchor_ids[digest] = tuple(message.id for message in newest[-_ANCHOR_COUNT:])
-            self._anchor_ids.move_to_end(digest)
-            while len(self._anchor_ids) > self._max_views:
-                self._anchor_ids.popitem(last=False)
+        self._anchor_ids.put(digest, tuple(message.id for message in newest[-_ANCHOR_COUNT:]))
 
     def find_continuation(
         self, session: tuple[str, ...], stored: Sequence[Message], incoming: Sequence[Message], *, has_note: bool
@@ -89,12 +83,11 @@ class RecentViews:
         self, session: tuple[str, ...], stored: Sequence[Message], texts: Sequence[str]
     ) -> ViewMatch | None:
         """The longest known view that the texts begin with, if one of its newest messages is still stored."""
-        with self._lock:
-            found = [
-                (length, self._anchor_ids[digest])
-                for length, digest in enumerate(_prefix_digests(session, texts), start=1)
-                if digest in self._anchor_ids
-            ]
+        found = [
+            (length, ends)
+            for length, digest in enumerate(_prefix_digests(session, texts), start=1)
+            if (ends := self._anchor_ids.get(digest)) is not None
+        ]
         if not found:
             return None
         places = {message.id: place for place, message in enumerate(stored)}

@@ -1,18 +1,18 @@
 """Base of `WmemMemory`: its session's fields, and opening, serialising, copying and comparing it."""
 
-import threading
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory.types import BaseMemory
 from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
-import wmem
 from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._history import to_storable
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AgentMemory, AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
+from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
+from wmem.adapter import LazyMemory, Memory
+from wmem.types import Orphans, ProviderProfile
 
 __all__ = ["PRIVATE_URL", "SessionMemory"]
 
@@ -21,12 +21,7 @@ PRIVATE_URL = "memory://"
 
 
 class SessionMemory(BaseMemory):
-    """A memory whose public fields are JSON and suffice to open its session again.
-
-    So it survives a workflow's context, pickle and deepcopy. Two memories are equal if
-    these fields are. It is always truthy, because agents replace a falsy memory with one
-    of their own.
-    """
+    """A memory whose public fields are JSON and suffice to open its session again; equal if these are."""
 
     url: str
     agent_id: str
@@ -38,15 +33,13 @@ class SessionMemory(BaseMemory):
     recall: bool = True
     stable: StrictBool = False
     summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
-    profile: Literal["openai", "anthropic", "gemini"] = "openai"
-    orphans: Literal["drop", "synthesize"] = "drop"
+    profile: ProviderProfile = "openai"
+    orphans: Orphans = "drop"
 
-    _memory: AgentMemory | None = PrivateAttr(default=None)
-    _owns_memory: bool = PrivateAttr(default=True)
+    _lazy_memory: LazyMemory = PrivateAttr()
     _counter: TokenizerCounter | None = PrivateAttr(default=None)
     _calibrations: Calibrations = PrivateAttr(default_factory=Calibrations)
     _prompt_tokens: int | None = PrivateAttr(default=None)
-    _lock: Any = PrivateAttr(default_factory=threading.Lock)
 
     def __init__(self, **fields: Any) -> None:
         try:
@@ -57,25 +50,27 @@ class SessionMemory(BaseMemory):
         if self.reserve >= self.token_limit:
             msg = f"the reserve of {self.reserve} tokens leaves nothing of the token_limit of {self.token_limit}"
             raise InvalidInputError(msg)
+        self._lazy_memory = LazyMemory(self.url, self.agent_id)
 
     @classmethod
     def _create(
         cls,
         fields: Mapping[str, Any],
         *,
-        handle: AgentMemory | None,
+        handle: Memory | None,
         counter: TokenizerCounter | None,
         history: Sequence[ChatMessage] = (),
         calibrations: Calibrations | None = None,
     ) -> Self:
         begun = to_storable(history)
         made = cls(**fields)
-        made._memory, made._owns_memory, made._counter = handle, handle is None, counter
+        made._counter = counter
+        made._lazy_memory = LazyMemory(made.url if handle is None else handle, made.agent_id, counter)
         if calibrations is not None:
             # A workflow works on a copy; its calibrations are shared with the original.
             made._calibrations = calibrations
         scope = made._scope()
-        made.url = made._session_key()[0]  # absolute, for any working directory
+        made.url = made._lazy_memory.url  # absolute, for any working directory
         if begun:
             made._store_history(scope, begun)
         return made
@@ -94,44 +89,25 @@ class SessionMemory(BaseMemory):
     # --- opening -------------------------------------------------------------------------------------------------
 
     def _scope(self) -> Scope:
-        handle = self._memory
-        if handle is None:
-            handle = self._keep_first(wmem.open(self._check_url(), agent_id=self.agent_id, counter=self._counter))
         # A new handle each time: if the session was disposed, this is its next incarnation.
-        return handle.scope(self.session_id)
+        return self._check_openable().memory().scope(self.session_id)
 
     async def _ascope(self) -> AsyncScope:
-        handle = self._memory
-        if handle is None:
-            opened = await wmem.aopen(self._check_url(), agent_id=self.agent_id, counter=self._counter)
-            handle = self._keep_first(opened.sync())
-        return handle.aio().scope(self.session_id)
+        return (await self._check_openable().amemory()).scope(self.session_id)
 
-    def _keep_first(self, memory: AgentMemory) -> AgentMemory:
-        """Keep an opened memory; if another thread was faster, close it and return the other."""
-        with self._lock:
-            kept = self._memory = memory if self._memory is None else self._memory
-        if kept is not memory:
-            memory.close()
-        return kept
-
-    def _session_key(self) -> tuple[str, str, str]:
-        """Key of the session within the process; with the store's own URL if it is open."""
-        handle = self._memory
-        return self.url if handle is None else handle.url, self.agent_id, self.session_id
-
-    def _check_url(self) -> str:
-        if self.url == PRIVATE_URL:
+    def _check_openable(self) -> LazyMemory:
+        if self.url == PRIVATE_URL and self._lazy_memory.given is None:
             msg = "a private 'memory://' cannot be opened a second time: name it, as in 'memory://name'"
             raise InvalidInputError(msg)
-        return self.url
+        return self._lazy_memory
+
+    def _session_key(self) -> tuple[str, str, str]:
+        """Key of the session within the process; with the store's own URL once it was opened."""
+        return self._lazy_memory.url, self.agent_id, self.session_id
 
     def close(self) -> None:
         """Close the store; the next use opens it again. A memory that was passed in stays open."""
-        with self._lock:
-            handle, self._memory = self._memory, self._memory if not self._owns_memory else None
-        if handle is not None and self._owns_memory:
-            handle.close()
+        self._lazy_memory.close()
 
     # --- copies --------------------------------------------------------------------------------------------------
 
@@ -160,7 +136,7 @@ class SessionMemory(BaseMemory):
     def __copy__(self) -> Self:
         """Another memory of the same session, with its own handle on the store."""
         # Opened at once: an in-memory store lasts only as long as a handle on it.
-        handle = None if self._owns_memory else self._memory
+        handle = self._lazy_memory.given
         return self._create(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
 
     def __deepcopy__(self, memo: Any = None) -> Self:
@@ -171,6 +147,6 @@ class SessionMemory(BaseMemory):
             return NotImplemented
         alike = type(self) is type(other) and self.__dict__ == other.__dict__
         # Two private memories share a URL, but not a store.
-        return alike and (self.url != PRIVATE_URL or self._memory is other._memory)
+        return alike and (self.url != PRIVATE_URL or self._lazy_memory.given is other._lazy_memory.given)
 
     __hash__ = None  # type: ignore[assignment]  # as pydantic has it: the fields may change

@@ -10,8 +10,8 @@ from typing import Any
 
 from llama_index.core.base.llms.types import BaseContentBlock, ToolCallBlock
 
-from llamaindex_wmem._values import to_json
 from wmem import ToolCall
+from wmem.adapter import to_tagged_json
 
 __all__ = ["block_calls", "extra_calls", "vendor_keys"]
 
@@ -79,7 +79,7 @@ def _arguments_text(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments
     told = dict(arguments) if isinstance(arguments, Mapping) else arguments
-    return json.dumps(to_json(told, "the arguments of a tool call"), ensure_ascii=False)
+    return json.dumps(to_tagged_json(told, "the arguments of a tool call"), ensure_ascii=False)
 
 
 def _make_id(name: str, calls: Sequence[ToolCall]) -> str:

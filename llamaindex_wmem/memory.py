@@ -1,8 +1,7 @@
 """`WmemMemory`: a wmem session as the memory of LlamaIndex's agents and chat engines."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Literal, Self
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -12,7 +11,9 @@ from llamaindex_wmem._history import drop_notes, last_user_text, question_text, 
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AgentMemory, AsyncAgentMemory, BudgetError, Context, InvalidInputError, Message
+from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
+from wmem.adapter import Steps, arun, check_count, fade_on_overflow, prompt_tokens, run
+from wmem.types import Orphans, ProviderProfile
 
 __all__ = ["WmemMemory"]
 
@@ -68,27 +69,21 @@ class WmemMemory(SessionMemory):
         recall: bool = True,
         stable: bool = False,
         summary: bool | int = False,
-        profile: Literal["openai", "anthropic", "gemini"] = "openai",
-        orphans: Literal["drop", "synthesize"] = "drop",
+        profile: ProviderProfile = "openai",
+        orphans: Orphans = "drop",
     ) -> Self:
         """Open a session; it is created on its first message.
+
+        The arguments that are not listed are attributes of `WmemMemory`.
 
         Args:
             session_id: The conversation. There is no default: two users must never share one by accident.
             url: The store; a bare ``memory://`` gets a name, so that copies find it in this process.
             agent_id: The agent that owns the memory.
             memory: An open memory instead of `url` and `agent_id`; the caller closes it.
-            token_limit: See `WmemMemory`.
             chat_history: First messages of a new session. A session that already begins with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
                 serialised.
-            reserve: See `WmemMemory`.
-            recent: See `WmemMemory`.
-            recall: See `WmemMemory`.
-            stable: See `WmemMemory`.
-            summary: See `WmemMemory`.
-            profile: See `WmemMemory`.
-            orphans: See `WmemMemory`.
 
         Raises:
             InvalidInputError: An id or the URL is missing, or the session does not begin with `chat_history`.
@@ -149,30 +144,26 @@ class WmemMemory(SessionMemory):
         Raises:
             BudgetError: Nothing is left of the limit, or pinned messages and system text alone exceed it.
         """
-        scope, query = self._scope(), question_text(input)
-        newest = scope.messages.all(limit=_NEWEST_COUNT)
-        query = query or last_user_text(newest)
-        for limit in _LOOKBACK_LIMITS if self.recall else ():
-            query = query or last_user_text(scope.messages.all(limit=limit))
-        with self._fade_on_overflow():
-            context = scope.pack(query if self.recall else None, **self._pack_options(initial_token_count))
-        return self._record_view(context, newest, initial_token_count)
+        return run(self._pack(self._scope(), input, initial_token_count))
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
-        scope, query = await self._ascope(), question_text(input)
-        newest = await scope.messages.all(limit=_NEWEST_COUNT)
+        return await arun(self._pack(await self._ascope(), input, initial_token_count))
+
+    def _pack(self, scope: Scope | AsyncScope, input: str | ChatMessage | None, spent: int) -> Steps[Context]:
+        query = question_text(input)
+        newest: list[Message] = yield scope.messages.all(limit=_NEWEST_COUNT)
         query = query or last_user_text(newest)
         for limit in _LOOKBACK_LIMITS if self.recall else ():
-            query = query or last_user_text(await scope.messages.all(limit=limit))
-        with self._fade_on_overflow():
-            context = await scope.pack(query if self.recall else None, **self._pack_options(initial_token_count))
-        return self._record_view(context, newest, initial_token_count)
+            query = query or last_user_text((yield scope.messages.all(limit=limit)))
+        with fade_on_overflow(self._calibrations):
+            context: Context = yield scope.pack(query if self.recall else None, **self._pack_options(spent))
+        RECENT_VIEWS.record(self._session_key(), context, newest)
+        self._prompt_tokens = prompt_tokens(context) + spent
+        return context
 
-    def _pack_options(self, spent: object) -> dict[str, Any]:
-        if not isinstance(spent, int) or isinstance(spent, bool) or spent < 0:
-            msg = f"initial_token_count must be a whole number of at least 0, not {spent!r:.40}"
-            raise InvalidInputError(msg)
+    def _pack_options(self, spent: int) -> dict[str, Any]:
+        check_count(spent, "initial_token_count")
         limit = self._calibrations.budget(self.token_limit, reserve=self.reserve)
         if spent >= limit:
             learned = f", which are {limit} of wmem's," if limit < self.token_limit else ""
@@ -183,19 +174,6 @@ class WmemMemory(SessionMemory):
             raise BudgetError(msg)
         names = ("reserve", "recent", "stable", "summary", "profile", "orphans")
         return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
-
-    @contextmanager
-    def _fade_on_overflow(self) -> Iterator[None]:
-        try:
-            yield
-        except BudgetError:
-            self._calibrations.fade()
-            raise
-
-    def _record_view(self, context: Context, newest: Sequence[Message], spent: int) -> Context:
-        RECENT_VIEWS.record(self._session_key(), context, newest)
-        self._prompt_tokens = context.tokens - context.sizes["reserve"] + spent
-        return context
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
         """Calibrate token counts from the usage a provider reports, so that later prompts fit in its tokens.
@@ -218,10 +196,8 @@ class WmemMemory(SessionMemory):
         if counted is None:
             msg = "nothing was packed yet: pass counted, wmem's count of the prompt that was sent"
             raise InvalidInputError(msg)
-        for name, value in (("reported", reported), ("counted", counted)):
-            if not isinstance(value, int) or isinstance(value, bool):
-                msg = f"{name} must be a whole number of tokens, not {value!r:.40}"
-                raise InvalidInputError(msg)
+        check_count(reported, "reported")
+        check_count(counted, "counted")
         if not isinstance(model, str):
             msg = f"model must be a name, not {model!r:.40}"
             raise InvalidInputError(msg)
@@ -282,27 +258,21 @@ class WmemMemory(SessionMemory):
         content, in order, and keep their ids and times; those that are left out are
         removed. To keep no more than `get` returns, `reset` first.
         """
-        session, read = self._scope().messages, from_llamaindex(messages)
-        new, replaces = self._plan_set(session.all(), read)
-        if replaces:
-            session.replace(new)
-        elif new:
-            session.append(new)
+        run(self._set(self._scope(), messages))
 
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.set`."""
-        session, read = (await self._ascope()).messages, from_llamaindex(messages)
-        new, replaces = self._plan_set(await session.all(), read)
-        if replaces:
-            await session.replace(new)
-        elif new:
-            await session.append(new)
+        await arun(self._set(await self._ascope(), messages))
 
-    def _plan_set(self, stored: Sequence[Message], read: Sequence[Message]) -> tuple[list[Message], bool]:
-        """The messages to write for `set`, and whether they replace the stored ones."""
+    def _set(self, scope: Scope | AsyncScope, messages: Sequence[ChatMessage]) -> Steps[None]:
+        read = from_llamaindex(messages)
         given = drop_notes(read)
+        stored: list[Message] = yield scope.messages.all()
         new = RECENT_VIEWS.find_continuation(self._session_key(), stored, given, has_note=len(given) < len(read))
-        return (reuse_stored(stored, given), True) if new is None else (new, False)
+        if new is None:
+            yield scope.messages.replace(reuse_stored(stored, given))
+        elif new:
+            yield scope.messages.append(new)
 
     def reset(self) -> None:
         """Remove the messages of the session, nothing else."""

@@ -4,7 +4,7 @@ from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.usage import fade_on_overflow, prompt_tokens
-from wmem.model.checks import check_count, check_flag
+from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
 from wmem.model.values import from_tagged_json, to_tagged_json
 
@@ -16,6 +16,7 @@ __all__ = [
     "arun",
     "check_count",
     "check_flag",
+    "check_instances",
     "fade_on_overflow",
     "from_tagged_json",
     "media_location",

@@ -5,7 +5,7 @@ import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
@@ -15,6 +15,7 @@ __all__ = [
     "check_flag",
     "check_fraction",
     "check_id",
+    "check_instances",
     "check_key",
     "check_limit",
     "check_listener",
@@ -24,6 +25,8 @@ __all__ = [
     "check_tags",
     "check_whole_number",
 ]
+
+T = TypeVar("T")
 
 RESERVED_PREFIX = "~"
 _MAX_SAFE_INTEGER = 2**53 - 1
@@ -124,6 +127,18 @@ def check_flag(value: object, name: str) -> bool:
         msg = f"{name} must be True or False, got {value!r:.80}"
         raise InvalidInputError(msg)
     return value
+
+
+def check_instances(values: object, kind: type[T]) -> list[T]:
+    """Check a list of a framework's objects, and return it as a new list."""
+    if isinstance(values, kind | str) or not isinstance(values, Iterable):
+        msg = f"expected a sequence of {kind.__name__}, got {type(values).__name__!r}"
+        raise InvalidInputError(msg)
+    listed = list(values)
+    if wrong := [each for each in listed if not isinstance(each, kind)]:
+        msg = f"expected a sequence of {kind.__name__}, got {type(wrong[0]).__name__!r} in it"
+        raise InvalidInputError(msg)
+    return listed
 
 
 def check_listener(listener: object) -> None:
