@@ -32,7 +32,7 @@ FACES = {
 
 _SAME = (
     *("AgentMemory", "Drive", "Entries", "EntryReads", "ItemReads", "Items", "Iterator", "LocalEntries"),
-    *("Maintenance", "MessageReads", "Messages", "Queue", "QueueReads", "RunRead", "Scope"),
+    *("Maintenance", "MessageReads", "Messages", "Queue", "QueueReads", "RunRead", "RunSearch", "Scope"),
 )
 _NAMES = {name: f"Async{name}" for name in _SAME} | {
     "__enter__": "__aenter__",
@@ -45,7 +45,7 @@ _NAMES = {name: f"Async{name}" for name in _SAME} | {
 }
 NAMES = _NAMES | {twin: name for name, twin in _NAMES.items()}
 """Sync names by async ones and the reverse, so that what leads to the async twin leads back."""
-AWAITED = frozenset({"open_core", "run", "self._drive", "self._run"})
+AWAITED = frozenset({"open_core", "run", "self._drive", "self._run", "self._run_search"})
 ALWAYS_ASYNC = frozenset({"__enter__", "__exit__"})
 
 _MARKER = re.compile(r" *# (?P<what>sync only|await|async: (?P<code>.*))$")

@@ -70,6 +70,7 @@ class State:
         "disposed",
         "entries",
         "erased",
+        "feeds",
         "items",
         "merged",
         "messages",
@@ -77,10 +78,7 @@ class State:
         "pinned_items",
         "pinned_messages",
         "policy",
-        "recall_changes",
         "rows",
-        "search_changes",
-        "search_index",
         "step",
         "unwritten_touches",
     )
@@ -110,12 +108,8 @@ class State:
         self.bytes = 0
         self.unwritten_touches: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
-        self.recall_changes: dict[str, None] | None = None
-        """Ids put or removed since the recall index was updated; None while there is none."""
-        self.search_changes: dict[str, None] | None = None
-        """The same for the search index."""
-        self.search_index: object | None = None
-        """The search index; its own module fills it."""
+        self.feeds: list[dict[str, None]] = []
+        """For each follower of this state, the ids put or removed since it was updated."""
 
     def copy(self) -> "State":
         """A copy that shares the rows, which never change."""
@@ -203,10 +197,8 @@ class State:
                 self._sort_pinned(row)
         self.rows[row.id] = row
         self.bytes += row.size_bytes
-        if self.recall_changes is not None:
-            self.recall_changes[row.id] = None
-        if self.search_changes is not None:
-            self.search_changes[row.id] = None
+        for feed in self.feeds:
+            feed[row.id] = None
         return before
 
     def _index(self, row: Row) -> None:
@@ -259,10 +251,8 @@ class State:
         self.bytes -= row.size_bytes
         if self.unwritten_touches:
             self.unwritten_touches.pop(item_id, None)  # a later item under this id must not inherit its fetches
-        if self.recall_changes is not None:
-            self.recall_changes[item_id] = None
-        if self.search_changes is not None:
-            self.search_changes[item_id] = None
+        for feed in self.feeds:
+            feed[item_id] = None
         return row
 
     def _touch(self, change: ItemTouched) -> Row | None:

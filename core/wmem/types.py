@@ -9,7 +9,7 @@ from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
 from wmem.model.message import PartKind, Role
 from wmem.model.profile import Scoring
-from wmem.model.results import Fate, Placed, UnitReport
+from wmem.model.results import Fate, Placed, RecallHit, RecallKind, UnitReport
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -67,6 +67,8 @@ __all__ = [
     "ProviderProfile",
     "Queue",
     "QueueReads",
+    "RecallHit",
+    "RecallKind",
     "Relation",
     "Role",
     "Scoring",

@@ -241,8 +241,8 @@ def test_vectors_count_among_the_bytes_of_a_replica(tmp_path: Path) -> None:
             vectors_in(memory.scope(f"session-{number}"), 10 * number)
         replicas = engine.replicas.values()
         assert sum(replica.state.bytes for replica in replicas) < 500_000
-        assert 1 <= sum(replica.index_bytes > 0 for replica in replicas) <= 4
-        assert sum(replica.index_bytes for replica in replicas) <= 1_000_000
+        assert 1 <= sum(replica.derived_bytes > 0 for replica in replicas) <= 4
+        assert sum(replica.derived_bytes for replica in replicas) <= 1_000_000
 
 
 class Watched(DictJournal):
@@ -289,7 +289,7 @@ def test_a_scope_larger_than_the_bound_stays_while_its_vectors_are_looked_up() -
         for number in range(0, 100, 10):
             vectors_in(session, number)
             kept.add(id(engine.replica(session.path)))
-        assert engine.replica(session.path).index_bytes > 100_000
+        assert engine.replica(session.path).derived_bytes > 100_000
         assert len(kept) == 1
 
 

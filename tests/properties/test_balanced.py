@@ -163,7 +163,7 @@ HOBBIES: Mapping[str, tuple[str, ...]] = {
     "singing": ("sings", "singing", "sing"),
 }
 IN_OTHER_WORDS = {
-    "painting": "watermodes",
+    "painting": "watercolours",
     "swimming": "crawl",
     "baking": "oven",
     "climbing": "rope",

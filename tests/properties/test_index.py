@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from wmem.retrieval.index import Index, to_terms
+from wmem.analysis.analyzer import to_terms
+from wmem.retrieval.index import Index
 
 VOCABULARY = ["dog", "Biscuit", "train", "東京タワー", "café", "Straße", "ไปเที่ยว", "the", "iPhone", "42"]
 said = st.lists(st.sampled_from(VOCABULARY), max_size=8).map(" ".join)

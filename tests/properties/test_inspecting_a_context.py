@@ -137,8 +137,8 @@ def test_what_would_command_a_terminal_or_cannot_be_encoded_is_shown_as_unknown(
 
 
 def test_markup_in_a_message_is_text_in_a_terminal(session: wmem.Scope) -> None:
-    session.messages.append({"role": "user", "content": "[red]not a mode[/red] [/wrong"})
-    assert "[red]not a mode[/red] [/wrong" in in_terminal(session.pack(budget=500))
+    session.messages.append({"role": "user", "content": "[red]not a colour[/red] [/wrong"})
+    assert "[red]not a colour[/red] [/wrong" in in_terminal(session.pack(budget=500))
 
 
 @settings(max_examples=40, deadline=None)

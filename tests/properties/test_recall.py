@@ -259,13 +259,9 @@ def test_every_word_has_a_stem(word: str, language: str) -> None:
 
 def test_forms_of_english_words_meet_without_the_stemmers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wmem.analysis.stemmer.has_stemmers", lambda: False)
-    stem.cache_clear()
-    try:
-        for one, other in (("puppies", "puppy"), ("running", "run"), ("baked", "bake"), ("trains", "train")):
-            assert stem(one, "english") == stem(other, "english")
-        assert stem("bus", "english") == "bus"
-    finally:
-        stem.cache_clear()
+    for one, other in (("puppies", "puppy"), ("running", "run"), ("baked", "bake"), ("trains", "train")):
+        assert stem(one, "english") == stem(other, "english")
+    assert stem("bus", "english") == "bus"
 
 
 def test_B114_korean_words_are_found_without_their_particles() -> None:
@@ -277,7 +273,7 @@ def test_B114_korean_words_are_found_without_their_particles() -> None:
 def test_the_answer_is_found_beside_the_question_that_was_asked_then(session: wmem.Scope) -> None:
     fill(session, thread_id="early")
     say(session, "What did you name the puppy?", id="question", thread_id="talk")
-    say(session, "Biscuit, because of her mode!", id="answer", thread_id="talk")
+    say(session, "Biscuit, because of her colour!", id="answer", thread_id="talk")
     say(session, "Lovely.", id="after", thread_id="elsewhere")
     fill(session, thread_id="late")
     found = ranked(session, "How was the puppy named?")
@@ -307,7 +303,7 @@ def test_what_no_one_said_does_not_stand_between_a_question_and_its_answer(sessi
             {"role": "assistant", "tool_calls": [call], "thread_id": "talk"},
             {"role": "tool", "tool_call_id": "c", "content": "an album", "thread_id": "talk", "id": "result"},
             {"role": "system", "content": "Be brief.", "thread_id": "talk"},
-            {"role": "assistant", "content": "Biscuit, because of her mode!", "thread_id": "talk", "id": "answer"},
+            {"role": "assistant", "content": "Biscuit, because of her colour!", "thread_id": "talk", "id": "answer"},
         ]
     )
     fill(session, thread_id="late")

@@ -1,12 +1,17 @@
-"""Analyzer: splits a text into index terms, folded and stemmed, without stop words."""
+"""Analyzer: splits a text into index terms, folded and stemmed, without stop words.
+
+Stemming is slow, so an analyzer caches stems. The cache holds words of what was analyzed: it belongs to an
+engine, which clears it on erasure.
+"""
 
 import re
 import unicodedata
 
 from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language
+from wmem.model.values import load_json
 
-__all__ = ["analyze", "to_terms", "to_words"]
+__all__ = ["Analyzer", "to_terms", "to_words"]
 
 # Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = (
@@ -19,6 +24,10 @@ _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Korean has spaces, but attaches particles to words.
 _HANGUL = "\uac00", "\ud7a3"
+_MAX_STEMS = 65_536
+_MAX_CONTENTS = 1_024
+_MAX_CONTENT_BYTES = 4_096
+"""The terms of a longer content are not cached: they would make the cache large."""
 
 
 def to_words(text: str) -> list[str]:
@@ -29,36 +38,72 @@ def to_words(text: str) -> list[str]:
 
 
 def to_terms(text: str, default_language: str = "english") -> list[str]:
-    """The index terms of a text, in order.
-
-    Words, folded (NFKC, case) and stemmed, without the stop words of their language;
-    for scripts without spaces, character bigrams.
-
-    Args:
-        default_language: See `detect_language`.
-    """
-    return analyze(text, default_language)[1]
+    """See `Analyzer.to_terms`; caches nothing."""
+    return Analyzer().to_terms(text, default_language)
 
 
-def analyze(text: str, default_language: str = "english") -> tuple[str, list[str]]:
-    """The detected language of a text, and its terms; see `to_terms`."""
-    if text.isascii():
-        words = _ASCII_WORD.findall(text.lower())
-        language = detect_language(words, default_language)
+class Analyzer:
+    """Splits texts into terms, and caches stems and the terms of short contents."""
+
+    __slots__ = ("_content_terms", "_stems")
+
+    def __init__(self) -> None:
+        self._stems: dict[tuple[str, str], str] = {}
+        self._content_terms: dict[bytes, tuple[str, ...]] = {}
+
+    def to_terms(self, text: str, default_language: str = "english") -> list[str]:
+        """The index terms of a text, in order.
+
+        Words, folded (NFKC, case) and stemmed, without the stop words of their language;
+        for scripts without spaces, character bigrams.
+
+        Args:
+            default_language: The language of a text that tells none; see `detect_language`.
+        """
+        return self.analyze(text, default_language)[1]
+
+    def analyze(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
+        """The detected language of a text, and its terms; see `to_terms`."""
+        stems, add = self._stems, self._add_stem
+        if text.isascii():
+            words = _ASCII_WORD.findall(text.lower())
+            language = detect_language(words, default_language)
+            stop = STOP_WORDS[language]
+            return language, [stems.get((word, language)) or add(word, language) for word in words if word not in stop]
+        found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
+        language = detect_language((word for word, unspaced in found if not unspaced), default_language)
         stop = STOP_WORDS[language]
-        return language, [stem(word, language) for word in words if word not in stop]
-    found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
-    language = detect_language((word for word, unspaced in found if not unspaced), default_language)
-    stop = STOP_WORDS[language]
-    terms: list[str] = []
-    for word, unspaced in found:
-        if unspaced:
-            terms += _bigrams(word)
-        elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
-            terms += [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word itself
-        elif word not in stop:
-            terms.append(stem(word, language))
-    return language, terms
+        terms: list[str] = []
+        for word, unspaced in found:
+            if unspaced:
+                terms += _bigrams(word)
+            elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
+                terms += [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word
+            elif word not in stop:
+                terms.append(stems.get((word, language)) or add(word, language))
+        return language, terms
+
+    def content_terms(self, content: bytes) -> tuple[str, ...]:
+        """The terms of a text that is stored as JSON; those of short ones are cached."""
+        terms = self._content_terms.get(content)
+        if terms is None:
+            terms = tuple(self.to_terms(load_json(content)))
+            if len(content) <= _MAX_CONTENT_BYTES:
+                if len(self._content_terms) >= _MAX_CONTENTS:
+                    self._content_terms.clear()
+                self._content_terms[content] = terms
+        return terms
+
+    def clear(self) -> None:
+        """Forget every word and text."""
+        self._stems.clear()
+        self._content_terms.clear()
+
+    def _add_stem(self, word: str, language: str) -> str:
+        if len(self._stems) >= _MAX_STEMS:
+            self._stems.clear()
+        made = self._stems[word, language] = stem(word, language)
+        return made
 
 
 def _normalize(text: str) -> str:

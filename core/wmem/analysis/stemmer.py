@@ -6,7 +6,7 @@ Stemming is a pure function of the word, but a stemmer object is not thread-safe
 import importlib.util
 import threading
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Protocol
 
 from wmem.analysis.inflections import BASE_FORMS
@@ -26,7 +26,6 @@ def has_stemmers() -> bool:
     return importlib.util.find_spec("snowballstemmer") is not None
 
 
-@lru_cache(65_536)
 def stem(word: str, language: str) -> str:
     """The stem of a word; a word that is not all letters stays as it is.
 

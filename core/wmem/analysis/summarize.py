@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from wmem.analysis.analyzer import to_terms
+from wmem.analysis.analyzer import Analyzer
 from wmem.tokens.counter import Counter
 
 __all__ = ["Extract", "WeightedText", "extract", "split_sentences"]
@@ -47,7 +47,7 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extract:
+def extract(texts: Sequence[WeightedText], limit: int, counter: Counter, analyzer: Analyzer | None = None) -> Extract:
     """The sentences of the texts with the highest weights, in the order of the texts, one a line, each once.
 
     Of about equal weight, sentences with rarer words come first. A sentence that does not
@@ -59,7 +59,7 @@ def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extr
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
     for index, sentence in sorted(
-        enumerate(_score_sentences(texts, counter)), key=lambda each: (-each[1].score, each[0])
+        enumerate(_score_sentences(texts, counter, analyzer or Analyzer())), key=lambda each: (-each[1].score, each[0])
     ):
         if tokens + sentence.tokens <= limit:
             chosen.append((index, sentence))
@@ -74,14 +74,14 @@ def extract(texts: Sequence[WeightedText], limit: int, counter: Counter) -> Extr
     return Extract("", 0, ())
 
 
-def _score_sentences(texts: Sequence[WeightedText], counter: Counter) -> list[_Sentence]:
+def _score_sentences(texts: Sequence[WeightedText], counter: Counter, analyzer: Analyzer) -> list[_Sentence]:
     split: dict[str, tuple[int, str, float]] = {}
     for index, (text, weight) in enumerate(texts):
         for sentence in split_sentences(text):
             same = sentence.casefold()
             if same not in split or split[same][2] < weight:
                 split[same] = (index, sentence, weight)
-    terms = {same: frozenset(to_terms(same)) for same in split}
+    terms = {same: frozenset(analyzer.to_terms(same)) for same in split}
     held_by: dict[str, int] = {}
     for each in terms.values():
         for term in each:

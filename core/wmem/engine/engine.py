@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
+from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
 from wmem.engine.events import EventFeed
 from wmem.engine.replica import Replica
@@ -49,6 +50,7 @@ class Engine(Generic[P]):
         self.replicas: dict[Path, Replica[P]] = {}
         self._uses = 0
         self._lock = threading.Lock()
+        self.analyzer = Analyzer()
         self.write_queue = WriteQueue()
         self.events = EventFeed()
         self._unchecked_bytes = 0
@@ -68,6 +70,13 @@ class Engine(Generic[P]):
         self.events.reset_after_fork()
         self._claimed_tasks = set()  # only the parent has the threads that would release them
 
+    def clear(self) -> None:
+        """Leave nothing of what was read or computed: the store is closed."""
+        with self._lock:
+            self.replicas = {}
+        self.events.outbox.clear()
+        self.analyzer.clear()
+
     # -- replicas
 
     def replica(self, path: Path) -> Replica[P]:
@@ -76,7 +85,9 @@ class Engine(Generic[P]):
         if replica is None:
             with self._lock:
                 listeners = () if is_cache(path) else self.events.listeners
-                replica = self.replicas.setdefault(path, Replica(path, self.codec, listeners, self.events.outbox))
+                replica = self.replicas.setdefault(
+                    path, Replica(path, self.codec, listeners, self.events.outbox, self.analyzer)
+                )
                 replica.last_use = self._uses  # the caller is about to use it
                 if len(self.replicas) % _EVICT_EVERY == 0:
                     self._evict_replicas()
@@ -89,7 +100,7 @@ class Engine(Generic[P]):
         """
         total_bytes = 0
         for path, replica in sorted(self.replicas.items(), key=lambda each: (is_cache(each[0]), -each[1].last_use)):
-            total_bytes += replica.state.bytes + replica.index_bytes
+            total_bytes += replica.state.bytes + replica.derived_bytes
             idle = replica.cursor == ORIGIN or total_bytes > self._replica_bytes
             # Keep the one in use, and one whose scope does not exist yet: it may be created next.
             busy = replica.last_use >= self._uses - (_BUSY_USES if replica.cursor == ORIGIN else 0)

@@ -9,22 +9,23 @@ import logging
 import operator
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
+from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
+from wmem.engine.derived import D, Derived, Follower
 from wmem.errors import CorruptionError
 from wmem.journal.port import Appended, Record, Tail
 from wmem.model.change import Change, Event, ItemTouched, Resynced
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
+from wmem.model.row import Row
 from wmem.state import State
-
-if TYPE_CHECKING:
-    from wmem.model.message import Message
-    from wmem.model.row import Row
 
 __all__ = ["Damage", "Replica", "decode_records"]
 
+A = ParamSpec("A")
 P = TypeVar("P")
 
 _log = logging.getLogger("wmem.replica")
@@ -64,22 +65,21 @@ class Replica(Generic[P]):
     """
 
     __slots__ = (
+        "_followers",
         "_listeners",
         "_outbox",
         "_recent_records",
+        "analyzer",
         "codec",
         "compacting",
         "cursor",
         "damage",
-        "decoded_messages",
         "has_synced",
         "incarnation",
-        "index_bytes",
         "last_use",
         "lock",
         "path",
         "readers",
-        "recall_index",
         "snapshot_bytes",
         "stale",
         "state",
@@ -88,10 +88,16 @@ class Replica(Generic[P]):
     )
 
     def __init__(
-        self, path: Path, codec: Codec[P], listeners: Sequence[object] = (), outbox: deque[Event] | None = None
+        self,
+        path: Path,
+        codec: Codec[P],
+        listeners: Sequence[object] = (),
+        outbox: deque[Event] | None = None,
+        analyzer: Analyzer | None = None,
     ) -> None:
         self.path = path
         self.codec = codec
+        self.analyzer = analyzer or Analyzer()
         self._listeners = listeners
         self._outbox = deque() if outbox is None else outbox
         self.lock = threading.Lock()
@@ -114,19 +120,15 @@ class Replica(Generic[P]):
         self.last_use = 0
         """The engine's use counter at the last use."""
         self.unwritten_since: float | None = None
-        self.decoded_messages: Mapping[str, tuple[Row, Message]] = {}
-        """Messages that the last pack decoded, with their rows."""
-        self.recall_index: object | None = None
-        """The recall index of the state; its own module fills it."""
-        self.index_bytes = 0
-        """Bytes of vectors in the recall index."""
+        self._followers: dict[Callable[..., Any], Follower[Any]] = {}
+        """What was computed from the state, by what makes it."""
 
     def retire(self) -> None:
         """Stop making events: another replica replaces this one, and a change must reach a listener once."""
         self._listeners = ()  # one step, without the lock: called under the engine's
 
     def apply_tail(self, since: Cursor, tail: Tail[P]) -> bool:
-        """Apply the journal's reply to a read from the cursor `asked`; False when it must be read again.
+        """Apply the journal's reply to a read from the cursor `since`; False when it must be read again.
 
         Other replies may have advanced the replica meanwhile: no record is applied twice.
         """
@@ -155,7 +157,7 @@ class Replica(Generic[P]):
             if restored is not None:
                 restored.unwritten_touches = self.state.unwritten_touches
                 self.state = restored
-                self.recall_index, self.index_bytes = None, 0  # it indexed another history
+                self._followers = {}  # they followed another history
                 self.damage = []
                 self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
                 self.tail_bytes = 0
@@ -247,6 +249,73 @@ class Replica(Generic[P]):
                 "scope %r holds a damaged record %s: it was skipped and left where it is", self.path, each.record_id
             )
         self.damage.extend(damage)
+
+    # -- derived data
+
+    @contextmanager
+    def derived(self, kind: Callable[A, D], *args: A.args, **named: A.kwargs) -> Iterator[D]:
+        """Data of a kind, computed from the rows: up to date, and locked until the end of the block.
+
+        Args:
+            args: What it is made with, the first time.
+            named: The same, by name.
+        """
+        while True:
+            with self.lock:
+                follower = self._followers.get(kind)
+                if follower is None:
+                    follower = self._followers[kind] = Follower(kind(*args, **named), self.state.rows)
+                    self.state.feeds.append(follower.pending)
+            with follower.lock:
+                if self._update(kind, follower):
+                    yield follower.data
+                    return
+
+    def find_derived(self, kind: Callable[..., D]) -> D | None:
+        """Data of a kind as it was last updated, not locked; None if there is none."""
+        follower = self._followers.get(kind)
+        return None if follower is None else follower.data
+
+    def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
+        """Apply the changed rows to a follower; False if the state was replaced. Under the follower's lock."""
+        with self.lock:
+            if self._followers.get(kind) is not follower:
+                return False
+            changed = self._take_changed(follower)
+        try:
+            follower.data.apply(changed)
+        except BaseException:
+            self._drop_follower(kind, follower)  # half of the changes may be applied
+            raise
+        return True
+
+    def _take_changed(self, follower: Follower[Any]) -> dict[str, Row | None]:
+        changed = {id: self.state.rows.get(id) for id in follower.pending}
+        follower.pending.clear()
+        return changed
+
+    def changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
+        """Rows changed since `derived` updated its data: for one who takes `lock` inside that block, too."""
+        return self._take_changed(self._followers[kind]) if kind in self._followers else {}
+
+    def _drop_follower(self, kind: Callable[..., Any], follower: Follower[Any]) -> None:
+        with self.lock:
+            if self._followers.get(kind) is follower:
+                del self._followers[kind]
+                self.state.feeds[:] = [feed for feed in self.state.feeds if feed is not follower.pending]
+
+    def compact_derived(self) -> None:
+        """Leave nothing of removed rows in what was computed from them."""
+        for kind, follower in list(self._followers.items()):
+            with follower.lock:
+                if self._update(kind, follower):
+                    follower.data.compact()
+
+    @property
+    def derived_bytes(self) -> int:
+        """Bytes of all that was computed from the rows."""
+        data: list[Derived] = [follower.data for follower in list(self._followers.values())]
+        return sum(each.bytes for each in data)
 
     # -- touches
 

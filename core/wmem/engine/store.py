@@ -50,11 +50,13 @@ class Store:
         """Release one reference; the last one closes the store."""
         if self._release():
             self._backend.close()
+            self.engine.clear()
 
     async def aclose(self) -> None:
         """See `close`."""
         if self._release():
             await self._backend.aclose()
+            self.engine.clear()
 
     def _release(self) -> bool:
         with _registry.lock:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Self, TypeAlias, overload
 
+from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
 __all__ = [
@@ -15,11 +16,34 @@ __all__ = [
     "Memorized",
     "Placed",
     "Promoted",
+    "RecallHit",
+    "RecallKind",
     "RecallUse",
     "SearchResults",
     "Summary",
     "UnitReport",
 ]
+
+
+RecallKind: TypeAlias = Literal["entry", "item", "message"]
+
+
+class RecallHit(NamedTuple):
+    """One result of `Scope.recall`.
+
+    Attributes:
+        path: The scope that holds it: the one that was asked, or a parent.
+        score: What it is ranked by; larger is better, comparable within one list only.
+        parts: What was added up to the score, by name, and the factors other than 1 (``x date``).
+        text: What was matched: a message with its calls, an item's content, an entry as ``key: value``.
+    """
+
+    id: str
+    kind: RecallKind
+    path: Path
+    score: float
+    parts: Mapping[str, float]
+    text: str
 
 
 class Promoted(NamedTuple):

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
+from wmem.analysis.analyzer import Analyzer
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_count, check_flag
 from wmem.model.context import ProviderProfile
@@ -145,6 +146,7 @@ class PackRequest:
             items, which are quoted whole in the note.
         recalled: What recall found, best first.
         query: The recall query; blank for none.
+        analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
     """
 
@@ -155,4 +157,5 @@ class PackRequest:
     pinned: Sequence[Candidate] = ()
     recalled: Sequence[RecalledCandidate] = ()
     query: str = ""
+    analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None

@@ -10,7 +10,6 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from wmem.analysis.analyzer import to_terms
 from wmem.errors import BudgetError
 from wmem.pack.loader import MessageLoader, Rendered, is_blank
 from wmem.pack.render import NoteEntry, NotePricer, message_text, normalize_text, to_note_entry, to_quote
@@ -69,7 +68,7 @@ class Selection:
     @cached_property
     def _query_terms(self) -> tuple[str, ...]:
         """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
-        return tuple(to_terms(self.request.query)) if self.request.recalled else ()
+        return tuple(self.request.analyzer.to_terms(self.request.query)) if self.request.recalled else ()
 
     @property
     def all_note_entries(self) -> list[NoteEntry]:
@@ -296,7 +295,14 @@ class Selection:
         """Put the best sentences of the newest messages left out into the note."""
         left_out = self._newest_left_out()
         room = min(room, self.tokens_left)
-        self.summary = summarize([each for each, _ in left_out], room, self.request.query, self.loader, self.pricer)
+        self.summary = summarize(
+            [each for each, _ in left_out],
+            room,
+            self.request.query,
+            self.loader,
+            self.pricer,
+            analyzer=self.request.analyzer,
+        )
         if self.summary is not None:
             self.tokens_left -= self.pricer.price(self.summary.entry.quote, self._day_headings())
             self.messages_uncovered = self.request.total - 1 - left_out[self.summary.messages_covered - 1][1]

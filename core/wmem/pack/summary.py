@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from wmem.analysis.analyzer import to_terms
+from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.summarize import WeightedText, extract, split_sentences
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
@@ -39,7 +39,13 @@ class ExtractiveSummary(NamedTuple):
 
 
 def summarize(
-    left_out: Sequence[Candidate], limit: int, query: str, loader: MessageLoader, pricer: NotePricer
+    left_out: Sequence[Candidate],
+    limit: int,
+    query: str,
+    loader: MessageLoader,
+    pricer: NotePricer,
+    *,
+    analyzer: Analyzer,
 ) -> ExtractiveSummary | None:
     """Summarize messages in at most `limit` tokens, frame and heading included; None when no sentence fits.
 
@@ -57,7 +63,7 @@ def summarize(
             break
         covered.append(candidate)
     covered.reverse()
-    query_terms = frozenset(to_terms(query))
+    query_terms = frozenset(analyzer.to_terms(query))
     texts: list[WeightedText] = []
     places: list[Candidate] = []
     for candidate in covered:
@@ -65,13 +71,13 @@ def summarize(
         text = "" if message.recalled else message_text(message)[:_MAX_CHARS_PER_MESSAGE]
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
         if query_terms:
-            weight += _QUERY_BONUS * len(query_terms.intersection(to_terms(text))) / len(query_terms)
+            weight += _QUERY_BONUS * len(query_terms.intersection(analyzer.to_terms(text))) / len(query_terms)
         for sentence in split_sentences(text):
             texts.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
             places.append(candidate)
     room = limit - pricer.price(_summary_entry("", pricer).quote, ())
     while room > 0:
-        extracted = extract(texts, room, pricer.count)
+        extracted = extract(texts, room, pricer.count, analyzer)
         if not extracted.text:
             return None
         entry = _summary_entry(extracted.text, pricer)

@@ -5,12 +5,12 @@ Scores are the same as if removed texts had never been in the index.
 
 from itertools import compress, islice
 
-from wmem.analysis.analyzer import analyze, to_terms
+from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.postings import Postings
 
-__all__ = ["Feedback", "Index", "to_terms"]
+__all__ = ["Feedback", "Index"]
 
 _LANGUAGES = tuple(STOP_WORDS)
 _LANGUAGE_SAMPLE = 256
@@ -23,9 +23,10 @@ class Index:
     A text may belong to a group, such as a session, which is scored by the words of all its texts.
     """
 
-    __slots__ = ("_postings",)
+    __slots__ = ("_analyzer", "_postings")
 
-    def __init__(self) -> None:
+    def __init__(self, analyzer: Analyzer | None = None) -> None:
+        self._analyzer = analyzer or Analyzer()
         self._postings = Postings()
 
     @property
@@ -44,7 +45,7 @@ class Index:
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
         self.remove(id)
-        language, terms = analyze(text)
+        language, terms = self._analyzer.analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:
             frequencies[term] = frequencies.get(term, 0) + 1
@@ -61,8 +62,13 @@ class Index:
         """Remove a text; False when there is none with this id."""
         dropped = self._postings.drop(id)
         if dropped and self._postings.needs_compaction:
-            self._postings = self._postings.without_tombstones()
+            self.compact()
         return dropped
+
+    def compact(self) -> None:
+        """Leave nothing of removed texts, not even their terms."""
+        if self._postings.has_tombstones:
+            self._postings = self._postings.without_tombstones()
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
         """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
@@ -70,7 +76,7 @@ class Index:
 
     def scorer(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`."""
-        found = QueryScorer(self._postings, to_terms(query, self._main_language()), k1, b)
+        found = QueryScorer(self._postings, self._analyzer.to_terms(query, self._main_language()), k1, b)
         if feedback is not None and feedback.weight:
             found.expand_query(feedback)
         return found

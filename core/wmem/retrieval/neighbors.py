@@ -47,6 +47,7 @@ class NeighborGraph:
         "_number_by_speaker",
         "_session_count",
         "_slots",
+        "_speaker_count",
         "_speaker_counts",
         "after",
         "before",
@@ -66,6 +67,7 @@ class NeighborGraph:
         self._newest_by_thread: dict[str | None, int] = {}
         """The newest message of each thread."""
         self._session_count = 0
+        self._speaker_count = 0
         self._speaker_counts: Counter[str] = Counter()
         self.before = array("I", (0,))
         """The slot of the previous message in its session; 0 for none."""
@@ -109,7 +111,7 @@ class NeighborGraph:
         self.tokens[slot] = max(1, len(text) // _CHARS_PER_TOKEN if tokens is None else tokens)
         self.is_user[slot] = _LABEL_IS_USER.get(speaker or "", role == "user")
         self.mentions_time[slot] = mentions_time(text)
-        voice = self._number_by_speaker.setdefault((speaker, role == "user"), len(self._number_by_speaker) + 1)
+        voice = self._speaker_number(speaker, user=role == "user")
         if speaker is not None:
             self._speaker_counts[speaker] += 1
         if not self.speaker_numbers[slot]:
@@ -120,6 +122,19 @@ class NeighborGraph:
             before, after = self._slots_around(slot)
             self._rebuild_neighbors((*before, slot), after)
         return slot
+
+    def _speaker_number(self, speaker: str | None, *, user: bool) -> int:
+        number = self._number_by_speaker.get((speaker, user))
+        if number is None:
+            self._speaker_count += 1
+            number = self._number_by_speaker[speaker, user] = self._speaker_count
+        return number
+
+    def compact(self) -> None:
+        """Forget the names of speakers whose messages are all gone."""
+        for speaker, user in list(self._number_by_speaker):
+            if speaker is not None and speaker not in self._speaker_counts:
+                del self._number_by_speaker[speaker, user]
 
     def remove(self, id: str) -> None:
         """Remove a message and link the ones before and after it."""

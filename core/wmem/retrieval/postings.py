@@ -157,6 +157,11 @@ class Postings:
                 del cached.by_group[group]
 
     @property
+    def has_tombstones(self) -> bool:
+        """Whether a text was dropped since the last compaction."""
+        return len(self.number_by_id) < len(self.ids)
+
+    @property
     def needs_compaction(self) -> bool:
         """Whether there are enough tombstones to compact."""
         dead = len(self.ids) - len(self.number_by_id)

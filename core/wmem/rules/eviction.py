@@ -7,6 +7,7 @@ journal order, which defines old and new here.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+from wmem.analysis.analyzer import Analyzer
 from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.tfidf_importance import importance_by_id
@@ -57,7 +58,9 @@ def is_recent(row: Row, policy: Policy, *, step: int) -> bool:
     return row.step_index is not None and step - row.step_index < policy.recent_steps
 
 
-def eviction_order(rows: Iterable[Row], policy: Policy, *, step: int, now: float) -> Iterator[Victim]:
+def eviction_order(
+    rows: Iterable[Row], policy: Policy, *, step: int, now: float, analyzer: Analyzer | None = None
+) -> Iterator[Victim]:
     """All items that may be evicted, in eviction order; pinned ones may not.
 
     Expired and soft-deleted items come first. Then, unless the policy evicts the oldest,
@@ -70,7 +73,7 @@ def eviction_order(rows: Iterable[Row], policy: Policy, *, step: int, now: float
     rows = list(rows)
     scores: Mapping[str, float] = {}
     if policy.eviction != "oldest":
-        scores = importance_by_id([row for row in rows if row.visible(now)], policy.guard_high)
+        scores = importance_by_id([row for row in rows if row.visible(now)], policy.guard_high, analyzer)
     ranked = [
         (_rank(row, scores.get(row.id), policy, step, now), index)
         for index, row in enumerate(rows)

@@ -7,27 +7,23 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
-from wmem.analysis.analyzer import to_terms
+from wmem.analysis.analyzer import Analyzer
 from wmem.model.row import Row
-from wmem.model.values import load_json
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 __all__ = ["importance_by_id", "tfidf_per_token"]
 
-_MAX_CACHED_BYTES = 4_096
-"""Terms of longer contents are not cached: they would make the cache large."""
 
-
-def tfidf_per_token(rows: Iterable[Row]) -> dict[str, float]:
+def tfidf_per_token(rows: Iterable[Row], analyzer: Analyzer | None = None) -> dict[str, float]:
     """TF-IDF of each item's terms among all items, per token it takes in a prompt, by id.
 
     Each term adds its inverse document frequency as often as it occurs. The overhead of
     a message is added to the tokens, so that a single word does not score too high.
     """
     rows = list(rows)
-    terms = {row.id: _content_terms(row.content) for row in rows}
+    analyzer = analyzer or Analyzer()
+    terms = {row.id: analyzer.content_terms(row.content) for row in rows}
     held_by: Counter[str] = Counter()
     for each in terms.values():
         held_by.update(set(each))
@@ -40,7 +36,7 @@ def tfidf_per_token(rows: Iterable[Row]) -> dict[str, float]:
     }
 
 
-def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, float]:
+def importance_by_id(rows: Iterable[Row], guard_high: float, analyzer: Analyzer | None = None) -> Mapping[str, float]:
     """The importance of each item, by id: the given one, else its percentile by TF-IDF among those without.
 
     Args:
@@ -54,7 +50,7 @@ def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, flo
     unscored = [row for row in rows if row.importance is None]
     scores = {row.id: row.importance for row in rows if row.importance is not None}
     if unscored:
-        worths = tfidf_per_token(rows)
+        worths = tfidf_per_token(rows, analyzer)
         ordered = sorted(worths[row.id] for row in unscored)
         below = math.nextafter(guard_high, 0.0)
         for row in unscored:
@@ -62,14 +58,3 @@ def importance_by_id(rows: Iterable[Row], guard_high: float) -> Mapping[str, flo
             rank = (bisect_left(ordered, value) + bisect_right(ordered, value)) / 2
             scores[row.id] = min(rank / len(ordered), below)
     return scores
-
-
-def _content_terms(content: bytes) -> tuple[str, ...]:
-    return _cached_terms(content) if len(content) <= _MAX_CACHED_BYTES else _analyze_content(content)
-
-
-def _analyze_content(content: bytes) -> tuple[str, ...]:
-    return tuple(to_terms(load_json(content)))
-
-
-_cached_terms = lru_cache(1_024)(_analyze_content)

@@ -1,14 +1,14 @@
 # Generated from core/wmem/scope/scope.py by `make generate` (scripts/generate_async.py); do not edit.
 """Async twin of `wmem.scope.scope`."""
 
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.profile import Scoring
-from wmem.model.results import Erased
+from wmem.model.results import Erased, RecallHit, RecallKind
 from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -23,6 +23,7 @@ from wmem.scope.packing import pack_scope
 from wmem.scope.ports import PortPair
 from wmem.scope.properties import ScopeProperties
 from wmem.scope.queue.async_face import AsyncQueue
+from wmem.scope.recall import recall
 from wmem.scope.recall_profile import use_profile
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.scope.view import ScopeView, take_view
@@ -114,6 +115,12 @@ class AsyncScope(ScopeProperties):
     async def view(self) -> ScopeView:
         """See `Scope.view`."""
         return await self._drive(take_view(self._handle))
+
+    async def recall(
+        self, query: str, *, limit: int = 10, kinds: Collection[RecallKind] = ("entry", "item", "message")
+    ) -> list[RecallHit]:
+        """See `Scope.recall`."""
+        return await self._drive(recall(self._handle, query, limit=limit, kinds=kinds))
 
     async def pack(
         self,

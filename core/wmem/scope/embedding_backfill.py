@@ -17,8 +17,9 @@ from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
-from wmem.retrieval.retriever import QueryVector, add_vectors, row_text, rows_without_vectors
+from wmem.retrieval.retriever import QueryVector, add_vectors, rows_without_vectors
 from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle

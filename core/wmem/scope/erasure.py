@@ -21,7 +21,6 @@ from wmem.model.ids import parse_promoted_id
 from wmem.model.results import Erased
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.retrieval.retriever import drop_removed_rows
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
@@ -239,8 +238,8 @@ def _compact(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequen
         if replica.damage:
             told = f"scope {handle.path!r} holds damaged records, which are never compacted: have them repaired"
             return (told,)
-        replica.decoded_messages = {}
-        drop_removed_rows(replica)
+        replica.compact_derived()
+        handle.engine.analyzer.clear()
         if (yield from handle.engine.compact(replica, now, limit=None)):
             return ()
         # Another writer may have compacted, before or after the erasure: the journal tells which.

@@ -265,13 +265,17 @@ class Handle:
         replicas = yield from self.engine.sync(self.lineage if self.incarnation is None else self.lineage[:1])
         return replicas[0], self._bind_each(replicas)[0]
 
-    def replicas(self) -> Flow[list[Replica[Any]]]:
-        """The replicas of the scope and its parents, caught up; empty for a scope that does not exist."""
+    def replicas(self, *, local_only: bool = False) -> Flow[list[Replica[Any]]]:
+        """The replicas of the scope and its parents, caught up; empty for a scope that does not exist.
+
+        Args:
+            local_only: Leave the parents out.
+        """
         self.check_usable()
-        replicas = yield from self.engine.sync(self.lineage)
+        replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
         met = self._bind_each(replicas)
         return [
-            Replica(replica.path, self.engine.codec)
+            Replica(replica.path, self.engine.codec, analyzer=self.engine.analyzer)
             if state is _EMPTY_STATE and replica.incarnation is not None
             else replica
             for replica, state in zip(replicas, met, strict=True)

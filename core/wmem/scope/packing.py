@@ -15,12 +15,13 @@ from wmem.model.item import to_message
 from wmem.model.message import Message, Role, parse_messages
 from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
-from wmem.pack.quote_cache import PackQuotes
-from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, find_quote_cache, row_text, search
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, to_row
+from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
 from wmem.tokens.counter import Counter, message_tokens
 
 __all__ = ["pack_scope"]
@@ -57,7 +58,8 @@ def pack_scope(
         standing = [own.state.rows[each] for each in own.state.pinned_messages]
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
-    decoder = _Decoder(own.decoded_messages)
+    with own.derived(DecodedMessages) as cache:
+        decoder = _Decoder(cache.messages)
     candidate = _CandidateFactory(counter, live.overrides, decoder)
     pinned = list(map(candidate, standing))
     pinned += live.always_included({row.id for row in standing})
@@ -66,11 +68,8 @@ def pack_scope(
     missed: Sequence[str] = ()
     if query is not None and query.strip():
         dense, missed = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
-        found = tuple(
-            _limit_to_budget(
-                search(replicas, query, now, weighing, _hit_limit(options.budget), query_vector=dense), options.budget
-            )
-        )
+        wanted = Query(query, now, weighing, _hit_limit(options.budget), dense)
+        found = tuple(_limit_to_budget(search(replicas, wanted), options.budget))
     made = pack(
         PackRequest(
             options=options,
@@ -78,12 +77,14 @@ def pack_scope(
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             pinned=pinned,
-            recalled=[RecalledCandidate(candidate(row), score, parts) for row, score, parts in found],
+            recalled=[RecalledCandidate(candidate(hit.row), hit.score, hit.parts) for hit in found],
             query=query or "",
+            analyzer=own.analyzer,
             quotes=_pack_quotes(own, counter, found, live.overrides),
         )
     )
-    own.decoded_messages = decoder.decoded
+    with own.derived(DecodedMessages) as cache:
+        cache.messages = decoder.decoded
     if missed:
         made = replace(made, warnings=(*made.warnings, *missed))
     if damage := [each for replica in replicas for each in replica.damage]:
@@ -98,13 +99,13 @@ def _pack_quotes(
     own: Replica[Any], counter: Counter, hits: Sequence[Hit], overrides: Mapping[str, Message]
 ) -> PackQuotes | None:
     """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
-    held = find_quote_cache(own)
-    if held is None or not hits:
+    if not hits:
         return None
-    rows = own.state.rows
+    with own.derived(QuoteCache) as cache:
+        rows = own.state.rows
     mine = {each.row.id: each.row for each in hits if rows.get(each.row.id) is each.row}
     return PackQuotes(
-        held, counter.name, {id: row for id, row in mine.items() if id not in overrides} if overrides else mine
+        cache, counter.name, {id: row for id, row in mine.items() if id not in overrides} if overrides else mine
     )
 
 

@@ -1,13 +1,13 @@
 """A scope: an isolated container with a path, and its facets."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.profile import Scoring
-from wmem.model.results import Erased
+from wmem.model.results import Erased, RecallHit, RecallKind
 from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -23,6 +23,7 @@ from wmem.scope.packing import pack_scope
 from wmem.scope.ports import PortPair
 from wmem.scope.properties import ScopeProperties
 from wmem.scope.queue.face import Queue
+from wmem.scope.recall import recall
 from wmem.scope.recall_profile import use_profile
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.scope.view import ScopeView, take_view
@@ -188,6 +189,23 @@ class Scope(ScopeProperties):
     def view(self) -> ScopeView:
         """A frozen view of the scope and its parents as of now, on which repeated reads agree."""
         return self._drive(take_view(self._handle))
+
+    def recall(
+        self, query: str, *, limit: int = 10, kinds: Collection[RecallKind] = ("entry", "item", "message")
+    ) -> list[RecallHit]:
+        """What matches a query, best first: the ranked list that `pack` draws on. It counts no access.
+
+        It looks at everything here, and at entries and items of the parents; with an embedder also
+        by meaning. A blank query finds nothing.
+
+        Args:
+            limit: How many at most.
+            kinds: Which kinds of things to look for.
+
+        Raises:
+            InvalidInputError: Anything out of range.
+        """
+        return self._drive(recall(self._handle, query, limit=limit, kinds=kinds))
 
     def pack(
         self,

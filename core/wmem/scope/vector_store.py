@@ -15,8 +15,8 @@ from wmem.journal.port import Journal
 from wmem.model.change import ItemPut, ItemRemoved
 from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.retrieval.embedder import fingerprint
-from wmem.retrieval.retriever import row_text
 from wmem.retrieval.vectors import decode_vector, encode_vector
 from wmem.scope.handle import Handle
 

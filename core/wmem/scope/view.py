@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.model.history import Cursor, Path
 from wmem.scope.entries.face import EntriesView
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items.face import ItemReads
+from wmem.scope.items.search import search_replica
 from wmem.scope.messages.face import MessageReads
 from wmem.scope.queue.face import QueueReads
 from wmem.state import State
@@ -40,6 +42,8 @@ def take_view(handle: Handle) -> Flow[ScopeView]:
 
     def freeze(states: Sequence[State], now: float) -> ScopeView:
         frozen, policy = [state.copy() for state in states], handle.policy
+        copied = Replica(handle.path, handle.engine.codec, analyzer=handle.engine.analyzer)
+        copied.state = frozen[0]
 
         def absent() -> None:
             handle.check_intact(local_only=True)
@@ -51,7 +55,7 @@ def take_view(handle: Handle) -> Flow[ScopeView]:
             path=handle.path,
             cursor=replica.cursor,
             entries=EntriesView(read, lambda query: query(frozen[:1], now), handle.check_intact),
-            items=ItemReads(read, absent, lambda: policy),
+            items=ItemReads(read, lambda search: search_replica(copied, search, policy, now), absent, lambda: policy),
             queue=QueueReads(handle, read),
             messages=MessageReads(read, absent),
         )

@@ -12,7 +12,7 @@ from wmem.model.change import Event, ItemPut
 from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
 from wmem.retrieval.embedder import fingerprint
-from wmem.retrieval.retriever import RecallIndex
+from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.vectors import encode_vector, to_unit_rows
 from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, list_recalled_texts, vector
 from wmem.testing.suite import Call, Clock, MemoryOpener
@@ -164,7 +164,7 @@ class VectorsSuite(EmbedderSuite):
         call(session.pack, "dog", budget=1_000)
         (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
         call(session.erase, puppy)
-        held = memory._core.store.engine.replica(session.path).recall_index  # noqa: SLF001  # nothing public shows it
+        held = memory._core.store.engine.replica(session.path).find_derived(RecallIndex)  # noqa: SLF001  # nothing public shows it
         assert isinstance(held, RecallIndex)
         assert [len(shelf.vectors) for shelf in held.vector_caches.values()] == [2]
         assert held.index.count == 2

@@ -11,12 +11,12 @@ from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.erasure import clear
 from wmem.scope.handle import Handle
-from wmem.scope.items import flows, reads, search
+from wmem.scope.items import flows, reads
 from wmem.scope.items import lifetime as lifetime_flows
 from wmem.scope.items import promotion as promotion_flows
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.items.promotion import IfPromoted
-from wmem.scope.items.search import Order
+from wmem.scope.items.search import AsyncRunSearch, Order, parse_search, search_items
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 
 __all__ = ["AsyncItemReads", "AsyncItems"]
@@ -25,10 +25,17 @@ __all__ = ["AsyncItemReads", "AsyncItems"]
 class AsyncItemReads:
     """See `ItemReads`."""
 
-    __slots__ = ("_check_intact", "_policy", "_run")
+    __slots__ = ("_check_intact", "_policy", "_run", "_run_search")
 
-    def __init__(self, run_read: AsyncRunRead, check_intact: Callable[[], None], policy: Callable[[], Policy]) -> None:
+    def __init__(
+        self,
+        run_read: AsyncRunRead,
+        run_search: AsyncRunSearch,
+        check_intact: Callable[[], None],
+        policy: Callable[[], Policy],
+    ) -> None:
         self._run = run_read
+        self._run_search = run_search
         self._check_intact = check_intact
         self._policy = policy
 
@@ -69,9 +76,8 @@ class AsyncItemReads:
         limit: int = 10,
     ) -> SearchResults:
         """See `ItemReads.search`."""
-        return await self._run(
-            search.search_items(
-                self._policy,
+        return await self._run_search(
+            parse_search(
                 query,
                 tags=tags,
                 priority=priority,
@@ -105,6 +111,7 @@ class AsyncItems(AsyncItemReads):
     def __init__(self, handle: Handle, drive: AsyncDrive) -> None:
         super().__init__(
             lambda read: drive(handle.read(read, local_only=True)),
+            lambda search: drive(search_items(handle, search)),
             lambda: handle.check_intact(local_only=True),
             lambda: handle.policy,
         )

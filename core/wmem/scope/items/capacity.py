@@ -175,7 +175,9 @@ def choose_evictions(
 def _select_victims(
     handle: Handle, rows: Sequence[Row], needed: Size, preferred: Size, *, step: int, now: float
 ) -> list[Victim]:
-    gone = select_victims(eviction_order(rows, handle.policy, step=step, now=now), needed, preferred)
+    gone = select_victims(
+        eviction_order(rows, handle.policy, step=step, now=now, analyzer=handle.engine.analyzer), needed, preferred
+    )
     freed = size_of(victim.row for victim in gone)
     if freed.items < needed.items or freed.tokens < needed.tokens:
         msg = (

@@ -10,12 +10,12 @@ from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.erasure import clear
 from wmem.scope.handle import Handle
-from wmem.scope.items import flows, reads, search
+from wmem.scope.items import flows, reads
 from wmem.scope.items import lifetime as lifetime_flows
 from wmem.scope.items import promotion as promotion_flows
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.items.promotion import IfPromoted
-from wmem.scope.items.search import Order
+from wmem.scope.items.search import Order, RunSearch, parse_search, search_items
 from wmem.scope.ports import Drive, RunRead
 
 __all__ = ["ItemReads", "Items"]
@@ -24,10 +24,17 @@ __all__ = ["ItemReads", "Items"]
 class ItemReads:
     """The read methods of `scope.items`; none of them counts as an access."""
 
-    __slots__ = ("_check_intact", "_policy", "_run")
+    __slots__ = ("_check_intact", "_policy", "_run", "_run_search")
 
-    def __init__(self, run_read: RunRead, check_intact: Callable[[], None], policy: Callable[[], Policy]) -> None:
+    def __init__(
+        self,
+        run_read: RunRead,
+        run_search: RunSearch,
+        check_intact: Callable[[], None],
+        policy: Callable[[], Policy],
+    ) -> None:
         self._run = run_read
+        self._run_search = run_search
         self._check_intact = check_intact
         self._policy = policy
 
@@ -78,16 +85,15 @@ class ItemReads:
             include_expired: List those that cleanup has not removed yet, too.
             include_promoted: List those that were copied to long-term memory, too.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
-                ``importance`` find those that hold any of its words; ``recall`` ranks by BM25.
+                ``importance`` find those that hold any of its words; ``recall`` ranks those as recall does.
                 By default the policy's `search_order`.
             limit: How many at most; `SearchResults.total` counts all.
 
         Raises:
             InvalidInputError: Anything out of range.
         """
-        return self._run(
-            search.search_items(
-                self._policy,
+        return self._run_search(
+            parse_search(
                 query,
                 tags=tags,
                 priority=priority,
@@ -121,6 +127,7 @@ class Items(ItemReads):
     def __init__(self, handle: Handle, drive: Drive) -> None:
         super().__init__(
             lambda read: drive(handle.read(read, local_only=True)),
+            lambda search: drive(search_items(handle, search)),
             lambda: handle.check_intact(local_only=True),
             lambda: handle.policy,
         )

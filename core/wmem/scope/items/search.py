@@ -1,36 +1,47 @@
-"""Item search: filters, text match and ranking, as a pure read over a state.
-
-From the first search on, the case-folded texts are kept beside the state and updated with
-what changed since the last search.
-"""
+"""Item search: filters, text match and ranking; searches by words go through the index of recall."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import to_terms, to_words
+from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
+from wmem.flow import Flow
 from wmem.model.checks import check_limit, check_metadata, check_tags
 from wmem.model.item import Priority, parse_confidence
 from wmem.model.results import SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import PRIORITIES, Policy
-from wmem.retrieval.index import Index
+from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.relevance import relevance
+from wmem.retrieval.retriever import Query
+from wmem.retrieval.retriever import search as retrieve
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.json_equality import json_equal
-from wmem.scope.handle import Read
+from wmem.scope.handle import Handle
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
-__all__ = ["Order", "search_items"]
+__all__ = [
+    "AsyncRunSearch",
+    "ItemTexts",
+    "Order",
+    "RunSearch",
+    "Search",
+    "parse_search",
+    "search_items",
+    "search_replica",
+]
 
 Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 
 _ORDERS = ("relevance", "recency", "importance", "recall")
+_LENT = ("feedback", "next_to", "session", "vector")
+"""Coefficients of a recall profile for what is not in an item's own words."""
 
 
 class _Filter(NamedTuple):
@@ -64,51 +75,49 @@ class _Filter(NamedTuple):
         return all(name in known and json_equal(known[name], value) for name, value in self.metadata.items())
 
 
-class _ItemIndex:
-    """The case-folded texts of a state's items and, once needed, a BM25 index of them."""
+class ItemTexts:
+    """The case-folded texts of a scope's items."""
 
-    __slots__ = ("index", "texts")
+    __slots__ = ("texts",)
+
+    bytes = 0
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
-        self.index: Index | None = None
 
-    @classmethod
-    def of(cls, state: State) -> "_ItemIndex":
-        """The index of a state, brought up to date."""
-        held = state.search_index
-        fresh = not isinstance(held, cls) or state.search_changes is None
-        made = cls() if fresh or not isinstance(held, cls) else held
-        news = state.items if fresh else state.search_changes
-        if news:
-            for each in news:
-                made.put(each, state.rows[each] if each in state.items else None)
-        # Assigned last: a view is read without a lock, and its other readers must not see it half built.
-        state.search_index, state.search_changes = made, {}
-        return made
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if row is not None and row.key is None and row.role is None:
+                self.texts[id] = load_json(row.content).casefold()
+            else:
+                self.texts.pop(id, None)
 
-    def put(self, item_id: str, row: Row | None) -> None:
-        if row is None:
-            if self.texts.pop(item_id, None) is not None and self.index is not None:
-                self.index.remove(item_id)
-            return
-        text = load_json(row.content)
-        self.texts[item_id] = text.casefold()
-        if self.index is not None:
-            self.index.add(item_id, text)
-
-    def bm25_index(self) -> Index:
-        """The BM25 index, built on first use."""
-        if self.index is None:
-            made = Index()
-            for each, text in self.texts.items():
-                made.add(each, text)
-            self.index = made
-        return self.index
+    def compact(self) -> None:
+        """Nothing to do: a removed text is dropped at once."""
 
 
-def search_items(
-    policy: Callable[[], Policy],
+class Search(NamedTuple):
+    """A search of items, checked; see `ItemReads.search`."""
+
+    query: str
+    filter: _Filter
+    order: Order | None
+    limit: int
+
+
+class RunSearch(Protocol):
+    """Runs a search of a scope's items."""
+
+    def __call__(self, search: Search, /) -> SearchResults: ...
+
+
+class AsyncRunSearch(Protocol):
+    """See `RunSearch`."""
+
+    def __call__(self, search: Search, /) -> Awaitable[SearchResults]: ...
+
+
+def parse_search(
     query: str | None,
     *,
     tags: Iterable[str],
@@ -119,8 +128,12 @@ def search_items(
     include_promoted: bool,
     order: Order | None,
     limit: int,
-) -> Read[SearchResults]:
-    """The items that match the query and every filter, best first; see `ItemReads.search`."""
+) -> Search:
+    """Check the arguments of a search.
+
+    Raises:
+        InvalidInputError: Anything out of range.
+    """
     if query is not None and not isinstance(query, str):
         msg = f"query must be text, or None for filters alone, got {query!r:.80}"
         raise InvalidInputError(msg)
@@ -130,7 +143,7 @@ def search_items(
     if priority is not None and priority not in PRIORITIES:
         msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
         raise InvalidInputError(msg)
-    asked = _Filter(
+    wanted = _Filter(
         frozenset(check_tags(tags)),
         priority,
         check_metadata(metadata),
@@ -138,36 +151,63 @@ def search_items(
         include_expired,
         include_promoted,
     )
-    most = check_limit(limit)
-    wanted = (query or "").strip()
+    return Search((query or "").strip(), wanted, order, check_limit(limit))
 
-    def read(states: Sequence[State], now: float) -> SearchResults:
-        state, ranked_by = states[0], order or policy().search_order
-        matches = _matches(state, wanted, ranked_by)
-        kept = list(asked.apply(map(state.rows.__getitem__, reversed(matches)), now))  # newest first among equals
-        if ranked_by == "recency":
-            best = [(row, row.created_at) for row in kept[:most]]
+
+def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
+    """The items of a scope that match, best first."""
+    (replica,) = yield from handle.replicas(local_only=True)
+    return search_replica(replica, search, handle.policy, handle.settings.clock())
+
+
+def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
+    """The items of a replica that match, best first."""
+    order = search.order or policy.search_order
+    if not search.query:
+        with replica.lock:
+            return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
+    if order != "relevance" and to_terms(search.query):
+        return _search_words(replica, search, order, policy, now)
+    with replica.derived(ItemTexts) as held, replica.lock:
+        held.apply(replica.changed_rows(ItemTexts))
+        items, texts = replica.state.items, held.texts
+        if order == "relevance":
+            needle = search.query.casefold()
+            matches: dict[str, float] = {each: texts[each].find(needle) for each in items if needle in texts[each]}
         else:
-            scored = zip(kept, _scores(state, kept, matches, ranked_by, now, has_query=bool(wanted)), strict=True)
-            best = nlargest(most, scored, key=itemgetter(1))
-        return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(kept))
-
-    return read
+            holds = _stop_word_matcher(search.query)
+            matches = {each: 0.0 for each in items if holds(texts[each])}
+        return _rank(replica.state, matches, search, order, now)
 
 
-def _matches(state: State, query: str, ranked_by: Order) -> dict[str, float]:
-    """Ids of matching items, oldest first, with the match's position for ``relevance``, else the BM25 score."""
-    if not query:
-        return dict.fromkeys(state.items, 0.0)
-    haystack = _ItemIndex.of(state)
-    needle, texts = query.casefold(), haystack.texts
-    if ranked_by == "relevance":
-        return {each: texts[each].find(needle) for each in state.items if needle in texts[each]}
-    if not to_terms(query):
-        holds = _stop_word_matcher(query)
-        return {each: 0.0 for each in state.items if holds(texts[each])}
-    scores = dict(haystack.bm25_index().search(query, len(haystack.texts)))
-    return {each: scores[each] for each in state.items if each in scores}
+def _search_words(replica: Replica[Any], search: Search, order: Order, policy: Policy, now: float) -> SearchResults:
+    """Search by the index of recall: ranked as recall ranks, but only among items that share a word."""
+    with replica.derived(RecallIndex, replica.analyzer) as memory:
+        scores = dict(memory.index.search(search.query, memory.index.count))
+    if order == "recall":
+        # A search is for the words of each item itself: not for its neighbours' or its session's, nor by meaning.
+        profile = policy.recall_profile.model_copy(update=dict.fromkeys(_LENT, 0.0))
+        query = Query(search.query, now, profile, len(scores), accepts=lambda row: row.id in scores)
+        scores = {hit.row.id: hit.score for hit in retrieve([replica], query)}
+    with replica.lock:
+        matches = {each: scores[each] for each in replica.state.items if each in scores}
+        return _rank(replica.state, matches, search, order, now)
+
+
+def _rank(state: State, matches: dict[str, float], search: Search, order: Order, now: float) -> SearchResults:
+    """The matching items that pass the filters, best first.
+
+    Args:
+        matches: Ids, oldest first, with the match's position for ``relevance``, the score for ``recall``.
+    """
+    # Newest first among equals.
+    rows = list(search.filter.apply(map(state.rows.__getitem__, reversed(matches)), now))
+    if order == "recency":
+        best = [(row, row.created_at) for row in rows[: search.limit]]
+    else:
+        scored = zip(rows, _scores(state, rows, matches, order, now, has_query=bool(search.query)), strict=True)
+        best = nlargest(search.limit, scored, key=itemgetter(1))
+    return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(rows))
 
 
 def _stop_word_matcher(query: str) -> Callable[[str], bool]:
@@ -180,16 +220,16 @@ def _stop_word_matcher(query: str) -> Callable[[str], bool]:
 
 
 def _scores(
-    state: State, rows: Sequence[Row], matches: Mapping[str, float], ranked_by: Order, now: float, *, has_query: bool
+    state: State, rows: Sequence[Row], matches: Mapping[str, float], order: Order, now: float, *, has_query: bool
 ) -> Iterator[float]:
     """The score each row is ranked by; larger is better."""
     unwritten = state.unwritten_touches
     for row in rows:
-        if ranked_by == "recall" and has_query:
+        if order == "recall" and has_query:
             yield matches[row.id]
             continue
         more = unwritten[row.id][0] if unwritten and row.id in unwritten else 0
         score = importance_of(row, now, more)
-        if ranked_by == "relevance":
+        if order == "relevance":
             score = relevance(int(matches[row.id]), row.length, row.access_count + more, score)
         yield score

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from wmem.analysis.analyzer import to_terms
+from wmem.analysis.analyzer import Analyzer, to_terms
 from wmem.analysis.summarize import WeightedText, extract
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
@@ -76,7 +76,7 @@ def remember(
     def asked_for(row: Row) -> bool:
         if asked and asked.isdisjoint(row.tags):
             return False
-        if wanted and wanted.isdisjoint(_words(load_json(row.content))):
+        if wanted and wanted.isdisjoint(_words(load_json(row.content), handle.engine.analyzer)):
             return False
         if agent_id is None and not about:
             return True
@@ -87,7 +87,7 @@ def remember(
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].visible(states[0].items, now)
-        scores = importance_by_id(rows, handle.policy.guard_high)
+        scores = importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer)
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
         found = [row for row in rows if scores[row.id] >= min_importance and asked_for(row)]
         found.reverse()  # newest first among equals
@@ -105,8 +105,8 @@ def _prompt_words(prompt: str | None) -> frozenset[str]:
     return frozenset(to_terms(prompt or "")) or frozenset((prompt or "").casefold().split())
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(to_terms(text)) | frozenset(text.casefold().split())
+def _words(text: str, analyzer: Analyzer) -> frozenset[str]:
+    return frozenset(analyzer.to_terms(text)) | frozenset(text.casefold().split())
 
 
 def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
@@ -120,9 +120,14 @@ def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summa
     def read(states: Sequence[State], now: float) -> Summary:
         policy, state = handle.policy, states[0]
         rows = state.visible(state.items, now)
-        scores = importance_by_id(rows, policy.guard_high)
+        scores = importance_by_id(rows, policy.guard_high, handle.engine.analyzer)
         told = [row for row in rows if span == "all" or is_recent(row, policy, step=state.step)]
-        made = extract([WeightedText(load_json(row.content), scores[row.id]) for row in told], token_limit, counter)
+        made = extract(
+            [WeightedText(load_json(row.content), scores[row.id]) for row in told],
+            token_limit,
+            counter,
+            handle.engine.analyzer,
+        )
         return Summary(made.text, made.tokens, tuple(told[place].id for place in made.source_indices))
 
     return read
@@ -173,7 +178,7 @@ def memorize(
     items, tokens = size_of(made.visible)
     score = made.row.importance
     if score is None:
-        score = importance_by_id(made.visible, handle.policy.guard_high)[made.row.id]
+        score = importance_by_id(made.visible, handle.policy.guard_high, handle.engine.analyzer)[made.row.id]
     return Memorized(
         to_item(made.row, score), len(made.visible) - 1, tuple(_to_evicted_items(made.removed)), items, tokens
     )
@@ -198,7 +203,7 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
 
     def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
         rows = state.visible(state.items, now)
-        gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high))
+        gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer))
         ids = {row.id for row in gone}
         left = size_of(row for row in rows if row.id not in ids)
         changes = _soft_delete_changes(gone, now) if mode == "soft" else _erase_changes(gone)

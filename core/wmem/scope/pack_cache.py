@@ -1,22 +1,46 @@
-"""Cache of quotes as rendered for a pack: packs of a session quote the same memories repeatedly."""
+"""What a pack of a scope computes and the next one uses again: decoded messages, and quotes as rendered."""
 
 import threading
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from wmem.model.row import Row
 from wmem.pack import Candidate, Quote
 
-__all__ = ["PackQuotes", "QuoteCache"]
+if TYPE_CHECKING:
+    from wmem.model.message import Message
+
+__all__ = ["DecodedMessages", "PackQuotes", "QuoteCache"]
 
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000
 """A longer quote is not cached."""
 
 
+class DecodedMessages:
+    """The messages that the last pack decoded, with their rows; one budget bounds them."""
+
+    __slots__ = ("messages",)
+
+    bytes = 0
+
+    def __init__(self) -> None:
+        self.messages: Mapping[str, tuple[Row, Message]] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        if not changed.keys().isdisjoint(self.messages):
+            self.messages = {id: each for id, each in self.messages.items() if id not in changed}
+
+    def compact(self) -> None:
+        """Nothing to do: a changed row is dropped at once."""
+
+
 class QuoteCache:
-    """The newest 1,024 quotes, by row and counter; `forget` leaves nothing of a row."""
+    """The newest 1,024 quotes, by row and counter."""
 
     __slots__ = ("_lock", "_quotes")
+
+    bytes = 0
 
     def __init__(self) -> None:
         self._quotes: dict[str, tuple[Row, str, Quote]] = {}
@@ -36,11 +60,13 @@ class QuoteCache:
             if len(self._quotes) > _MAX_QUOTES:
                 del self._quotes[next(iter(self._quotes))]
 
-    def forget(self, id: str) -> None:
-        """Drop the quote of a row that changed, or is gone."""
-        if id in self._quotes:
-            with self._lock:
-                self._quotes.pop(id, None)
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        with self._lock:
+            for id in changed.keys() & self._quotes.keys():
+                del self._quotes[id]
+
+    def compact(self) -> None:
+        """Nothing to do: a changed row is dropped at once."""
 
 
 class PackQuotes:

@@ -1,0 +1,46 @@
+"""Data computed from a replica's rows, such as an index or a cache, and the feed that keeps it up to date.
+
+It is never stored: what is missing is computed again. It belongs to one state, and is dropped with it.
+"""
+
+import threading
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
+
+from wmem.model.row import Row
+
+__all__ = ["Derived", "Follower"]
+
+
+class Derived(Protocol):
+    """Data computed from rows; its user holds the follower's lock."""
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        """Take rows as they are now, by id; None for one that is gone."""
+        ...
+
+    def compact(self) -> None:
+        """Leave nothing of rows that are gone: an erasure follows."""
+        ...
+
+    @property
+    def bytes(self) -> int:
+        """Memory it takes beside the rows."""
+        ...
+
+
+D = TypeVar("D", bound=Derived)
+
+
+class Follower(Generic[D]):
+    """Derived data, its lock, and the ids of rows that changed since it was updated.
+
+    The lock is taken before the replica's, never after it.
+    """
+
+    __slots__ = ("data", "lock", "pending")
+
+    def __init__(self, data: D, ids: Mapping[str, object]) -> None:
+        self.data = data
+        self.lock = threading.Lock()
+        self.pending: dict[str, None] = dict.fromkeys(ids)

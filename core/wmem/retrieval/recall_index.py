@@ -1,0 +1,100 @@
+"""What retrieval computes from the rows of one scope: a BM25 index, a neighbour graph, and vectors."""
+
+from collections.abc import Iterable, Mapping
+
+from wmem.analysis.analyzer import Analyzer
+from wmem.model.item import to_message
+from wmem.model.row import Row
+from wmem.model.row_text import message_text, row_text
+from wmem.retrieval.index import Index
+from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.vectors import VectorIndex
+
+__all__ = ["RecallIndex", "VectorCache"]
+
+_ITEM_THREAD = "\0items"
+"""The thread of items in the neighbour graph, apart from the messages' threads."""
+_SEQUENTIAL_TYPES = {
+    "user_message": "user",
+    "assistant_message": "assistant",
+    "observation": "assistant",
+    "thought": "assistant",
+    "action": "assistant",
+    "tool_call": "tool",
+    "tool_result": "tool",
+}
+"""Item types that form a sequence, and the speaker's role; other types, such as facts, have no neighbours."""
+
+
+class VectorCache:
+    """One embedder's vectors of a replica's rows, and the ids of rows without an up-to-date vector."""
+
+    __slots__ = ("missing", "vectors")
+
+    def __init__(self, ids: Iterable[str]) -> None:
+        self.vectors = VectorIndex()
+        self.missing: dict[str, None] = dict.fromkeys(ids)
+
+    def put(self, id: str, row: Row | None) -> None:
+        """Drop the vector of a row that changed, or is gone."""
+        self.vectors.remove(id)
+        self.missing.pop(id, None)
+        if row is not None:
+            self.missing[id] = None
+
+
+class RecallIndex:
+    """BM25 index, neighbour graph and vectors of one replica's rows."""
+
+    __slots__ = ("_last_user_message", "index", "neighbors", "vector_caches")
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self.index = Index(analyzer)
+        self.neighbors = NeighborGraph()
+        self.vector_caches: dict[str, VectorCache] = {}
+        """By embedder."""
+        self._last_user_message: tuple[Row, str] | None = None
+        """The user message that was indexed last, and its text."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the vectors."""
+        return sum(cache.vectors.bytes for cache in list(self.vector_caches.values()))
+
+    def message_text(self, row: Row) -> str:
+        """The text of a message; that of the newest user message is cached."""
+        newest = self._last_user_message
+        return newest[1] if newest is not None and newest[0] is row else row_text(row)
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            self._put(id, row)
+
+    def compact(self) -> None:
+        self.index.compact()
+        self.neighbors.compact()
+
+    def _put(self, id: str, row: Row | None) -> None:
+        if self._last_user_message is not None and self._last_user_message[0].id == id:
+            self._last_user_message = None
+        for cache in self.vector_caches.values():
+            cache.put(id, row)
+        if row is None:
+            self.index.remove(id)
+            self.neighbors.remove(id)
+            return
+        if row.role is not None:
+            message = to_message(row)
+            text, spoken, name, thread = message_text(message), message.text, message.name, message.thread_id
+            if row.role == "user":
+                self._last_user_message = row, text
+        else:
+            text = spoken = row_text(row)
+            name, thread = None, _ITEM_THREAD
+        if row.key is not None or (row.role is None and row.type not in _SEQUENTIAL_TYPES):
+            self.neighbors.remove(id)
+            self.index.add(id, text)
+            return
+        role = row.role or _SEQUENTIAL_TYPES[row.type]
+        slot = self.neighbors.put(id, spoken, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
+        self.index.add(id, text, self.neighbors.sessions[slot], slot)

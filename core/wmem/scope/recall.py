@@ -1,0 +1,49 @@
+"""Recall: the ranked list that a pack draws on."""
+
+from collections.abc import Collection
+from functools import partial
+from itertools import islice
+from typing import get_args
+
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.checks import check_limit
+from wmem.model.results import RecallHit, RecallKind
+from wmem.model.row import Row
+from wmem.model.row_text import row_text
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
+from wmem.scope.embedding_backfill import embed_query
+from wmem.scope.handle import Handle
+
+__all__ = ["recall"]
+
+
+def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
+    """What matches a query, best first; see `Scope.recall`."""
+    if not isinstance(query, str):
+        msg = f"query must be text, got {query!r:.80}"
+        raise InvalidInputError(msg)
+    wanted: frozenset[RecallKind] = frozenset(kinds)
+    if odd := wanted.difference(get_args(RecallKind)):
+        msg = f"kinds must be among {', '.join(get_args(RecallKind))}, got {min(map(str, odd))!r:.80}"
+        raise InvalidInputError(msg)
+    most = check_limit(limit)
+    replicas = yield from handle.replicas()
+    if not query.strip() or not wanted:
+        return []
+    now, profile = handle.settings.clock(), handle.policy.recall_profile
+    vector, _ = (yield from embed_query(handle, replicas, query)) if profile.vector else (None, ())
+    # Candidates are chosen before their kind is looked at: where some kinds are left out, all must be looked at.
+    few = len(wanted) == len(get_args(RecallKind))
+    candidates = max(most, CANDIDATE_LIMIT) if few else sum(len(replica.state.rows) for replica in replicas)
+    accepts = partial(_is_wanted, wanted, now)
+    hits = islice(search(replicas, Query(query, now, profile, candidates, vector, accepts)), most)
+    return [RecallHit(hit.row.id, _kind(hit.row), hit.path, hit.score, hit.parts(), row_text(hit.row)) for hit in hits]
+
+
+def _is_wanted(kinds: Collection[RecallKind], now: float, row: Row) -> bool:
+    return row.visible(now) and _kind(row) in kinds
+
+
+def _kind(row: Row) -> RecallKind:
+    return "entry" if row.key is not None else "item" if row.role is None else "message"
