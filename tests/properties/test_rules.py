@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from wmem.engine.engine import KEEP_GRACE_S, retention_s
 from wmem.engine.write_queue import backoff
 from wmem.errors import InvalidInputError
-from wmem.journal.disk import _path_name, _record_key, _root_shard_key, _shard_key
-from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt
+from wmem.journal.disk import _record_key, _root_shard_key, _shard_key
+from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt, path_name
 from wmem.model.change import ItemPut, ItemRemoved, PolicyChanged
 from wmem.model.history import Incarnation, Path
 from wmem.model.ids import new_ulid
@@ -236,13 +236,13 @@ PLACES = st.tuples(PATHS, st.integers(0, 2**52 - 1), st.integers(1, 2**40))
 
 @given(one=PATHS, other=PATHS)
 def test_no_two_paths_share_a_name_on_disk(one: Path, other: Path) -> None:
-    assert (_path_name(one) == _path_name(other)) is (one == other)
+    assert (path_name(one) == path_name(other)) is (one == other)
 
 
 @given(one=PLACES, other=PLACES)
 def test_no_two_places_share_a_row_on_disk(one: tuple[Path, int, int], other: tuple[Path, int, int]) -> None:
     def row(place: tuple[Path, int, int]) -> str:
-        return _record_key(_path_name(place[0]), Incarnation(place[1]), place[2])
+        return _record_key(path_name(place[0]), Incarnation(place[1]), place[2])
 
     assert (row(one) == row(other)) is (one == other)
 
@@ -251,9 +251,9 @@ def test_no_two_places_share_a_row_on_disk(one: tuple[Path, int, int], other: tu
 def test_rows_of_different_kinds_never_meet(one: Path, other: Path, place: tuple[Path, int, int]) -> None:
     path, birth, version = place
     rows = {
-        "meta": f"m{_path_name(one)}",
-        "snapshot": f"s{_path_name(other)}",
-        "record": _record_key(_path_name(path), Incarnation(birth), version),
+        "meta": f"m{path_name(one)}",
+        "snapshot": f"s{path_name(other)}",
+        "record": _record_key(path_name(path), Incarnation(birth), version),
         "shard": _shard_key(other),
         "root": _root_shard_key(other[0]),
         "format": "wmem-format",
@@ -265,9 +265,9 @@ def test_rows_of_different_kinds_never_meet(one: Path, other: Path, place: tuple
 def test_segments_joined_or_split_are_another_path(segments: list[str]) -> None:
     for separator in ("/", '","', ",", "", '", "', "\\"):
         joined = separator.join(segments)
-        assert _path_name((joined,)) != _path_name(tuple(segments))
-        assert _record_key(_path_name((joined,)), Incarnation(1), 1) != _record_key(
-            _path_name(tuple(segments)), Incarnation(1), 1
+        assert path_name((joined,)) != path_name(tuple(segments))
+        assert _record_key(path_name((joined,)), Incarnation(1), 1) != _record_key(
+            path_name(tuple(segments)), Incarnation(1), 1
         )
 
 

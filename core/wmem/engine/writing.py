@@ -33,20 +33,14 @@ Decide = Callable[[State], tuple[Sequence[Change], R]]
 
 
 def post(
-    engine: Engine[P],
-    path: Path,
-    incarnation: Incarnation,
-    changes: Sequence[Change],
-    *,
-    now: float,
-    record_id: int | None = None,
+    engine: Engine[P], path: Path, incarnation: Incarnation, changes: Sequence[Change], *, now: float
 ) -> Flow[bool]:
     """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
 
     Returns:
         False when that incarnation is over; nothing was changed then.
     """
-    record_id = new_record_id() if record_id is None else record_id
+    record_id = new_record_id()
     yield from engine.write_queue.yield_to_starving(path)
     replica = engine.replica(path)
     since = replica.cursor

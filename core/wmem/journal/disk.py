@@ -15,7 +15,7 @@ from typing import Any
 from wmem.errors import CorruptionError, StoreError
 from wmem.journal.disk_cache import SafeCache
 from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
-from wmem.journal.port import Appended, Tail, chain_after, new_salt
+from wmem.journal.port import Appended, Tail, chain_after, new_salt, path_name
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = ["DiskJournal"]
@@ -62,7 +62,7 @@ class DiskJournal:
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        names = {path: _path_name(path) for path in after}
+        names = {path: path_name(path) for path in after}
         with self._store.use():
             for _ in range(_MAX_OPTIMISTIC_READS):
                 heads = {path: self._read_head(name) for path, name in names.items()}
@@ -84,7 +84,7 @@ class DiskJournal:
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
-        name = _path_name(path)
+        name = path_name(path)
         with self._store.use(), self._cache.transact(retry=False):
             meta = self._read_head(name)
             accepted, missed_after = decide_append(meta, expected)
@@ -106,7 +106,7 @@ class DiskJournal:
         return Appended(cursor, previous, None, meta.tail_bytes, meta.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
-        name = _path_name(path)
+        name = path_name(path)
         with self._store.use(), self._cache.transact(retry=False):
             meta = self._read_head(name)
             if meta is None or upto.version <= meta.base.version or not self._contains(name, meta, upto):
@@ -125,11 +125,11 @@ class DiskJournal:
     def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
         with self._store.use(), self._cache.transact(retry=False):
             if incarnation is not None:
-                head = self._read_head(_path_name(path))
+                head = self._read_head(path_name(path))
                 if head is None or head.incarnation != incarnation:
                     return
             for each in self._list_paths(path):
-                name = _path_name(each)
+                name = path_name(each)
                 try:
                     meta = self._read_head(name)
                 except CorruptionError:
@@ -248,7 +248,7 @@ class DiskJournal:
             if entry not in listed:
                 self._cache.set(shard, json.dumps([*listed, entry]).encode())
             elif entry == list(path):
-                name = _path_name(path)
+                name = path_name(path)
                 msg = f"the journal of scope {name} in {self._directory!r} has lost its head; nothing was changed"
                 raise CorruptionError(msg)
 
@@ -279,12 +279,6 @@ class DiskJournal:
 
 
 @lru_cache(1024)
-def _path_name(path: Path) -> str:
-    """Unique name of a path: its JSON."""
-    return json.dumps(path, separators=(",", ":"))
-
-
-@lru_cache(1024)
 def _name_checksum(name: str) -> int:
     return zlib.crc32(name.encode())
 
@@ -294,7 +288,7 @@ def _record_key(name: str, incarnation: Incarnation, version: int) -> str:
 
 
 def _shard_key(path: Path) -> str:
-    return f"p{json.dumps(path[0])}{zlib.crc32(_path_name(path).encode()) % _SHARDS}"
+    return f"p{json.dumps(path[0])}{zlib.crc32(path_name(path).encode()) % _SHARDS}"
 
 
 def _root_shard_key(root: str) -> str:

@@ -7,9 +7,11 @@ never mistaken for the one a reader knows.
 """
 
 import hashlib
+import json
 import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from wmem.model.history import Cursor, Incarnation, Path
@@ -26,6 +28,7 @@ __all__ = [
     "chain_after",
     "new_record_id",
     "new_salt",
+    "path_name",
     "quick_chain_after",
 ]
 
@@ -171,6 +174,12 @@ def quick_chain_after(chain: int, record_id: int) -> int:
 def new_salt() -> int:
     """The chain before the first record: 52 random bits, so that each incarnation has its own `Incarnation`."""
     return int.from_bytes(os.urandom(7), "big") >> (56 - CHAIN_BITS)
+
+
+@lru_cache(1024)
+def path_name(path: Path) -> str:
+    """Unique name of a path: its JSON."""
+    return json.dumps(path, separators=(",", ":"))
 
 
 def new_record_id() -> int:

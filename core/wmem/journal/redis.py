@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from wmem.flow import Flow, arun, ask, bind, run
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt
+from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt, path_name
 from wmem.journal.redis_async import PerLoopServer, loop_client_factory
 from wmem.journal.redis_client import ScriptMissingError, Server, Word, server_client
 from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
@@ -156,12 +156,6 @@ def _root_keys(root: str) -> _RootKeys:
     return _RootKeys(f"{key}births", f"{key}register", f"{key}names", f"{key}h", f"{key}s")
 
 
-@lru_cache(1024)
-def _path_name(path: Path) -> str:
-    """Unique name of a path: its JSON."""
-    return json.dumps(path, separators=(",", ":"))
-
-
 # -- the port as flows, for sync and async
 
 
@@ -182,7 +176,7 @@ def _read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
     keys = [root.incarnations]
     args: list[str] = []
     for path, cursor in after.items():
-        name = _path_name(path)
+        name = path_name(path)
         keys += (root.hash_prefix + name, root.stream_prefix + name)
         args += (name, _encode_cursor(cursor))
     reply = yield from _eval_script(READ, keys, args, writes=False)
@@ -206,7 +200,7 @@ def _append(
     *,
     certain: bool,
 ) -> Flow[Appended[bytes]]:
-    root, name = _root_keys(path[0]), _path_name(path)
+    root, name = _root_keys(path[0]), path_name(path)
     keys = (root.incarnations, root.hash_prefix + name, root.stream_prefix + name, root.register, root.names)
     wanted = ""
     if expected is not None:
@@ -226,7 +220,7 @@ def _append(
 
 
 def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:
-    root, name = _root_keys(path[0]), _path_name(path)
+    root, name = _root_keys(path[0]), path_name(path)
     keys = (root.hash_prefix + name, root.stream_prefix + name, root.register)
     done = yield from _eval_script(
         COMPACT, keys, (name, _encode_cursor(upto), snapshot, _to_milliseconds(keep_s)), writes=True
@@ -235,7 +229,7 @@ def _compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) ->
 
 
 def _delete(path: Path, incarnation: Incarnation | None) -> Flow[None]:
-    root, name = _root_keys(path[0]), _path_name(path)
+    root, name = _root_keys(path[0]), path_name(path)
     keys = (root.incarnations, root.register, root.names, root.hash_prefix + name, root.stream_prefix + name)
     args = (name, name[:-1], "" if incarnation is None else incarnation.chain, root.hash_prefix, root.stream_prefix)
     yield from _eval_script(DELETE, keys, args, writes=True)
@@ -249,7 +243,7 @@ def _list_paths(prefix: Path) -> Flow[list[Path]]:
         roots = sorted(each.decode("utf-8", "surrogatepass") for each in listed)
     paths: list[Path] = []
     for each in roots:
-        args = (_path_name(prefix)[:-1] if len(prefix) > 1 else "",)
+        args = (path_name(prefix)[:-1] if len(prefix) > 1 else "",)
         keys = (_root_keys(each).register, _root_keys(each).names)
         reply = yield from _eval_script(PATHS, keys, args, writes=False)
         paths += map(tuple, json.loads(reply))
