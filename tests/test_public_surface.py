@@ -21,19 +21,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SURFACE = ROOT / "tests" / "public_surface.txt"
-PUBLIC = (
-    *(
-        "wmem",
-        "wmem.adapter",
-        "wmem.errors",
-        "wmem.events",
-        "wmem.journal",
-        "wmem.observe",
-        "wmem.testing",
-        "wmem.types",
-    ),
-    *("langchain_wmem", "llamaindex_wmem"),
-)
+MODULES = ("adapter", "errors", "events", "journal", "observe", "testing", "types")
+PUBLIC = ("wmem", *(f"wmem.{module}" for module in MODULES), "langchain_wmem", "llamaindex_wmem")
 SUITES = "wmem.testing."
 """What is subclassed for its tests: of its classes, the names alone are on record."""
 FOLDERS = {"wmem": ROOT / "core"}
