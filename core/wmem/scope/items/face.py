@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
-from wmem.model.checks import check_id, check_limit
-from wmem.model.item import MemoryItem, Priority
+from wmem.model.checks import check_id, check_limit, check_metadata, check_tags
+from wmem.model.item import MemoryItem, Priority, parse_confidence
 from wmem.model.results import BulkPromotion, SearchResults
 from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -13,6 +13,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.items import flows, reads
 from wmem.scope.items import lifetime as lifetime_flows
 from wmem.scope.items import promotion as promotion_flows
+from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.items.promotion import IfPromoted
 from wmem.scope.items.search import Order, RunSearch, parse_search, search_items
@@ -92,19 +93,15 @@ class ItemReads:
         Raises:
             InvalidInputError: Anything out of range.
         """
-        return self._run_search(
-            parse_search(
-                query,
-                tags=tags,
-                priority=priority,
-                metadata=metadata,
-                min_confidence=min_confidence,
-                include_expired=include_expired,
-                include_promoted=include_promoted,
-                order=order,
-                limit=limit,
-            )
+        wanted = ItemFilter(
+            tags=frozenset(check_tags(tags)),
+            metadata=check_metadata(metadata),
+            priority=priority,
+            min_confidence=None if min_confidence is None else parse_confidence(min_confidence),
+            include_expired=include_expired,
+            include_promoted=include_promoted,
         )
+        return self._run_search(parse_search(query, wanted, order, limit))
 
     def expired(self) -> list[MemoryItem]:
         """The expired items that cleanup has not removed yet."""

@@ -1,7 +1,7 @@
 """Item search: filters, text match and ranking; searches by words go through the index of recall."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
@@ -10,19 +10,18 @@ from wmem.analysis.analyzer import to_terms, to_words
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.checks import check_limit, check_metadata, check_tags
-from wmem.model.item import Priority, parse_confidence
+from wmem.model.checks import check_limit
 from wmem.model.results import SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.policy import PRIORITIES, Policy
+from wmem.policy import Policy
 from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.relevance import relevance
 from wmem.retrieval.retriever import Query
 from wmem.retrieval.retriever import search as retrieve
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.json_equality import json_equal
 from wmem.scope.handle import Handle
+from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
@@ -42,37 +41,6 @@ Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 _ORDERS = ("relevance", "recency", "importance", "recall")
 _LENT = ("feedback", "next_to", "session", "vector")
 """Coefficients of a recall profile for what is not in an item's own words."""
-
-
-class _Filter(NamedTuple):
-    """The filters of a search, beside the query."""
-
-    tags: frozenset[str]
-    priority: str | None
-    metadata: Mapping[str, Any]
-    min_confidence: float | None
-    include_expired: bool
-    include_promoted: bool
-
-    def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
-        """The rows that pass; written out for speed, for it runs on every match."""
-        expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
-        plain = not self.metadata and self.min_confidence is None
-        for row in rows:
-            until = row.expires_at
-            if row.deleted_at is not None or (until is not None and now >= until and not expired):
-                continue
-            if (row.promoted_to is not None and not promoted) or (priority is not None and row.priority != priority):
-                continue
-            if not (tags and tags.isdisjoint(row.tags)) and (plain or self._accepts(load_json(row.rest or b"{}"))):
-                yield row
-
-    def _accepts(self, rest: Mapping[str, Any]) -> bool:
-        confidence = rest.get("confidence")
-        if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
-            return False
-        known = rest.get("metadata", {})
-        return all(name in known and json_equal(known[name], value) for name, value in self.metadata.items())
 
 
 class ItemTexts:
@@ -100,7 +68,7 @@ class Search(NamedTuple):
     """A search of items, checked; see `ItemReads.search`."""
 
     query: str
-    filter: _Filter
+    filter: ItemFilter
     order: Order | None
     limit: int
 
@@ -117,18 +85,7 @@ class AsyncRunSearch(Protocol):
     def __call__(self, search: Search, /) -> Awaitable[SearchResults]: ...
 
 
-def parse_search(
-    query: str | None,
-    *,
-    tags: Iterable[str],
-    priority: Priority | None,
-    metadata: Mapping[str, Any] | None,
-    min_confidence: float | str | None,
-    include_expired: bool,
-    include_promoted: bool,
-    order: Order | None,
-    limit: int,
-) -> Search:
+def parse_search(query: str | None, wanted: ItemFilter, order: Order | None, limit: int) -> Search:
     """Check the arguments of a search.
 
     Raises:
@@ -140,17 +97,6 @@ def parse_search(
     if order is not None and order not in _ORDERS:
         msg = f"order must be one of {', '.join(_ORDERS)}, got {order!r:.80}"
         raise InvalidInputError(msg)
-    if priority is not None and priority not in PRIORITIES:
-        msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
-        raise InvalidInputError(msg)
-    wanted = _Filter(
-        frozenset(check_tags(tags)),
-        priority,
-        check_metadata(metadata),
-        None if min_confidence is None else parse_confidence(min_confidence),
-        include_expired,
-        include_promoted,
-    )
     return Search((query or "").strip(), wanted, order, check_limit(limit))
 
 

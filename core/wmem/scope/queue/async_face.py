@@ -4,11 +4,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
+from wmem.model.checks import check_metadata, check_tags
 from wmem.model.item import MemoryItem, Priority
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.handle import Handle
+from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 from wmem.scope.queue import flows
@@ -38,17 +40,13 @@ class AsyncQueueReads:
         limit: int | None = None,
     ) -> list[MemoryItem]:
         """See `QueueReads.remember`."""
-        return await self._run(
-            flows.remember(
-                self._handle,
-                prompt,
-                tags=tags,
-                agent_id=agent_id,
-                metadata=metadata,
-                min_importance=min_importance,
-                limit=limit,
-            )
+        wanted = ItemFilter(
+            tags=frozenset(check_tags(tags)),
+            metadata=check_metadata(metadata),
+            agent_id=agent_id,
+            include_promoted=True,
         )
+        return await self._run(flows.remember(self._handle, prompt, wanted, min_importance, limit))
 
     async def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
         """See `QueueReads.summarize`."""

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
+from wmem.model.checks import check_metadata, check_tags
 from wmem.model.item import MemoryItem, Priority
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.handle import Handle
+from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.flows import ItemFields
 from wmem.scope.ports import Drive, RunRead
 from wmem.scope.queue import flows
@@ -52,17 +54,13 @@ class QueueReads:
             min_importance: 0 to 1.
             limit: How many at most, None for all.
         """
-        return self._run(
-            flows.remember(
-                self._handle,
-                prompt,
-                tags=tags,
-                agent_id=agent_id,
-                metadata=metadata,
-                min_importance=min_importance,
-                limit=limit,
-            )
+        wanted = ItemFilter(
+            tags=frozenset(check_tags(tags)),
+            metadata=check_metadata(metadata),
+            agent_id=agent_id,
+            include_promoted=True,
         )
+        return self._run(flows.remember(self._handle, prompt, wanted, min_importance, limit))
 
     def summarize(self, span: SummarySpan = "all", token_limit: int = 256) -> Summary:
         """Extractive summary: the most informative sentences, verbatim, of important items first.

@@ -1,7 +1,7 @@
 """Operations of `scope.queue`: reads as pure functions over a state, writes as flows."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from wmem.analysis.analyzer import Analyzer, to_terms
 from wmem.analysis.summarize import WeightedText, extract
@@ -12,8 +12,6 @@ from wmem.model.checks import (
     check_count,
     check_fraction,
     check_limit,
-    check_metadata,
-    check_tags,
     check_whole_number,
 )
 from wmem.model.item import MemoryItem, to_item
@@ -23,12 +21,12 @@ from wmem.model.values import load_json
 from wmem.policy import Capacity, Policy
 from wmem.rules.eviction import Victim, is_recent
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
-from wmem.rules.json_equality import json_equal
 from wmem.rules.tfidf_importance import importance_by_id
 from wmem.rules.ttl import DefaultTtl, rewrite_row
 from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
+from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.flows import ItemFields, draft_item
 from wmem.state import Decision, State
 
@@ -53,43 +51,24 @@ SummarySpan: TypeAlias = Literal["all", "recent"]
 
 
 def remember(
-    handle: Handle,
-    prompt: str | None,
-    *,
-    tags: object,
-    agent_id: str | None,
-    metadata: Mapping[str, Any] | None,
-    min_importance: float,
-    limit: int | None,
+    handle: Handle, prompt: str | None, wanted: ItemFilter, min_importance: float, limit: int | None
 ) -> Read[list[MemoryItem]]:
     """The items that match a prompt and filters; see `QueueReads.remember`."""
-    wanted = _prompt_words(prompt)
-    asked = frozenset(check_tags(tags))
-    about = check_metadata(metadata)
-    if agent_id is not None and not isinstance(agent_id, str):
-        msg = f"agent_id must be text, got {agent_id!r:.80}"
-        raise InvalidInputError(msg)
+    words, analyzer = _prompt_words(prompt), handle.engine.analyzer
     if limit is not None:
         check_limit(limit)
     check_fraction(min_importance, "min_importance")
 
-    def asked_for(row: Row) -> bool:
-        if asked and asked.isdisjoint(row.tags):
-            return False
-        if wanted and wanted.isdisjoint(_words(load_json(row.content), handle.engine.analyzer)):
-            return False
-        if agent_id is None and not about:
-            return True
-        rest = load_json(row.rest or b"{}")
-        known = rest.get("metadata", {})
-        named = agent_id is None or rest.get("agent_id") == agent_id
-        return named and all(name in known and json_equal(known[name], value) for name, value in about.items())
-
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
         rows = states[0].visible(states[0].items, now)
-        scores = importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer)
+        scores = importance_by_id(rows, handle.policy.guard_high, analyzer)
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
-        found = [row for row in rows if scores[row.id] >= min_importance and asked_for(row)]
+        found = [
+            row
+            for row in wanted.apply(rows, now)
+            if scores[row.id] >= min_importance
+            and not (words and words.isdisjoint(_words(load_json(row.content), analyzer)))
+        ]
         found.reverse()  # newest first among equals
         found.sort(key=lambda row: -ranks[row.id])
         return [to_item(row, scores[row.id]) for row in found[:limit]]

@@ -1,0 +1,64 @@
+"""The filters of `items.search` and `queue.remember`, beside their query."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wmem.errors import InvalidInputError
+from wmem.model.item import Priority
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.policy import PRIORITIES
+from wmem.rules.json_equality import json_equal
+
+__all__ = ["ItemFilter"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemFilter:
+    """What an item must have to be listed; softly deleted ones never are.
+
+    Attributes:
+        tags: At least one of these must match; none accepts all.
+        metadata: All of these pairs must match.
+        priority: None accepts all; so do the two below.
+        min_confidence: 0 to 1; an item without confidence fails any.
+    """
+
+    tags: frozenset[str]
+    metadata: Mapping[str, Any]
+    priority: Priority | None = None
+    min_confidence: float | None = None
+    agent_id: str | None = None
+    include_expired: bool = False
+    include_promoted: bool
+
+    def __post_init__(self) -> None:
+        if self.priority is not None and self.priority not in PRIORITIES:
+            msg = f"priority must be one of {', '.join(PRIORITIES)}, got {self.priority!r:.80}"
+            raise InvalidInputError(msg)
+        if self.agent_id is not None and not isinstance(self.agent_id, str):
+            msg = f"agent_id must be text, got {self.agent_id!r:.80}"
+            raise InvalidInputError(msg)
+
+    def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
+        """The rows that pass; written out for speed, for it runs on every match."""
+        expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
+        plain = not self.metadata and self.min_confidence is None and self.agent_id is None
+        for row in rows:
+            until = row.expires_at
+            if row.deleted_at is not None or (until is not None and now >= until and not expired):
+                continue
+            if (row.promoted_to is not None and not promoted) or (priority is not None and row.priority != priority):
+                continue
+            if not (tags and tags.isdisjoint(row.tags)) and (plain or self._accepts(load_json(row.rest or b"{}"))):
+                yield row
+
+    def _accepts(self, rest: Mapping[str, Any]) -> bool:
+        confidence = rest.get("confidence")
+        if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
+            return False
+        if self.agent_id is not None and rest.get("agent_id") != self.agent_id:
+            return False
+        known = rest.get("metadata", {})
+        return all(name in known and json_equal(known[name], value) for name, value in self.metadata.items())
