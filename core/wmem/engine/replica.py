@@ -294,7 +294,7 @@ class Replica(Generic[P]):
         follower.pending.clear()
         return changed
 
-    def changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
+    def take_changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
         """Rows changed since `derived` updated its data: for one who takes `lock` inside that block, too."""
         return self._take_changed(self._followers[kind]) if kind in self._followers else {}
 

@@ -115,7 +115,7 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
     if order != "relevance" and to_terms(search.query):
         return _search_words(replica, search, order, policy, now)
     with replica.derived(ItemTexts) as held, replica.lock:
-        held.apply(replica.changed_rows(ItemTexts))
+        held.apply(replica.take_changed_rows(ItemTexts))
         items, texts = replica.state.items, held.texts
         if order == "relevance":
             needle = search.query.casefold()
