@@ -5,7 +5,7 @@ from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 __all__ = ["CancelTests"]
 
 LARGE = b"wmem" * 262_144  # storing it takes longer than asking again
-ROUNDS = 8
+ROUNDS = 12  # in each the call is cancelled a turn of the loop later: before it is sent, and on its way
 
 
 class CancelTests(JournalFixtures):
@@ -13,14 +13,14 @@ class CancelTests(JournalFixtures):
 
     def test_what_is_read_after_a_cancelled_append_is_final(self, client: JournalClient) -> None:
         for number in range(ROUNDS):
-            client.append_cancelled(PATH, LARGE, record_id=number)
+            client.append_cancelled(PATH, LARGE, turns=number)
             head = client.read(PATH).head
             reply = client.append(PATH, b"x", expected=head)
             assert reply.cursor is not None, "the cancelled append was stored after the journal had been read"
 
     def test_a_cancelled_append_is_stored_once_or_not_at_all(self, client: JournalClient) -> None:
         for number in range(ROUNDS):
-            client.append_cancelled(PATH, b"cancelled", record_id=number)
+            client.append_cancelled(PATH, b"cancelled", turns=number, record_id=number)
             client.append(PATH, b"awaited", record_id=ROUNDS + number)
         stored = [record.id for record in client.read(PATH).records]
         assert len(stored) == len({*stored})
@@ -29,6 +29,6 @@ class CancelTests(JournalFixtures):
     def test_a_cancelled_call_takes_no_reply_of_another(self, client: JournalClient) -> None:
         for number in range(ROUNDS):
             client.append_many(PATH, b"%d" % number)
-            client.append_cancelled(("agent", "cancelled"), b"x")
+            client.append_cancelled(("agent", "cancelled"), b"x", turns=number)
             assert client.read(PATH).records[-1].payload == b"%d" % number
             assert client.paths(PATH) == [PATH]

@@ -93,15 +93,15 @@ class JournalClient:
         remaining: Sequence[str] = self._call(self.journal.purge, path) if hasattr(self.journal, "purge") else ()
         return remaining
 
-    def append_cancelled(self, path: Path, payload: bytes, *, record_id: int | None = None) -> None:
-        """Begin an append and cancel it before its reply; skips the test if the journal is sync."""
+    def append_cancelled(self, path: Path, payload: bytes, *, turns: int, record_id: int | None = None) -> None:
+        """Begin an append and cancel it after so many turns of the loop; skips the test if the journal is sync."""
         if not self._is_async:
             pytest.skip("a sync call cannot be cancelled")
         chosen = new_record_id() if record_id is None else record_id
 
         async def begin() -> None:
             task = asyncio.create_task(self.journal.append(path, chosen, payload, None, None))
-            for _ in range(3):  # a journal may leave the sending to a task of its own
+            for _ in range(turns):
                 await asyncio.sleep(0)
             task.cancel()
             await asyncio.wait([task], timeout=PATIENCE_S)

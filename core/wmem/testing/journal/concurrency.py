@@ -50,15 +50,16 @@ class ConcurrencyTests(JournalFixtures):
         def writing() -> Flow[list[Cursor | None]]:
             cursors: list[Cursor | None] = []
             while len(cursors) < 3 * ROUNDS:
+                yield from ask(Pause.sleep, 0)
                 _, reply = yield from append_record(PATH, b"x", None)
                 cursors.append(reply.cursor)
             return cursors
 
-        told = client.run_concurrently([writing(), writing()], other=other_client)
-        cursors = [cursor for each in told for cursor in each if cursor]
-        assert sorted(cursor.version for cursor in cursors) == list(range(1, 6 * ROUNDS + 1))
+        appended = client.run_concurrently([writing() for _ in range(WRITERS)], other=other_client)
+        cursors = [cursor for each in appended for cursor in each if cursor]
+        assert sorted(cursor.version for cursor in cursors) == list(range(1, 3 * ROUNDS * WRITERS + 1))
         tail = client.read(PATH)
-        assert (len(tail.records), tail.head) == (6 * ROUNDS, max(cursors))
+        assert (len(tail.records), tail.head) == (len(cursors), max(cursors))
 
     def test_of_many_that_begin_at_one_head_one_is_taken(self, client: JournalClient) -> None:
         for head in (ORIGIN, *client.append_many(("agent", "other"), b"1")):
@@ -74,6 +75,7 @@ class ConcurrencyTests(JournalFixtures):
 
     def test_several_paths_are_read_as_of_one_instant(self, client: JournalClient) -> None:
         first, second = ("agent", "first"), ("agent", "second")
+        between = [("agent", f"between {number}") for number in range(20)]  # leaves time for a write in between
 
         def writing() -> Flow[list[int]]:
             for _ in range(3 * ROUNDS):
@@ -91,7 +93,7 @@ class ConcurrencyTests(JournalFixtures):
                 ahead.append(tails[first].head.version - tails[second].head.version)
             return ahead
 
-        told = client.run_concurrently([writing(), reading(first, second), reading(second, first)])
+        told = client.run_concurrently([writing(), reading(first, *between, second), reading(second, *between, first)])
         assert {ahead for each in told for ahead in each} <= {0, 1}
 
     def test_a_reader_finds_no_gap_while_others_write_and_compact(self, client: JournalClient) -> None:

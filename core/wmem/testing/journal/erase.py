@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 
-__all__ = ["EraseTests"]
+__all__ = ["SECRET", "EraseTests"]
 
 SECRET = b"zqXvKw9PjLmTrB"
 PAYLOADS = (SECRET, b"%b, and longer than any page of a file" % SECRET * 400, b"before it and behind it: " + SECRET)
@@ -24,7 +24,7 @@ class EraseTests(JournalFixtures):
         client.append_many(OTHER, b"what stays")
         assert SECRET in stored_bytes(), "the fixture `stored_bytes` reads nothing of what is stored"
         client.delete(PATH)
-        self._check_purged(client, stored_bytes)
+        self.check_purged(client, stored_bytes)
 
     def test_no_byte_of_compacted_records_is_left(
         self, client: JournalClient, stored_bytes: Callable[[], bytes]
@@ -32,7 +32,7 @@ class EraseTests(JournalFixtures):
         cursors = client.append_many(PATH, *PAYLOADS, b"what stays")
         assert client.compact(PATH, cursors[-2], b"without it")
         assert [record.payload for record in client.read(PATH).records] == [b"what stays"]
-        self._check_purged(client, stored_bytes)
+        self.check_purged(client, stored_bytes)
 
     def test_no_byte_of_an_earlier_snapshot_is_left(
         self, client: JournalClient, stored_bytes: Callable[[], bytes]
@@ -40,10 +40,9 @@ class EraseTests(JournalFixtures):
         cursors = client.append_many(PATH, b"1", b"2", b"3")
         assert client.compact(PATH, cursors[0], PAYLOADS[1])
         assert client.compact(PATH, cursors[1], b"without it")
-        self._check_purged(client, stored_bytes)
+        self.check_purged(client, stored_bytes)
 
-    @staticmethod
-    def _check_purged(client: JournalClient, stored_bytes: Callable[[], bytes]) -> None:
+    def check_purged(self, client: JournalClient, stored_bytes: Callable[[], bytes]) -> None:
         """Purge if the journal can; afterwards nothing is left, or the purge says where it is."""
         says_where = client.purge(PATH)
         assert says_where or SECRET not in stored_bytes()
