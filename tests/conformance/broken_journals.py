@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tests.conformance.own_journal import AsyncDictJournal, DictJournal, Kept
@@ -255,6 +255,42 @@ class KeepsAsLongAsAskedLast(Broken):
             self.kept.pop(path, None)
 
 
+class KeepsAsLongAsAskedFirst(KeepsAsLongAsAskedLast):
+    def append(self, path: Path, *call: Any) -> Any:
+        self.lapse()
+        known = self.ends.get(path)
+        reply = super().append(path, *call)
+        if known is not None and path in self.ends:
+            self.ends[path] = known
+        return reply
+
+
+class LeavesDeletedPayloads(Broken):
+    def __init__(self) -> None:
+        super().__init__()
+        self.free: list[Kept] = []
+
+    def delete(self, path: Path, life: Incarnation | None, /) -> None:
+        self.free += self.kept.values()
+        super().delete(path, life)
+
+
+class PurgesNothing(LeavesDeletedPayloads):
+    def purge(self, _path: Path, /) -> Sequence[str]:
+        return ()
+
+
+class LeavesCompactedPayloads(Broken):
+    def __init__(self) -> None:
+        super().__init__()
+        self.free: list[object] = []
+
+    def compact(self, path: Path, *call: Any) -> bool:
+        if path in self.kept:
+            self.free += [*self.kept[path].records, self.kept[path].snapshot]
+        return super().compact(path, *call)
+
+
 class Caches(Broken):
     """Each connection believes what it read before."""
 
@@ -311,6 +347,33 @@ class DeletesOneByOne(Slow):
             self.inner.kept.pop(each, None)
 
 
+class FinishesCancelledAppendsLater(Slow):
+    def __init__(self) -> None:
+        super().__init__()
+        self.appends: set[asyncio.Future[Any]] = set()
+
+    async def append(self, *call: Any) -> Appended[bytes]:
+        append = asyncio.ensure_future(self.append_late(call))
+        self.appends.add(append)
+        return await asyncio.shield(append)
+
+    async def append_late(self, call: Any) -> Appended[bytes]:
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return self.inner.append(*call)
+
+
+class RepeatsCancelledAppends(Slow):
+    async def append(self, *call: Any) -> Appended[bytes]:
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            self.inner.append(*call)
+            self.inner.append(*call)
+            raise
+        return self.inner.append(*call)
+
+
 BROKEN: Mapping[type[Broken | Slow], tuple[str, ...]] = {
     TakesStaleAppends: ("test_a_stale_append_changes_nothing_and_brings_what_was_missed",),
     TakesAppendsOfEveryLife: (
@@ -352,6 +415,18 @@ BROKEN: Mapping[type[Broken | Slow], tuple[str, ...]] = {
         "test_what_is_kept_for_ever_outlives_a_shorter_wish",
         "test_what_is_kept_longer_outlives_a_shorter_wish",
     ),
+    KeepsAsLongAsAskedFirst: (
+        "test_a_longer_wish_outlives_a_shorter_one_before_it[None]",
+        "test_a_longer_wish_outlives_a_shorter_one_before_it[3600.0]",
+    ),
+    LeavesDeletedPayloads: ("test_no_byte_of_a_deleted_journal_is_left",),
+    PurgesNothing: ("test_no_byte_of_a_deleted_journal_is_left",),
+    LeavesCompactedPayloads: (
+        "test_no_byte_of_compacted_records_is_left",
+        "test_no_byte_of_an_earlier_snapshot_is_left",
+    ),
+    FinishesCancelledAppendsLater: ("test_what_is_read_after_a_cancelled_append_is_final",),
+    RepeatsCancelledAppends: ("test_a_cancelled_append_is_stored_once_or_not_at_all",),
     Caches: ("test_another_connection_compacts_and_deletes_for_all",),
     ReadsPathByPath: ("test_several_paths_are_read_as_of_one_instant",),
     LooksBeforeItAppends: ("test_of_many_that_begin_at_one_head_one_is_taken",),
@@ -377,15 +452,21 @@ UNSEEN = (
     Caches,
     CutsLongNames,
     DeletesOneByOne,
+    FinishesCancelledAppendsLater,
     FoldsCase,
     JoinsSegments,
+    KeepsAsLongAsAskedFirst,
     KeepsAsLongAsAskedLast,
+    LeavesCompactedPayloads,
+    LeavesDeletedPayloads,
     ListsOnePage,
     LooksBeforeItAppends,
+    PurgesNothing,
     ReadsOnePage,
     ReadsOnePageOfPaths,
     ReadsPathByPath,
+    RepeatsCancelledAppends,
     RoundsRecordIds,
     TellsRefusalsEverything,
 )
-"""What random calls on four paths do not show: odd names, other connections, time, long absences, large numbers."""
+"""What random calls on four paths do not show: odd names, other connections, time, absences, large numbers, rubbish."""

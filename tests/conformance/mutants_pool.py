@@ -20,7 +20,7 @@ from wmem.testing.stored_bytes import read_object_bytes
 
 __all__ = ["IN_PLACE", "POOLED", "InPlaceMutantSuite", "PooledMutantSuite"]
 
-PATIENCE_S = 10.0
+PATIENCE_S = 5.0
 
 _ports = partial(Mutant, "wmem.engine.ports")
 

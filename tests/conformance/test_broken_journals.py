@@ -20,6 +20,7 @@ MODULE = """
 import pytest
 from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, Slow
 from wmem import testing
+from wmem.testing.stored_bytes import read_object_bytes
 
 def suite(base, kind):
     class OfKind(base):
@@ -31,8 +32,14 @@ def suite(base, kind):
             return "async" if issubclass(kind, Slow) else "sync"
     return OfKind
 
+class JournalSuite(testing.JournalSuite):
+    @pytest.fixture
+    def stored_bytes(self, journal):
+        return lambda: read_object_bytes(journal)
+
+
 for kind in BROKEN:
-    globals()[f"Test{kind.__name__}"] = suite(testing.JournalSuite, kind)
+    globals()[f"Test{kind.__name__}"] = suite(JournalSuite, kind)
 for name, kind in {*SEEN_ABOVE.values()}:
     globals()[f"Test{name}{kind.__name__}"] = suite(getattr(testing, name), kind)
 """
