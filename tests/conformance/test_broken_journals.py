@@ -13,6 +13,7 @@ from wmem.testing import JournalClient
 from wmem.testing.journal.model import JournalMachine
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 
