@@ -85,7 +85,7 @@ class AsyncRunSearch(Protocol):
     def __call__(self, search: Search, /) -> Awaitable[SearchResults]: ...
 
 
-def parse_search(query: str | None, wanted: ItemFilter, order: Order | None, limit: int) -> Search:
+def parse_search(query: str | None, item_filter: ItemFilter, order: Order | None, limit: int) -> Search:
     """Check the arguments of a search.
 
     Raises:
@@ -97,7 +97,7 @@ def parse_search(query: str | None, wanted: ItemFilter, order: Order | None, lim
     if order is not None and order not in _ORDERS:
         msg = f"order must be one of {', '.join(_ORDERS)}, got {order!r:.80}"
         raise InvalidInputError(msg)
-    return Search((query or "").strip(), wanted, order, check_limit(limit))
+    return Search((query or "").strip(), item_filter, order, check_limit(limit))
 
 
 def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:

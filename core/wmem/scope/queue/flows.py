@@ -51,7 +51,7 @@ SummarySpan: TypeAlias = Literal["all", "recent"]
 
 
 def remember(
-    handle: Handle, prompt: str | None, wanted: ItemFilter, min_importance: float, limit: int | None
+    handle: Handle, prompt: str | None, item_filter: ItemFilter, min_importance: float, limit: int | None
 ) -> Read[list[MemoryItem]]:
     """The items that match a prompt and filters; see `QueueReads.remember`."""
     words, analyzer = _prompt_words(prompt), handle.engine.analyzer
@@ -65,7 +65,7 @@ def remember(
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
         found = [
             row
-            for row in wanted.apply(rows, now)
+            for row in item_filter.apply(rows, now)
             if scores[row.id] >= min_importance
             and not (words and words.isdisjoint(_words(load_json(row.content), analyzer)))
         ]
