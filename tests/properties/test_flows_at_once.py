@@ -347,7 +347,9 @@ def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None
     Writer(*store).until("nothing")
     reader = Reader(*store).until("Journal.read")
     Poster(*store, "lost").until("nothing")
-    del journal._logs[PATH].records[-1], journal._logs[PATH].cursors[-1]  # a server that is rolled back
+    log = journal._logs[PATH]
+    del log.records[-1], log.cursors[-1]  # a server that is rolled back
+    log.head = log.cursors[-1]
     Poster(Engine(engine.codec), journal, "kept").until("nothing")
     reader.until("nothing")
     assert engine.replica(PATH).cursor == journal.head(PATH)

@@ -91,6 +91,7 @@ class RemoteJournal(MemoryJournal[Any]):
         if log is None:
             return
         del log.records[-count:], log.cursors[-count:]
+        log.head = log.cursors[-1] if log.cursors else log.base
         if log.head == ORIGIN:
             del self._logs[PATH]
 

@@ -42,7 +42,7 @@ def post(
     """
     record_id = new_record_id()
     yield from engine.write_queue.yield_to_starving(path)
-    replica = engine.replica(path)
+    replica = engine.replicas.get(path) or engine.replica(path)  # mostly there: saves the call
     since = replica.cursor
     full = tuple(changes)
     if replica.state.unwritten_touches:
