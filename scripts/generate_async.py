@@ -107,7 +107,7 @@ class Face:
         offset = place if isinstance(place, int) else self._span(place)[0]
         return any(block.begin <= offset < block.end for block in self.blocks)
 
-    def _marked(self, row: int, what: str) -> bool:
+    def _has_marker(self, row: int, what: str) -> bool:
         return row in self.markers and self.markers[row]["what"] == what
 
     # -- blocks
@@ -117,7 +117,7 @@ class Face:
         self.blocks.append(Edit(*self._span(docstring), header(self.module)))
         public = []
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.stmt) and self._marked(node.lineno, "sync only"):
+            if isinstance(node, ast.stmt) and self._has_marker(node.lineno, "sync only"):
                 first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
                 self.blocks.append(Edit(self.offsets[first - 1], self.offsets[node.end_lineno or 0], ""))
         for node in self.tree.body:
@@ -142,7 +142,7 @@ class Face:
             for each in node.body:
                 if isinstance(each, ast.FunctionDef):
                     self._replace_docstrings(each, f"{node.name}.")
-        if ast.get_docstring(node) is None or re.match("_[^_]", node.name):
+        if ast.get_docstring(node) is None or re.match("_[^_]", node.name) or self._is_replaced(node):
             return
         docstring = node.body[0]
         begin, end = self._span(docstring)
@@ -191,7 +191,7 @@ class Face:
     def _awaited_calls(self, function: ast.FunctionDef, coroutines: frozenset[str]) -> Iterator[ast.Call]:
         awaited = AWAITED | {f"self.{name}" for name in coroutines}
         for node in ast.walk(function):
-            if isinstance(node, ast.stmt) and self._marked(node.lineno, "await"):
+            if isinstance(node, ast.stmt) and self._has_marker(node.lineno, "await"):
                 value = getattr(node, "value", None)
                 if isinstance(value, ast.Call):
                     yield value
@@ -264,8 +264,8 @@ def main() -> int:
             if not arguments.check:
                 path.write_text(text, "utf-8")
     if outdated:
-        told = "out of date, run `make generate`:" if arguments.check else "written:"
-        sys.stderr.write("\n  ".join([told, *outdated]) + "\n")
+        heading = "out of date, run `make generate`:" if arguments.check else "written:"
+        sys.stderr.write("\n  ".join([heading, *outdated]) + "\n")
     return int(arguments.check and bool(outdated))
 
 

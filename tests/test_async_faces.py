@@ -68,7 +68,7 @@ def test_a_new_method_of_a_sync_face_is_missed_until_its_twin_is_generated(check
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        ("def own(self) -> int:  # sync only\n        return self.advance_step()\n", ""),
+        ('def own(self) -> int:  # sync only\n        """Own."""\n        return self.advance_step()\n', ""),
         (
             "def own(self) -> str:\n        return 'thread'  # async: return 'task'\n",
             '    def own(self) -> str:\n        return "task"\n',
