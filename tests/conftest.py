@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.matrix import TIERS, parametrize_stores
 from tests.servers import cluster_url, new_server, redis62_server, redis62_url, redis_cluster, valkey_server, valkey_url
 
 __all__ = [
@@ -28,11 +29,37 @@ LOCAL = ("127.", "::1", "localhost")
 _IN_MEMORY = Path("/dev/shm")
 _ROOM = 4 * 2**30  # many times what a whole run writes
 
-# Examples share their cores with whatever else runs: time says nothing about correctness here.
-settings.register_profile(
-    "wmem", parent=settings(), deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("wmem")
+pytest.register_assert_rewrite("tests.suites")
+
+for tier, number in TIERS.items():
+    # Examples share their cores with whatever else runs: time says nothing about correctness here.
+    settings.register_profile(
+        tier,
+        parent=settings(),
+        max_examples=number,
+        derandomize=tier == "fast",
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=[*TIERS], default="fast", help="how much is run: see tests/README.md")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    parametrize_stores(metafunc)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out of the fast tier what takes seconds by nature, unless it is asked for by its file or its marker."""
+    is_named = any(".py" in argument for argument in config.option.file_or_dir)
+    if config.getoption("tier") != "fast" or config.option.markexpr or is_named:
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]
 
 
 def _local_only(reach: Callable[..., Any], host_of: Callable[..., object]) -> Callable[..., Any]:
@@ -59,8 +86,9 @@ def _named_host(host: object, *_: object, **__: object) -> object:
     return host
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Cut the network, hide what would switch a framework over to a paid or remote service, and give stores a place."""
+    settings.load_profile(config.getoption("tier"))
     # An audit hook would see more, and break threads: under coverage every new thread sets its trace function, which
     # Python announces to the hook, and two threads there at once are one too many for Python 3.11: the second dies as
     # it starts, and its pool waits for it for ever.

@@ -1,57 +1,37 @@
-"""Every backend sync and async: what a test says of one memory holds for all of them.
+"""The fixtures of tests over a memory, on the stores of the tier: see `tests.matrix`.
 
-A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more
-than its URL. A test is written against the sync face; `call` runs the same-named method of
-whichever face it was given.
+A test is written against the sync face; `call` runs the same-named method of whichever face it was given.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wmem
+from tests.matrix import OPTIONS, Store, make_url
 from wmem.testing import NOON, Call, Clock, MemoryOpener
 
-__all__ = ["BACKENDS", "NOON", "OPTIONS", "Call", "Clock", "MemoryOpener", "located"]
-
-BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
-    "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
-    "disk": lambda place: f"disk://{place}/store",
-    "sqlite": lambda place: f"sqlite://{place}/store.db",
-    "redis": "valkey_url",
-    "disk+key": lambda place: f"disk://{place}/store",
-}
-"""By backend: what writes the URL of an empty store from a fresh directory, or the name of a fixture that gives it."""
-
-OPTIONS: Mapping[str, Mapping[str, Any]] = {"disk+key": {"key": wmem.KeyRing(b"\xa5" * 32)}}
-"""By backend: what `wmem.open` is given beside the URL."""
+__all__ = ["NOON", "Call", "Clock", "MemoryOpener"]
 
 
-def located(backend: str, request: pytest.FixtureRequest, place: Path) -> str:
-    """The URL of an empty store of a backend."""
-    made = BACKENDS[backend]
-    return str(request.getfixturevalue(made)) if isinstance(made, str) else made(place)
+@pytest.fixture
+def mode(store: Store) -> str:
+    """``"sync"`` or ``"async"``."""
+    return store.mode
 
 
-@pytest.fixture(params=("sync", "async"))
-def mode(request: pytest.FixtureRequest) -> str:
-    """Threads or coroutines."""
-    return str(request.param)
-
-
-@pytest.fixture(params=BACKENDS)
-def backend(request: pytest.FixtureRequest) -> str:
-    """Each backend by name."""
-    return str(request.param)
+@pytest.fixture
+def backend(store: Store) -> str:
+    return store.backend
 
 
 @pytest.fixture
 def url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store of the backend."""
-    return located(backend, request, tmp_path)
+    return make_url(backend, request, tmp_path)
 
 
 @pytest.fixture

@@ -1,49 +1,46 @@
-"""Every suite of `wmem.testing` over every backend, sync and async."""
+"""Every suite over the backends and modes of its tier; the journal suite and the erasure suite over all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import wmem.engine.backends
-from tests.conformance.conftest import BACKENDS, OPTIONS, located
+from tests import suites
+from tests.matrix import PLAIN, Everywhere
+from tests.suites.buffer import BufferSuite
+from tests.suites.document_1 import Document1Suite
+from tests.suites.documents import DocumentsSuite
+from tests.suites.entries import EntriesSuite
+from tests.suites.eviction import EvictionSuite
+from tests.suites.fetches import FetchesSuite
+from tests.suites.hybrid import HybridSuite
+from tests.suites.items import ItemsSuite
+from tests.suites.lifetimes import LifetimesSuite
+from tests.suites.limits import LimitsSuite
+from tests.suites.maintenance import MaintenanceSuite
+from tests.suites.memory import AgentMemorySuite
+from tests.suites.merges import MergesSuite
+from tests.suites.messages import MessagesSuite
+from tests.suites.pack import PackSuite
+from tests.suites.profiles import ProfilesSuite
+from tests.suites.promotion import PromotionSuite
+from tests.suites.queue import QueueSuite
+from tests.suites.scopes import ScopesSuite
+from tests.suites.searches import SearchSuite
+from tests.suites.updates import UpdatesSuite
+from tests.suites.values import ValuesSuite
+from tests.suites.vectors import VectorsSuite
 from wmem import testing
 from wmem.engine.ports import InPlaceJournal
 from wmem.journal.memory import MemoryJournal
 from wmem.testing.stored_bytes import read_object_bytes, read_store_bytes
 
 
-class Everywhere:
-    """Each backend in turn."""
-
-    @pytest.fixture(params=BACKENDS)
-    def backend(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    @pytest.fixture
-    def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-        return located(backend, request, tmp_path)
-
-    @pytest.fixture
-    def options(self, backend: str) -> Mapping[str, Any]:
-        return OPTIONS.get(backend, {})
-
-
-class TestJournal(testing.JournalSuite):
-    @pytest.fixture(params=("sync", "async"))
-    def mode(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    # A journal does not know what its bytes mean: encrypted ones are the same to it.
-    @pytest.fixture(params=sorted({*BACKENDS} - {*OPTIONS}))
-    def backend(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    @pytest.fixture
-    def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-        return located(backend, request, tmp_path)
-
+@pytest.mark.stores(*PLAIN, always=True)
+class TestJournal(Everywhere, testing.JournalSuite):
     @pytest.fixture
     def in_memory(self) -> MemoryJournal[bytes]:
         return MemoryJournal(len)
@@ -68,70 +65,87 @@ class TestJournal(testing.JournalSuite):
             each.close()
 
 
-class TestEntries(Everywhere, testing.EntriesSuite): ...
-
-
-class TestUpdates(Everywhere, testing.UpdatesSuite): ...
-
-
-class TestValues(Everywhere, testing.ValuesSuite): ...
-
-
-class TestItems(Everywhere, testing.ItemsSuite): ...
-
-
-class TestFetches(Everywhere, testing.FetchesSuite): ...
-
-
-class TestMessages(Everywhere, testing.MessagesSuite): ...
-
-
-class TestScopes(Everywhere, testing.ScopesSuite): ...
-
-
-class TestMerges(Everywhere, testing.MergesSuite): ...
-
-
-class TestLimits(Everywhere, testing.LimitsSuite): ...
+@pytest.mark.stores(always=True)
+class TestErasure(Everywhere, testing.ErasureSuite): ...
 
 
 class TestMemory(Everywhere, testing.MemorySuite): ...
 
 
-class TestPack(Everywhere, testing.PackSuite): ...
+class TestBuffer(Everywhere, BufferSuite): ...
 
 
-class TestProfiles(Everywhere, testing.ProfilesSuite): ...
+class TestDocument1(Everywhere, Document1Suite): ...
 
 
-class TestQueue(Everywhere, testing.QueueSuite): ...
+class TestDocuments(Everywhere, DocumentsSuite): ...
 
 
-class TestEviction(Everywhere, testing.EvictionSuite): ...
+class TestEntries(Everywhere, EntriesSuite): ...
 
 
-class TestBuffer(Everywhere, testing.BufferSuite): ...
+class TestEviction(Everywhere, EvictionSuite): ...
 
 
-class TestPromotion(Everywhere, testing.PromotionSuite): ...
+class TestFetches(Everywhere, FetchesSuite): ...
 
 
-class TestSearch(Everywhere, testing.SearchSuite): ...
+class TestHybrid(Everywhere, HybridSuite): ...
 
 
-class TestLifetimes(Everywhere, testing.LifetimesSuite): ...
+class TestItems(Everywhere, ItemsSuite): ...
 
 
-class TestMaintenance(Everywhere, testing.MaintenanceSuite): ...
+class TestLifetimes(Everywhere, LifetimesSuite): ...
 
 
-class TestDocuments(Everywhere, testing.DocumentsSuite): ...
+class TestLimits(Everywhere, LimitsSuite): ...
 
 
-class TestErasure(Everywhere, testing.ErasureSuite): ...
+class TestMaintenance(Everywhere, MaintenanceSuite): ...
 
 
-class TestHybrid(Everywhere, testing.HybridSuite): ...
+class TestAgentMemory(Everywhere, AgentMemorySuite): ...
 
 
-class TestVectors(Everywhere, testing.VectorsSuite): ...
+class TestMerges(Everywhere, MergesSuite): ...
+
+
+class TestMessages(Everywhere, MessagesSuite): ...
+
+
+class TestPack(Everywhere, PackSuite): ...
+
+
+class TestProfiles(Everywhere, ProfilesSuite): ...
+
+
+class TestPromotion(Everywhere, PromotionSuite): ...
+
+
+class TestQueue(Everywhere, QueueSuite): ...
+
+
+class TestScopes(Everywhere, ScopesSuite): ...
+
+
+class TestSearch(Everywhere, SearchSuite): ...
+
+
+class TestUpdates(Everywhere, UpdatesSuite): ...
+
+
+class TestValues(Everywhere, ValuesSuite): ...
+
+
+class TestVectors(Everywhere, VectorsSuite): ...
+
+
+def test_every_suite_is_run_here() -> None:
+    text = "".join(file.read_text(encoding="utf-8") for place in suites.__path__ for file in Path(place).glob("*.py"))
+    named = {
+        *re.findall(r"^class (\w+Suite)\(", text, re.MULTILINE),
+        *(n for n in testing.__all__ if n.endswith("Suite")),
+    }
+    run = {base.__name__ for case in globals().values() if isinstance(case, type) for base in case.__mro__}
+    assert named - {"FacetSuite"} <= run

@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[2]
 MODULE = """
 import pytest
 from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, Slow
+from tests.suites.fetches import FetchesSuite
+from tests.suites.items import ItemsSuite
+from tests.suites.limits import LimitsSuite
+from tests.suites.messages import MessagesSuite
+from tests.suites.scopes import ScopesSuite
+from tests.suites.updates import UpdatesSuite
 from wmem import testing
+from wmem.testing import MemorySuite
 from wmem.testing.stored_bytes import read_object_bytes
 
 def suite(base, kind):
@@ -42,7 +49,7 @@ class JournalSuite(testing.JournalSuite):
 for kind in BROKEN:
     globals()[f"Test{kind.__name__}"] = suite(JournalSuite, kind)
 for name, kind in {*SEEN_ABOVE.values()}:
-    globals()[f"Test{name}{kind.__name__}"] = suite(getattr(testing, name), kind)
+    globals()[f"Test{name}{kind.__name__}"] = suite(globals()[name], kind)
 """
 
 

@@ -4,8 +4,7 @@ import gc
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 import wmem
-from tests.conformance.conftest import BACKENDS, NOON, OPTIONS, Call, MemoryOpener, located
+from tests.conformance.conftest import NOON, Call, MemoryOpener
 from wmem import CapacityError, InvalidInputError, Policy
 from wmem.flow import run
 from wmem.model.change import (
@@ -36,24 +35,6 @@ from wmem.model.row import Row
 from wmem.observe import EntryRemoved, entry_events, metrics, to_entry_event
 from wmem.scope.entries import flows as entry_flows
 from wmem.scope.entries.quota import NEARLY_FULL, EntryCounts
-from wmem.testing import Document1Suite
-
-
-class TestDocument1(Document1Suite):
-    """The suite over each backend in turn."""
-
-    @pytest.fixture(params=BACKENDS)
-    def backend(self, request: pytest.FixtureRequest) -> str:
-        return str(request.param)
-
-    @pytest.fixture
-    def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
-        return located(backend, request, tmp_path)
-
-    @pytest.fixture
-    def options(self, backend: str) -> Mapping[str, Any]:
-        return OPTIONS.get(backend, {})
-
 
 # -- events
 

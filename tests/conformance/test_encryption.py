@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.conformance.conftest import BACKENDS, OPTIONS, Call, Clock, MemoryOpener
+from tests.conformance.conftest import Call, Clock, MemoryOpener
+from tests.matrix import SHARED
 from wmem.agent.key_rotation import rotate
 from wmem.codec.keyring import KeyRing
 from wmem.engine import writing
@@ -28,10 +29,7 @@ MIGRATING = KeyRing(b"\x5a" * 31 + b"\xff", plaintext=True)
 SECRET = "the launch code is 0000"
 
 
-@pytest.fixture(params=[name for name in BACKENDS if name != "memory" and name not in OPTIONS])
-def backend(request: pytest.FixtureRequest) -> str:
-    """Every backend that keeps bytes, opened with the keys of each test."""
-    return str(request.param)
+pytestmark = pytest.mark.stores(*SHARED)  # those that keep bytes, opened with the keys of each test
 
 
 def stored(memory: wmem.AgentMemory) -> dict[Path, list[bytes]]:

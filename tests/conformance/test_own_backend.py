@@ -10,6 +10,11 @@ import pytest
 
 import wmem
 from tests.conformance.own_journal import AsyncDictJournal, DictJournal
+from tests.suites.entries import EntriesSuite
+from tests.suites.hybrid import HybridSuite
+from tests.suites.messages import MessagesSuite
+from tests.suites.scopes import ScopesSuite
+from tests.suites.vectors import VectorsSuite
 from wmem import InvalidInputError, testing
 
 pytest_plugins = ["pytester"]
@@ -47,25 +52,25 @@ class TestAsyncJournal(testing.JournalSuite):
         return AsyncDictJournal()
 
 
-class TestEntries(InBothModes, testing.EntriesSuite): ...
+class TestEntries(InBothModes, EntriesSuite): ...
 
 
 class TestMemory(InBothModes, testing.MemorySuite): ...
 
 
-class TestMessages(InBothModes, testing.MessagesSuite): ...
+class TestMessages(InBothModes, MessagesSuite): ...
 
 
 class TestErasure(InBothModes, testing.ErasureSuite): ...
 
 
-class TestHybrid(InBothModes, testing.HybridSuite): ...
+class TestHybrid(InBothModes, HybridSuite): ...
 
 
-class TestVectors(InBothModes, testing.VectorsSuite): ...
+class TestVectors(InBothModes, VectorsSuite): ...
 
 
-class TestScopesOfASyncJournalInBothModes(testing.ScopesSuite):
+class TestScopesOfASyncJournalInBothModes(ScopesSuite):
     @pytest.fixture
     def connect(self) -> testing.Connect:
         made = DictJournal()
@@ -113,10 +118,3 @@ def test_the_suites_say_which_extra_they_need(missing: str) -> None:
     code = f"import sys; sys.modules[{missing!r}] = None; import wmem; import wmem.testing"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtraError: wmem.testing needs the extra 'testing'" in ran.stderr
-
-
-def test_every_suite_is_run_over_every_backend() -> None:
-    here = Path(__file__).parent
-    ran = "".join((here / name).read_text(encoding="utf-8") for name in ("test_backends.py", "test_document_1.py"))
-    suites = {name for name in testing.__all__ if name.endswith("Suite")} - {"FacetSuite"}
-    assert {name for name in suites if not re.search(rf"^class Test\w+\(.*\b{name}\)", ran, re.MULTILINE)} == set()

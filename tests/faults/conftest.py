@@ -15,10 +15,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import pytest
 
-from tests.conformance.conftest import located
+from tests.matrix import PLAIN, SHARED, make_url
 from wmem.journal.disk import DiskJournal
 from wmem.journal.sqlite import SqliteJournal
 
+HERE = Path(__file__).parent
 PATIENCE_S = 60.0  # for a child process on a busy machine
 
 
@@ -264,8 +265,13 @@ FILES: Mapping[str, Kind] = {
         lambda place, wait_s: SqliteJournal(f"{place}/store.db", wait_s=wait_s),
     ),
 }
-SHARED = (*FILES, "redis")  # what several processes open
-EVERYWHERE = ("memory", *SHARED)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All that goes wrong here takes its time."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(params=FILES)
@@ -300,13 +306,13 @@ def rows(kind: Kind, directory: Path) -> Rows:
 @pytest.fixture(params=SHARED)
 def shared_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store that several processes can open."""
-    return located(request.param, request, tmp_path)
+    return make_url(request.param, request, tmp_path)
 
 
-@pytest.fixture(params=EVERYWHERE)
+@pytest.fixture(params=PLAIN)
 def any_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store of each backend."""
-    return located(request.param, request, tmp_path)
+    return make_url(request.param, request, tmp_path)
 
 
 @pytest.fixture

@@ -82,7 +82,6 @@ def test_entries_overwritten_for_ever_do_not_make_the_store_grow(url: str, rows:
     assert kept < 2 * COMPACT_MIN_BYTES
 
 
-@pytest.mark.slow
 def test_compaction_under_writers_and_readers_of_several_processes_loses_nothing(
     url: str, rows: "Rows", together: Callable[[str, list[tuple[str, ...]]], list[str]]
 ) -> None:

@@ -58,7 +58,6 @@ FILLER = """
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_a_full_disk_is_a_typed_error_and_loses_nothing_and_works_again_with_room(
     mode: str, url: str, directory: Path, script: "Script"

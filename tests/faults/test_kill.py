@@ -6,8 +6,6 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-import pytest
-
 import wmem
 
 if TYPE_CHECKING:
@@ -55,7 +53,6 @@ NURSERY = """
 """
 
 
-@pytest.mark.slow
 def test_kill_9_at_any_moment_loses_no_acknowledged_write_and_tears_none(url: str, spawn: "Spawn") -> None:  # one story
     rng = random.Random(9)
     nursery = spawn(NURSERY, url)

@@ -37,7 +37,6 @@ WRITER = """
 """
 
 
-@pytest.mark.slow
 def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(
     shared_url: str, together: Together
 ) -> None:
@@ -56,7 +55,6 @@ def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(
         assert sorted(item.content for item in session.items.all()) == sorted(expected)
 
 
-@pytest.mark.slow
 def test_B49_eight_processes_opening_a_fresh_store_at_once_all_start(shared_url: str, together: Together) -> None:
     opener = """
         import sys, wmem, wmem.journal.disk, wmem.journal.redis, wmem.journal.sqlite
@@ -252,7 +250,6 @@ FORKS = """
 """
 
 
-@pytest.mark.slow
 def test_forking_while_threads_hold_locks_loses_nothing_in_parent_or_child(url: str, script: "Script") -> None:
     acknowledged = json.loads(script(FORKS, url))
     with wmem.open(url, agent_id="agent") as memory:

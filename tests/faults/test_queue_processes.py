@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pytest
 
 import wmem
-from tests.conformance.conftest import located
+from tests.matrix import SHARED, make_url
 from wmem.model.change import ItemEvicted, ItemPut
 
 Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
@@ -43,13 +43,12 @@ BUFFERING = """
 """
 
 
-@pytest.fixture(params=["disk", "sqlite", "redis"])
+@pytest.fixture(params=SHARED)
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """An empty store that processes can share."""
-    return located(request.param, request, tmp_path)
+    return make_url(request.param, request, tmp_path)
 
 
-@pytest.mark.slow
 def test_four_processes_filling_one_queue_never_overfill_it(url: str, together: Together) -> None:
     together(MEMORIZING, [(url, str(me), "25") for me in range(4)])
     with wmem.open(url, agent_id="agent") as memory:
@@ -70,7 +69,6 @@ def test_four_processes_filling_one_queue_never_overfill_it(url: str, together: 
         assert scope.queue.advance_step() == 101
 
 
-@pytest.mark.slow
 def test_of_four_processes_filling_one_buffer_one_hands_it_on_once(url: str, together: Together) -> None:
     told = together(BUFFERING, [(url, str(me), "10") for me in range(4)])
     batches = [batch for each in told for batch in json.loads(each.splitlines()[-1])]

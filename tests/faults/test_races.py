@@ -8,8 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
-import pytest
-
 import wmem
 
 Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
@@ -67,7 +65,6 @@ def _report(url: str, who: str, each: Sequence[Sequence[float]]) -> None:
     assert told[-1] < WRITE_MAX_S
 
 
-@pytest.mark.slow
 def test_increments_of_sixteen_threads_are_exact_and_nobody_waits_long(any_url: str) -> None:
     with wmem.open(any_url, agent_id="agent") as memory, ThreadPoolExecutor(THREADS) as pool:
         entries = memory.scope("session").entries
@@ -85,7 +82,6 @@ def test_increments_of_sixteen_threads_are_exact_and_nobody_waits_long(any_url: 
     _report(any_url, "threads", each)
 
 
-@pytest.mark.slow
 async def test_increments_of_sixteen_coroutines_are_exact_and_nobody_waits_long(any_url: str) -> None:
     async with await wmem.aopen(any_url, agent_id="agent") as memory:
         entries = memory.scope("session").entries
@@ -103,7 +99,6 @@ async def test_increments_of_sixteen_coroutines_are_exact_and_nobody_waits_long(
     _report(any_url, "coroutines", each)
 
 
-@pytest.mark.slow
 def test_increments_of_eight_processes_are_exact_and_nobody_waits_long(shared_url: str, together: Together) -> None:
     told = together(COUNTING, [(shared_url, str(PROCESS_ROUNDS))] * PROCESSES)
     with wmem.open(shared_url, agent_id="agent") as memory:
@@ -111,7 +106,6 @@ def test_increments_of_eight_processes_are_exact_and_nobody_waits_long(shared_ur
     _report(shared_url, "processes", [json.loads(each.splitlines()[-1]) for each in told])
 
 
-@pytest.mark.slow
 def test_B48_forty_pops_of_eight_processes_take_forty_messages(shared_url: str, together: Together) -> None:
     with wmem.open(shared_url, agent_id="agent") as memory:
         memory.scope("session").messages.append([{"role": "user", "content": str(each)} for each in range(MESSAGES)])
@@ -123,7 +117,6 @@ def test_B48_forty_pops_of_eight_processes_take_forty_messages(shared_url: str, 
     _report(shared_url, "processes", [took for took, _ in each])
 
 
-@pytest.mark.slow
 def test_B125_fifty_threads_on_one_store_write_everything_and_leave_nothing_behind(any_url: str) -> None:
     with wmem.open(any_url, agent_id="agent") as memory, ThreadPoolExecutor(50) as pool:
 

@@ -15,12 +15,12 @@ import wmem
 from tests.conformance.conftest import call, clock, mode
 from tests.proxy import Fate, Proxy
 from tests.servers import RedisServer
+from tests.suites.embedders import Embedder
 from wmem.errors import StoreError, UnknownOutcomeError
 from wmem.journal.port import new_record_id
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.model.history import ORIGIN, Path
 from wmem.testing import Call, Clock, MemoryOpener
-from wmem.testing.embedders import Embedder
 
 __all__ = ["call", "clock", "mode"]
 
@@ -266,7 +266,6 @@ def test_a_timeout_on_one_task_disturbs_no_other(url: str) -> None:
 # -- many
 
 
-@pytest.mark.slow
 @pytest.mark.no_cover  # what it runs is covered by every test of a server
 @pytest.mark.parametrize("whose", ["wmem's", "the caller's"])
 def test_a_thousand_sessions_at_once_on_one_server(whose: str, valkey_url: str) -> None:

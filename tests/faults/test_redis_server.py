@@ -18,7 +18,6 @@ SECRET = "the secret that must go"
 DURABLE = ("--appendonly", "yes", "--appendfsync", "always")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["valkey", "redis62"])
 def test_a_killed_server_has_lost_no_acknowledged_write(kind: str, new_server: Any) -> None:
     server: RedisServer = new_server(*DURABLE, kind=kind)
@@ -157,7 +156,6 @@ def test_a_scope_whose_items_are_all_past_their_time_goes_on_after_it_lapsed(val
         assert [message.text for message in memory.scope("session").messages.all()] == ["still here"]
 
 
-@pytest.mark.slow
 def test_a_cluster_serves_a_memory_in_both_modes(cluster_url: str) -> None:
     agents = [f"agent-{number} {{x}}" for number in range(6)]  # on all three nodes
     for agent in agents:

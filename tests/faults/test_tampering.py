@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 import wmem
+from tests.suites.embedders import PUPPY, Embedder, list_recalled_texts
 from wmem.codec.codec import FORMAT_VERSION
-from wmem.testing.embedders import PUPPY, Embedder, list_recalled_texts
 
 if TYPE_CHECKING:
     from tests.faults.conftest import DiskRows, Key, Rows

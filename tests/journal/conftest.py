@@ -2,25 +2,25 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
 
-from tests.conformance.conftest import call, mode
+from tests.conformance.conftest import backend, call, mode
+from tests.matrix import make_url
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.journal.redis_url import parse_redis_url
 from wmem.testing import Call
 
-__all__ = ["call", "mode"]
-
-SERVERS = ("valkey_url", "redis62_url", "cluster_url")
+__all__ = ["backend", "call", "mode"]
 
 
-@pytest.fixture(params=SERVERS)
-def server_url(request: pytest.FixtureRequest) -> str:
-    """An empty store on each kind of server."""
-    return str(request.getfixturevalue(request.param))
+@pytest.fixture
+def server_url(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """An empty store on a server."""
+    return make_url(backend, request, tmp_path)
 
 
 class Journals:

@@ -31,9 +31,12 @@ from wmem.testing import Call
 PATH: Scope = ("agent", "session")
 
 
-@pytest.fixture(params=FILES)
-def kind(request: pytest.FixtureRequest) -> Kind:
-    return FILES[request.param]
+pytestmark = pytest.mark.stores(*FILES)
+
+
+@pytest.fixture
+def kind(backend: str) -> Kind:
+    return FILES[backend]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.journal.conftest import Journals
+from tests.matrix import SERVERS
 from tests.servers import wait_until
 from wmem.errors import StoreError
 from wmem.journal.memory import MemoryJournal
@@ -16,6 +17,8 @@ from wmem.journal.port import MISSED_MAX, Appended, Tail, new_record_id
 from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Call
+
+pytestmark = pytest.mark.stores(*SERVERS)
 
 PATH: Path = ("agent", "session")
 SECRET = b"the secret that must go"

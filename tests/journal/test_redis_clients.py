@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import wmem
+from tests.matrix import SERVERS
 from tests.proxy import Proxy
 from tests.servers import RedisServer, wait_until
 from wmem.errors import InvalidInputError, StoreError
@@ -26,6 +27,8 @@ from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor
 from wmem.testing import Call
+
+pytestmark = pytest.mark.stores(*SERVERS)
 
 PASSWORD = "p:w @/#%"
 QUOTED = "p%3Aw%20%40%2F%23%25"

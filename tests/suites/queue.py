@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.suites.eviction import contents, make_text
 from wmem import InvalidInputError, NotFoundError, Policy, Scope
-from wmem.testing.eviction import contents, make_text
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["QueueSuite"]

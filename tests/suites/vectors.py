@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.suites.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, list_recalled_texts, vector
 from wmem import Scope
 from wmem.model.change import Event, ItemPut
 from wmem.model.history import VECTOR_SCOPE
@@ -14,7 +15,6 @@ from wmem.model.row import Row
 from wmem.retrieval.embedder import fingerprint
 from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.vectors import encode_vector, to_unit_rows
-from wmem.testing.embedders import PUPPY, RAIN, WIDTH, Embedder, EmbedderSuite, list_recalled_texts, vector
 from wmem.testing.suite import Call, Clock, MemoryOpener
 
 __all__ = ["VectorsSuite"]
@@ -55,7 +55,7 @@ class VectorsSuite(EmbedderSuite):
     def _vector_scope(self, open_memory: MemoryOpener) -> Scope:
         """The scope of vectors, as in another process."""
         memory = open_memory.in_other_process()
-        opened = memory._core  # noqa: SLF001  # vectors have no public door
+        opened = memory._core  # vectors have no public door
         return type(memory.working)(opened.long_term_handle(VECTOR_SCOPE), opened.ports)
 
     def _count_vectors(self, open_memory: MemoryOpener, call: Call) -> int:
@@ -164,7 +164,7 @@ class VectorsSuite(EmbedderSuite):
         call(session.pack, "dog", budget=1_000)
         (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
         call(session.erase, puppy)
-        held = memory._core.store.engine.replica(session.path).find_derived(RecallIndex)  # noqa: SLF001  # nothing public shows it
+        held = memory._core.store.engine.replica(session.path).find_derived(RecallIndex)  # nothing public shows it
         assert isinstance(held, RecallIndex)
         assert [len(shelf.vectors) for shelf in held.vector_caches.values()] == [2]
         assert held.index.count == 2
@@ -242,5 +242,5 @@ class VectorsSuite(EmbedderSuite):
             for text, content in contents.items()
         ]
         twin: Any = store
-        handle = twin._handle  # noqa: SLF001  # no verb stores such a row
-        call(lambda: twin._drive(handle.post(changes, 0.0)))  # noqa: SLF001  # see above
+        handle = twin._handle  # no verb stores such a row
+        call(lambda: twin._drive(handle.post(changes, 0.0)))  # see above

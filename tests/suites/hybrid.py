@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import Context, InvalidInputError, Scope
-from wmem.testing.embedders import (
+from tests.suites.embedders import (
     FAULTS,
     PUPPY,
     RAIN,
@@ -22,6 +21,7 @@ from wmem.testing.embedders import (
     list_recalled_texts,
     raise_error,
 )
+from wmem import Context, InvalidInputError, Scope
 from wmem.testing.suite import Call, Clock, MemoryOpener
 
 __all__ = ["HybridSuite"]
@@ -131,7 +131,7 @@ class HybridSuite(EmbedderSuite):
         other = memory.scope("other")
         for scope in (session, other):
             self.add_facts(scope, call)
-        engine = memory._core.store.engine  # noqa: SLF001  # to step in where it is closest
+        engine = memory._core.store.engine  # to step in where it is closest
         claim = engine.claim
 
         def stepping_in(works: Any) -> Any:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.suites.eviction import contents
 from wmem import InvalidInputError, MemoryItem, Policy, Scope, agent_fingerprint
-from wmem.testing.eviction import contents
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["BufferSuite"]

@@ -155,9 +155,9 @@ class Document1Suite(FacetSuite):
         entry = call(session.entries.entry, "home")
         assert (
             entry.content
-            == '{"~wmem":"object","type":"wmem.testing.document_1.Address","value":{"street":"Quay","number":3}}'
+            == '{"~wmem":"object","type":"tests.suites.document_1.Address","value":{"street":"Quay","number":3}}'
         )
-        assert (entry.type_name, entry.kind, entry.importance) == ("wmem.testing.document_1.Address", "preference", 0.9)
+        assert (entry.type_name, entry.kind, entry.importance) == ("tests.suites.document_1.Address", "preference", 0.9)
         assert (entry.tags, entry.metadata, entry.created_at) == (("place",), {"seen": 2}, NOON)
         assert (entry.access_count, entry.last_accessed_at) == (0, None)
 

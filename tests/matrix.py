@@ -1,0 +1,152 @@
+"""Which tests run on which backend and in which mode: one table for all folders.
+
+A test that asks for the fixture `store` (mostly through `memory`, `call` or `url`) runs once for each store that its
+tier names. A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more than its URL.
+
+- *fast*: memory in both modes, sqlite sync.
+- *ci*: pairwise. Every backend once, half of them sync and half async; of two test classes or modules, the second
+  has them the other way round, so that over all suites each backend is met in both modes.
+- *full*: the product.
+"""
+
+import zlib
+from collections.abc import Callable, Collection, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import settings
+
+__all__ = [
+    "BACKENDS",
+    "EACH",
+    "FILES",
+    "MODES",
+    "OPTIONS",
+    "PLAIN",
+    "SERVERS",
+    "SHARED",
+    "TIERS",
+    "Everywhere",
+    "Store",
+    "examples",
+    "make_url",
+    "parametrize_stores",
+]
+
+TIERS: Mapping[str, int] = {"fast": 25, "ci": 100, "full": 100}
+"""By tier: how many examples a property is tried on."""
+
+MODES = ("sync", "async")
+
+BACKENDS: Mapping[str, Callable[[Path], str] | str] = {
+    "memory": lambda place: f"memory://{place.parent.name}-{place.name}",
+    "disk": lambda place: f"disk://{place}/store",
+    "sqlite": lambda place: f"sqlite://{place}/store.db",
+    "redis": "valkey_url",
+    "disk+key": lambda place: f"disk://{place}/store",
+    "redis62": "redis62_url",
+    "cluster": "cluster_url",
+}
+"""By backend: what makes the URL of an empty store from a fresh directory, or the name of a fixture that gives it."""
+
+OPTIONS: Mapping[str, Mapping[str, Any]] = {"disk+key": {"key": b"\xa5" * 32}}
+"""By backend: what `wmem.open` is given beside the URL."""
+
+EACH = ("memory", "disk", "sqlite", "redis", "disk+key")
+"""What a test runs on if it names nothing else: the other servers differ in nothing above the journal."""
+
+PLAIN = tuple(name for name in EACH if name not in OPTIONS)
+"""The same without a key: to a journal, encrypted bytes are bytes."""
+
+FILES = ("disk", "sqlite")
+"""Backends that keep a file."""
+
+SHARED = tuple(name for name in PLAIN if name != "memory")
+"""Backends that several processes open."""
+
+SERVERS = ("redis", "redis62", "cluster")
+"""Backends that are a server, by its kind."""
+
+
+class Store(NamedTuple):
+    """One field of the matrix."""
+
+    backend: str
+    mode: str
+
+    def __str__(self) -> str:
+        return f"{self.backend}-{self.mode}"
+
+
+FAST = (Store("memory", "sync"), Store("memory", "async"), Store("sqlite", "sync"))
+
+
+def choose_stores(tier: str, backends: Collection[str], name: str, *, always: bool) -> list[Store]:
+    """The stores on which a tier runs a test.
+
+    Args:
+        backends: What the test is about.
+        name: Of the test's class or module: decides which half of the backends a pairwise run meets sync.
+        always: Run on every backend in both modes, whatever the tier.
+    """
+    if always or tier == "full":
+        return [Store(*each) for each in product(backends, MODES)]
+    if tier == "fast":
+        return [store for store in FAST if store.backend in backends] or [Store(next(iter(backends)), "sync")]
+    first = zlib.crc32(name.encode())
+    pairwise = [Store(backend, MODES[(first + place) % 2]) for place, backend in enumerate(backends)]
+    return pairwise if len(pairwise) > 1 else [Store(pairwise[0].backend, mode) for mode in MODES]
+
+
+def parametrize_stores(metafunc: pytest.Metafunc) -> None:
+    """Give a test that uses the fixture `store` its stores; see the marker `stores`."""
+    if "store" not in metafunc.fixturenames:
+        return
+    mark = metafunc.definition.get_closest_marker("stores")
+    backends = (mark and mark.args) or EACH
+    always = bool(mark and mark.kwargs.get("always"))
+    name = metafunc.cls.__qualname__ if metafunc.cls else metafunc.module.__name__
+    chosen = choose_stores(metafunc.config.getoption("tier"), backends, name, always=always)
+    if "backend" not in metafunc.fixturenames:  # the test has a store of its own, and asks for a mode
+        chosen = [Store("own", mode) for mode in MODES]
+    elif "mode" not in metafunc.fixturenames or _sets_mode(metafunc):
+        chosen = list({store.backend: store for store in chosen}.values())
+    metafunc.parametrize("store", chosen, ids=str)
+
+
+def _sets_mode(metafunc: pytest.Metafunc) -> bool:
+    """Whether a test says itself in which mode it runs."""
+    return any(mark.args[0] == "mode" for mark in metafunc.definition.iter_markers("parametrize"))
+
+
+def make_url(backend: str, request: pytest.FixtureRequest, place: Path) -> str:
+    """The URL of an empty store of a backend."""
+    made = BACKENDS[backend]
+    return str(request.getfixturevalue(made)) if isinstance(made, str) else made(place)
+
+
+def examples(share: float = 1.0, /, **options: Any) -> settings:
+    """Hypothesis settings for a property that needs more or fewer examples than its tier gives."""
+    return settings(max_examples=max(1, round(settings().max_examples * share)), **options)
+
+
+class Everywhere:
+    """The fixtures of a suite of `wmem.testing` or `tests.suites`, over the stores of the tier."""
+
+    @pytest.fixture
+    def mode(self, store: Store) -> str:
+        return store.mode
+
+    @pytest.fixture
+    def backend(self, store: Store) -> str:
+        return store.backend
+
+    @pytest.fixture
+    def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:
+        return make_url(backend, request, tmp_path)
+
+    @pytest.fixture
+    def options(self, backend: str) -> Mapping[str, Any]:
+        return OPTIONS.get(backend, {})
