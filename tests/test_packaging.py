@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 PACKAGES = {"wmem": ROOT / "core" / "wmem"} | {name: ROOT / name for name in ("langchain_wmem", "llamaindex_wmem")}
 FRAMEWORKS = ("langchain", "langchain_classic", "langchain_core", "langgraph", "llama_index", "openai")
 DRIVERS = ("cryptography", "diskcache", "mcp", "numpy", "opentelemetry", "redis", "rich", "tiktoken")
 LANGCHAIN = ("langchain", "langchain_classic", "langchain_core", "langgraph")
-IMPORT_HEADROOM_S = 0.025
+MODULES_MAX = 5
 # Finders that do not see some packages, as if those were not installed: neither an import nor a search finds them.
 ABSENT = """\
 import sys
@@ -93,16 +95,11 @@ def test_touching_every_public_name_imports_no_framework_and_no_driver() -> None
     assert {*FRAMEWORKS, *DRIVERS, "langchain_wmem", "llamaindex_wmem"}.isdisjoint(loaded)
 
 
-def test_import_wmem_takes_at_most_25_ms_more_than_import_pydantic() -> None:
-    clock = "import time; began = time.perf_counter(); import {}; print(time.perf_counter() - began)"
-    best = {"wmem": float("inf"), "pydantic": float("inf")}
-    # Best of five, interleaved. Other processes only ever add time, so a busy machine gets more rounds.
-    for round_ in range(15):
-        for name, so_far in best.items():
-            best[name] = min(so_far, float(python(clock.format(name))))
-        if round_ >= 4 and best["wmem"] <= best["pydantic"] + IMPORT_HEADROOM_S:
-            return
-    pytest.fail(f"best import times in seconds: {best}")
+def test_import_wmem_imports_no_more_than_a_few_modules_beside_pydantic() -> None:
+    modules = "import pydantic, sys; before = {*sys.modules}; import wmem; print(*{*sys.modules} - before)"
+    loaded = python(modules).split()
+    assert "wmem" in loaded
+    assert len(loaded) <= MODULES_MAX
 
 
 # --- the wheel -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """What leaves a full scope is decided by numbers alone, in one order, and never more than it takes."""
 
 import math
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -312,9 +311,7 @@ def test_sentences_end_where_readers_end_them() -> None:
 
 
 def test_a_text_of_blank_space_alone_is_looked_through_at_once() -> None:
-    began = time.thread_time()
-    assert split_sentences(" " * 100_000) == []
-    assert time.thread_time() - began < 0.5  # a look from each of its places takes four seconds and more
+    assert split_sentences(" " * 5_000_000) == []  # a look from each of its places would take hours
 
 
 # -- numbers of a policy
