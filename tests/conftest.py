@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.matrix import TIERS, parametrize_stores
+from tests.matrix import TIERS, parametrize_variants
 from tests.servers import cluster_url, new_server, redis62_server, redis62_url, redis_cluster, valkey_server, valkey_url
 
 __all__ = [
@@ -49,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    parametrize_stores(metafunc)
+    parametrize_variants(metafunc)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

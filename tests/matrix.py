@@ -1,7 +1,7 @@
 """Which tests run on which backend and in which mode: one table for all folders.
 
-A test that asks for the fixture `store` (mostly through `memory`, `call` or `url`) runs once for each store that its
-tier names. A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more than its URL.
+A test that asks for the fixture `variant` (mostly through `memory`, `call` or `url`) runs once for each variant that
+its tier names. A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more than a URL.
 
 - *fast*: memory in both modes, sqlite sync.
 - *ci*: pairwise. Every backend once, half of them sync and half async; of two test classes or modules, the second
@@ -29,10 +29,10 @@ __all__ = [
     "SHARED",
     "TIERS",
     "Everywhere",
-    "Store",
+    "Variant",
     "examples",
     "make_url",
-    "parametrize_stores",
+    "parametrize_variants",
 ]
 
 TIERS: Mapping[str, int] = {"fast": 25, "ci": 100, "full": 100}
@@ -70,7 +70,7 @@ SERVERS = ("redis", "redis62", "cluster")
 """Backends that are a server, by its kind."""
 
 
-class Store(NamedTuple):
+class Variant(NamedTuple):
     """One field of the matrix."""
 
     backend: str
@@ -80,11 +80,11 @@ class Store(NamedTuple):
         return f"{self.backend}-{self.mode}"
 
 
-FAST = (Store("memory", "sync"), Store("memory", "async"), Store("sqlite", "sync"))
+FAST = (Variant("memory", "sync"), Variant("memory", "async"), Variant("sqlite", "sync"))
 
 
-def choose_stores(tier: str, backends: Collection[str], name: str, *, always: bool) -> list[Store]:
-    """The stores on which a tier runs a test.
+def choose_variants(tier: str, backends: Collection[str], name: str, *, always: bool) -> list[Variant]:
+    """The variants in which a tier runs a test.
 
     Args:
         backends: What the test is about.
@@ -92,28 +92,28 @@ def choose_stores(tier: str, backends: Collection[str], name: str, *, always: bo
         always: Run on every backend in both modes, whatever the tier.
     """
     if always or tier == "full":
-        return [Store(*each) for each in product(backends, MODES)]
+        return [Variant(*each) for each in product(backends, MODES)]
     if tier == "fast":
-        return [store for store in FAST if store.backend in backends] or [Store(next(iter(backends)), "sync")]
+        return [variant for variant in FAST if variant.backend in backends] or [Variant(next(iter(backends)), "sync")]
     first = zlib.crc32(name.encode())
-    pairwise = [Store(backend, MODES[(first + place) % 2]) for place, backend in enumerate(backends)]
-    return pairwise if len(pairwise) > 1 else [Store(pairwise[0].backend, mode) for mode in MODES]
+    pairwise = [Variant(backend, MODES[(first + place) % 2]) for place, backend in enumerate(backends)]
+    return pairwise if len(pairwise) > 1 else [Variant(pairwise[0].backend, mode) for mode in MODES]
 
 
-def parametrize_stores(metafunc: pytest.Metafunc) -> None:
-    """Give a test that uses the fixture `store` its stores; see the marker `stores`."""
-    if "store" not in metafunc.fixturenames:
+def parametrize_variants(metafunc: pytest.Metafunc) -> None:
+    """Give a test that uses the fixture `variant` its variants; see the marker `backends`."""
+    if "variant" not in metafunc.fixturenames:
         return
-    mark = metafunc.definition.get_closest_marker("stores")
+    mark = metafunc.definition.get_closest_marker("backends")
     backends = (mark and mark.args) or EACH
     always = bool(mark and mark.kwargs.get("always"))
     name = metafunc.cls.__qualname__ if metafunc.cls else metafunc.module.__name__
-    chosen = choose_stores(metafunc.config.getoption("tier"), backends, name, always=always)
+    chosen = choose_variants(metafunc.config.getoption("tier"), backends, name, always=always)
     if "backend" not in metafunc.fixturenames:  # the test has a store of its own, and asks for a mode
-        chosen = [Store("own", mode) for mode in MODES]
+        chosen = [Variant("own", mode) for mode in MODES]
     elif "mode" not in metafunc.fixturenames or _sets_mode(metafunc):
-        chosen = list({store.backend: store for store in chosen}.values())
-    metafunc.parametrize("store", chosen, ids=str)
+        chosen = list({variant.backend: variant for variant in chosen}.values())
+    metafunc.parametrize("variant", chosen, ids=str)
 
 
 def _sets_mode(metafunc: pytest.Metafunc) -> bool:
@@ -133,15 +133,15 @@ def examples(share: float = 1.0, /, **options: Any) -> settings:
 
 
 class Everywhere:
-    """The fixtures of a suite of `wmem.testing` or `tests.suites`, over the stores of the tier."""
+    """The fixtures of a suite of `wmem.testing` or `tests.suites`, in the variants of the tier."""
 
     @pytest.fixture
-    def mode(self, store: Store) -> str:
-        return store.mode
+    def mode(self, variant: Variant) -> str:
+        return variant.mode
 
     @pytest.fixture
-    def backend(self, store: Store) -> str:
-        return store.backend
+    def backend(self, variant: Variant) -> str:
+        return variant.backend
 
     @pytest.fixture
     def url(self, backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> str:

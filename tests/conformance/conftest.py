@@ -1,4 +1,4 @@
-"""The fixtures of tests over a memory, on the stores of the tier: see `tests.matrix`.
+"""The fixtures of tests over a memory, in the variants of the tier: see `tests.matrix`.
 
 A test is written against the sync face; `call` runs the same-named method of whichever face it was given.
 """
@@ -11,21 +11,21 @@ from typing import Any
 import pytest
 
 import wmem
-from tests.matrix import OPTIONS, Store, make_url
+from tests.matrix import OPTIONS, Variant, make_url
 from wmem.testing import NOON, Call, Clock, MemoryOpener
 
 __all__ = ["NOON", "Call", "Clock", "MemoryOpener"]
 
 
 @pytest.fixture
-def mode(store: Store) -> str:
+def mode(variant: Variant) -> str:
     """``"sync"`` or ``"async"``."""
-    return store.mode
+    return variant.mode
 
 
 @pytest.fixture
-def backend(store: Store) -> str:
-    return store.backend
+def backend(variant: Variant) -> str:
+    return variant.backend
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ from wmem.journal.memory import MemoryJournal
 from wmem.testing.stored_bytes import read_object_bytes, read_store_bytes
 
 
-@pytest.mark.stores(*PLAIN, always=True)
+@pytest.mark.backends(*PLAIN, always=True)
 class TestJournal(Everywhere, testing.JournalSuite):
     @pytest.fixture
     def in_memory(self) -> MemoryJournal[bytes]:
@@ -65,7 +65,7 @@ class TestJournal(Everywhere, testing.JournalSuite):
             each.close()
 
 
-@pytest.mark.stores(always=True)
+@pytest.mark.backends(always=True)
 class TestErasure(Everywhere, testing.ErasureSuite): ...
 
 

@@ -29,7 +29,7 @@ MIGRATING = KeyRing(b"\x5a" * 31 + b"\xff", plaintext=True)
 SECRET = "the launch code is 0000"
 
 
-pytestmark = pytest.mark.stores(*SHARED)  # those that keep bytes, opened with the keys of each test
+pytestmark = pytest.mark.backends(*SHARED)  # those that keep bytes, opened with the keys of each test
 
 
 def stored(memory: wmem.AgentMemory) -> dict[Path, list[bytes]]:

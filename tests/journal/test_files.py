@@ -31,7 +31,7 @@ from wmem.testing import Call
 PATH: Scope = ("agent", "session")
 
 
-pytestmark = pytest.mark.stores(*FILES)
+pytestmark = pytest.mark.backends(*FILES)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from wmem.journal.redis import AsyncRedisJournal, RedisJournal
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Call
 
-pytestmark = pytest.mark.stores(*SERVERS)
+pytestmark = pytest.mark.backends(*SERVERS)
 
 PATH: Path = ("agent", "session")
 SECRET = b"the secret that must go"

@@ -28,7 +28,7 @@ from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor
 from wmem.testing import Call
 
-pytestmark = pytest.mark.stores(*SERVERS)
+pytestmark = pytest.mark.backends(*SERVERS)
 
 PASSWORD = "p:w @/#%"
 QUOTED = "p%3Aw%20%40%2F%23%25"
