@@ -184,7 +184,7 @@ class _Packer:
             sizes=sizes,
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
-            warnings=(*self.warnings, *report.warnings),
+            warnings=(*self.warnings, *report.warnings, *request.warnings),
             all_dropped=report.all_dropped,
         )
 

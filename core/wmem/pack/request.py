@@ -148,6 +148,7 @@ class PackRequest:
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
+        warnings: What went wrong before, for the context to tell.
     """
 
     options: PackOptions
@@ -159,3 +160,4 @@ class PackRequest:
     query: str = ""
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None
+    warnings: tuple[str, ...] = ()

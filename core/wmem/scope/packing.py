@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -65,11 +64,13 @@ def pack_scope(
     pinned += live.always_included({row.id for row in standing})
     pinned += map(_CandidateFactory(counter, {}, decoder), _list_pinned_items(replicas, now))
     found: Sequence[Hit] = ()
-    missed: Sequence[str] = ()
+    warnings: Sequence[str] = ()
     if query is not None and query.strip():
-        dense, missed = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
+        dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         wanted = Query(query, now, weighing, _hit_limit(options.budget), dense)
         found = tuple(_limit_to_budget(search(replicas, wanted), options.budget))
+    if damage := [each for replica in replicas for each in replica.damage]:
+        warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
     made = pack(
         PackRequest(
             options=options,
@@ -81,15 +82,11 @@ def pack_scope(
             query=query or "",
             analyzer=own.analyzer,
             quotes=_pack_quotes(own, counter, found, live.overrides),
+            warnings=tuple(warnings),
         )
     )
     with own.derived(DecodedMessages) as cache:
         cache.messages = decoder.decoded
-    if missed:
-        made = replace(made, warnings=(*made.warnings, *missed))
-    if damage := [each for replica in replicas for each in replica.damage]:
-        told = f"{len(damage)} damaged records of {damage[0].path!r} were left out"
-        made = replace(made, warnings=(*made.warnings, told))
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
