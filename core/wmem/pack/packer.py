@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
-from wmem.errors import BudgetError, InvalidInputError
+from wmem.errors import BudgetError
+from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
@@ -134,10 +135,7 @@ class _Packer:
         prompt = list(context.prompt()) if ask is not None else []
         if ask is None or not prompt:
             return context.tokens
-        counted = ask(prompt, self.options.tools)
-        if isinstance(counted, bool) or not isinstance(counted, int) or counted < 0:
-            msg = f"prompt_counter must return a whole number of tokens, not {counted!r:.40}"
-            raise InvalidInputError(msg)
+        counted = check_count(ask(prompt, self.options.tools), "the count of prompt_counter")
         return counted + self.options.reserve
 
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
