@@ -82,7 +82,6 @@ def names() -> tuple[Name, ...]:
         name
         for folder in FOLDERS
         for path in sorted((ROOT / folder).rglob("*.py"))
-        if "testing" not in path.parts
         for name in (Name(str(path.relative_to(ROOT)), "file", path.stem), *defined(path))
         if not name.name.startswith("test_")
     )

@@ -11,7 +11,7 @@ import wmem
 from tests.conformance.conftest import NOON, Call, Clock, MemoryOpener
 from wmem import Policy, Scope, StoreError
 from wmem.clock import SteadyClock
-from wmem.testing.stored_bytes import read_store_bytes
+from wmem.testing.store_bytes import read_store_bytes
 
 HOUR = 3_600.0
 TEN_YEARS = 10 * 365 * 86_400.0

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from wmem import testing
-from wmem.testing.stored_bytes import read_store_bytes
+from wmem.testing.store_bytes import read_store_bytes
 
 __all__ = ["Mutant", "MutantSuite", "load_with_fault", "make_suites"]
 
@@ -67,7 +67,7 @@ class MutantSuite(testing.JournalSuite):
         return str(tmp_path / "store")
 
     @pytest.fixture
-    def stored_bytes(self, place: str) -> Callable[[], bytes]:
+    def store_bytes(self, place: str) -> Callable[[], bytes]:
         return lambda: read_store_bytes(place if "://" in place else f"sqlite://{place}")
 
     @pytest.fixture

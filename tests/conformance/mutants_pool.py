@@ -16,7 +16,7 @@ from wmem.journal.memory import MemoryJournal
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN
 from wmem.testing.journal.client import PATH, JournalClient
-from wmem.testing.stored_bytes import read_object_bytes
+from wmem.testing.store_bytes import read_object_bytes
 
 __all__ = ["IN_PLACE", "POOLED", "InPlaceMutantSuite", "PooledMutantSuite"]
 
@@ -154,7 +154,7 @@ class InPlaceMutantSuite(MutantSuite):
         return lambda: kind(in_memory)
 
     @pytest.fixture
-    def stored_bytes(self, in_memory: MemoryJournal[bytes]) -> Callable[[], bytes]:
+    def store_bytes(self, in_memory: MemoryJournal[bytes]) -> Callable[[], bytes]:
         return lambda: read_object_bytes(in_memory)
 
 

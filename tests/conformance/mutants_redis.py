@@ -11,7 +11,7 @@ from tests.conformance.mutants import Mutant, MutantSuite
 from tests.servers import RedisServer, wait_until
 from wmem.testing.journal.client import PATH, JournalClient
 from wmem.testing.journal.erase import SECRET
-from wmem.testing.stored_bytes import read_store_bytes
+from wmem.testing.store_bytes import read_store_bytes
 
 __all__ = [
     "ASYNC_CLIENT",
@@ -72,7 +72,7 @@ class RedisFileMutantSuite(RedisMutantSuite):
         return server.url
 
     @pytest.fixture
-    def stored_bytes(self, place: str, server: RedisServer) -> Callable[[], bytes]:
+    def store_bytes(self, place: str, server: RedisServer) -> Callable[[], bytes]:
         def is_rewritten() -> bool:
             with server.client() as client:
                 return not client.info("persistence")["aof_rewrite_in_progress"]
@@ -84,10 +84,10 @@ class RedisFileMutantSuite(RedisMutantSuite):
 
         return read
 
-    def check_purged(self, client: JournalClient, stored_bytes: Callable[[], bytes]) -> None:
+    def check_purged(self, client: JournalClient, store_bytes: Callable[[], bytes]) -> None:
         (says_where,) = client.purge(PATH)
         assert "being rewritten" in says_where
-        assert SECRET not in stored_bytes()
+        assert SECRET not in store_bytes()
 
 
 class AsyncRedisFileMutantSuite(RedisFileMutantSuite):

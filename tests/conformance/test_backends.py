@@ -36,7 +36,7 @@ from tests.suites.vectors import VectorsSuite
 from wmem import testing
 from wmem.engine.ports import InPlaceJournal
 from wmem.journal.memory import MemoryJournal
-from wmem.testing.stored_bytes import read_object_bytes, read_store_bytes
+from wmem.testing.store_bytes import read_object_bytes, read_store_bytes
 
 
 @pytest.mark.backends(*PLAIN, always=True)
@@ -46,7 +46,7 @@ class TestJournal(Everywhere, testing.JournalSuite):
         return MemoryJournal(len)
 
     @pytest.fixture
-    def stored_bytes(self, url: str, in_memory: MemoryJournal[bytes]) -> Callable[[], bytes]:
+    def store_bytes(self, url: str, in_memory: MemoryJournal[bytes]) -> Callable[[], bytes]:
         return lambda: read_object_bytes(in_memory) if url.startswith("memory:") else read_store_bytes(url)
 
     @pytest.fixture

@@ -28,7 +28,7 @@ from tests.suites.scopes import ScopesSuite
 from tests.suites.updates import UpdatesSuite
 from wmem import testing
 from wmem.testing import MemorySuite
-from wmem.testing.stored_bytes import read_object_bytes
+from wmem.testing.store_bytes import read_object_bytes
 
 def suite(base, kind):
     class OfKind(base):
@@ -42,7 +42,7 @@ def suite(base, kind):
 
 class JournalSuite(testing.JournalSuite):
     @pytest.fixture
-    def stored_bytes(self, journal):
+    def store_bytes(self, journal):
         return lambda: read_object_bytes(journal)
 
 

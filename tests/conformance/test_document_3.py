@@ -13,7 +13,7 @@ import pytest
 import wmem
 from tests.conformance.conftest import Call, Clock, MemoryOpener
 from wmem import AsyncAgentMemory, CorruptionError, NotFoundError, StoreError
-from wmem.testing.stored_bytes import read_store_bytes
+from wmem.testing.store_bytes import read_store_bytes
 from wmem.tokens.counter import EstimateCounter
 
 SECRET = "zqXvKw9PjLmTrB"

@@ -105,15 +105,15 @@ class VectorsSuite(EmbedderSuite):
 
     @pytest.fixture
     def expect_vector_erased(
-        self, stored_bytes: Callable[[], bytes], is_plaintext: bool
+        self, store_bytes: Callable[[], bytes], is_plaintext: bool
     ) -> Callable[[Callable[[], Any]], Any]:
         """Runs an erasure, and asserts that the puppy's vector was stored before and is not after."""
         told = encode_vector(to_unit_rows([vector(PUPPY)], 1)[0])[1:-1]
 
         def run(act: Callable[[], Any]) -> Any:
-            assert not is_plaintext or told in stored_bytes()
+            assert not is_plaintext or told in store_bytes()
             done = act()
-            assert told not in stored_bytes()
+            assert told not in store_bytes()
             return done
 
         return run

@@ -20,13 +20,13 @@ class ErasureSuite(FacetSuite):
     """What is left in a store after an erasure; in encrypted stores, what can still be read."""
 
     @pytest.fixture
-    def expect_erased(self, stored_bytes: Callable[[], bytes], is_plaintext: bool) -> ExpectErased:
+    def expect_erased(self, store_bytes: Callable[[], bytes], is_plaintext: bool) -> ExpectErased:
         """Runs an erasure, and asserts that the secret was stored before and is not after."""
 
         def run(act: Callable[[], Any]) -> Any:
-            assert not is_plaintext or SECRET.encode() in stored_bytes()
+            assert not is_plaintext or SECRET.encode() in store_bytes()
             done = act()
-            assert SECRET.encode() not in stored_bytes()
+            assert SECRET.encode() not in store_bytes()
             return done
 
         return run
@@ -91,14 +91,14 @@ class ErasureSuite(FacetSuite):
         self,
         session: Scope,
         call: Call,
-        stored_bytes: Callable[[], bytes],
+        store_bytes: Callable[[], bytes],
         is_plaintext: bool,
         expect_erased: ExpectErased,
     ) -> None:
         first = call(session.queue.memorize, f"first {SECRET}").item
         call(session.queue.memorize, "second")
         call(session.queue.forget, "oldest")
-        assert not is_plaintext or SECRET.encode() in stored_bytes()
+        assert not is_plaintext or SECRET.encode() in store_bytes()
         call(session.items.undelete, first.id)
         told = expect_erased(lambda: call(session.queue.forget, "oldest", "hard"))
         assert (told.ids, told.items) == ((first.id,), 1)
@@ -230,8 +230,8 @@ class ErasureSuite(FacetSuite):
         here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
         items = [call(here.items.add, f"{SECRET} {number}") for number in range(3)]
 
-        def erasing(wanted: str) -> Callable[[], Any]:
-            return lambda: here.erase(wanted)
+        def erasing(item_id: str) -> Callable[[], Any]:
+            return lambda: here.erase(item_id)
 
         def adding(number: int) -> Callable[[], Any]:
             return lambda: there.items.add(f"stays {number}")

@@ -10,7 +10,7 @@ import wmem
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect
 from wmem.testing.opener import NOON, Clock, MemoryOpener
-from wmem.testing.stored_bytes import read_journal_bytes, read_store_bytes
+from wmem.testing.store_bytes import read_journal_bytes, read_store_bytes
 
 __all__ = ["NOON", "Call", "Clock", "FacetSuite", "MemoryOpener", "ToSync"]
 
@@ -70,7 +70,7 @@ class FacetSuite:
         made.close()
 
     @pytest.fixture
-    def stored_bytes(
+    def store_bytes(
         self, url: str, connect: Connect | None, open_memory: MemoryOpener, call: Call
     ) -> Callable[[], bytes]:
         """Reads every byte of the store; for a custom journal, unless overridden, what the port returns."""

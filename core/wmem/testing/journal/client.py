@@ -13,7 +13,7 @@ from wmem.journal.port import Appended, AsyncJournal, Journal, Tail, new_record_
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing.calls import Call
 from wmem.testing.connect import Connect, close_connection, is_async
-from wmem.testing.stored_bytes import read_journal_bytes
+from wmem.testing.store_bytes import read_journal_bytes
 
 __all__ = ["PATH", "JournalClient", "JournalFixtures"]
 
@@ -162,7 +162,7 @@ class JournalFixtures:
         book.close()
 
     @pytest.fixture
-    def stored_bytes(self, client: JournalClient) -> Callable[[], bytes]:
+    def store_bytes(self, client: JournalClient) -> Callable[[], bytes]:
         """Reads every byte of the store; unless overridden, what the port returns."""
         return client.read_bytes
 
