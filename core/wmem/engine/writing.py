@@ -267,10 +267,6 @@ def _handle_refusal(replica: Replica[P], step: _Attempt[Any], reply: Appended[P]
 class StaleIncarnation(Exception):  # noqa: N818  # a signal inside the engine, never seen outside
     """The scope was disposed, and perhaps created anew, since a handle last read it."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.path = path
-
 
 def _retry_error(path: Path, tries: int, *, unknown: bool) -> StoreError:
     conflict = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
