@@ -34,7 +34,7 @@ from wmem.model.history import ORIGIN
 from wmem.model.row import Row
 from wmem.observe import EntryRemoved, entry_events, metrics, to_entry_event
 from wmem.scope.entries import flows as entry_flows
-from wmem.scope.entries.quota import NEARLY_FULL, EntryCounts
+from wmem.scope.entries.counts import NEARLY_FULL, EntryCounts
 
 # -- events
 

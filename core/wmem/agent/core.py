@@ -7,12 +7,13 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec
 
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, check_interval, maintain
-from wmem.codec.keyring import KeyRing, encryption_codec
+from wmem.codec.codec import Codec
+from wmem.codec.keyring import KeyRing
 from wmem.engine.events import Listener
 from wmem.engine.replica import Damage, decode_records
 from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
-from wmem.errors import InvalidInputError, StoreError, WmemError
+from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
@@ -228,7 +229,7 @@ def open_core(
         msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
         raise InvalidInputError(msg)
     # What never leaves this process is not encrypted.
-    codec = None if keys is None or not is_blocking(url) else encryption_codec(keys)
+    codec = None if keys is None or not is_blocking(url) else _encryption_codec(keys)
     store = open_store(url, codec=codec, client=client)
     settings = Settings(
         clock=clock or store.clock,
@@ -295,3 +296,17 @@ class MemoryProperties:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"
+
+
+def _encryption_codec(keys: KeyRing) -> Codec[bytes]:
+    """The codec that encrypts with a ring.
+
+    Raises:
+        MissingExtraError: `cryptography` is not installed.
+    """
+    try:
+        from wmem.codec.encryption import AesCodec
+    except ImportError as exc:
+        msg = "key= needs the extra 'crypto': pip install 'wmem[crypto]'"
+        raise MissingExtraError(msg) from exc
+    return AesCodec(keys)

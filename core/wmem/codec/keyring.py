@@ -7,14 +7,13 @@ import hmac
 import secrets
 from typing import TYPE_CHECKING, Final
 
-from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wmem.codec.codec import Codec
 
-__all__ = ["KeyRing", "encryption_codec"]
+__all__ = ["KeyRing"]
 
 _KEY_SIZE: Final = 32
 _HEX_SIZE: Final = 64
@@ -115,20 +114,6 @@ class KeyRing:
 def key_id(key: bytes) -> str:
     """Fingerprint of a key, from which the key cannot be derived."""
     return hmac.digest(key, b"wmem key id", hashlib.sha256)[:_ID_SIZE].hex()
-
-
-def encryption_codec(keys: KeyRing) -> "Codec[bytes]":
-    """The codec that encrypts with a ring.
-
-    Raises:
-        MissingExtraError: `cryptography` is not installed.
-    """
-    try:
-        from wmem.codec.encryption import AesCodec
-    except ImportError as exc:
-        msg = "key= needs the extra 'crypto': pip install 'wmem[crypto]'"
-        raise MissingExtraError(msg) from exc
-    return AesCodec(keys)
 
 
 def _check_key(value: bytes | str) -> bytes:

@@ -6,7 +6,8 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from wmem.model.context import Context, UnitReport
+    from wmem.model.prompt import Prompt
+    from wmem.model.results import UnitReport
 
 __all__ = [
     "SECTION_COLOURS",
@@ -51,20 +52,20 @@ class UnitLine(NamedTuple):
         return f"{ids[0]} and {len(ids) - 1} more" if len(ids) > 1 else "".join(ids)
 
 
-def title(context: "Context") -> str:
+def title(context: "Prompt") -> str:
     """Tokens, messages and dropped units in one line."""
     sent = f"{context.tokens:,} of {context.budget:,} tokens, {len(context.messages):,} messages"
     return f"{sent}, {context.dropped.count:,} left out" if context.dropped.count else sent
 
 
-def sections(context: "Context") -> list[tuple[str, int]]:
+def sections(context: "Prompt") -> list[tuple[str, int]]:
     """Tokens of each section that has any, and what is free."""
     used = [(name, size) for name, size in context.sizes.items() if size > 0]
     free = max(0, context.budget - sum(size for _, size in used))
     return [*used, ("free", free)] if free else used
 
 
-def prompt_lines(context: "Context") -> list[UnitLine]:
+def prompt_lines(context: "Prompt") -> list[UnitLine]:
     """Units in the prompt: those of the note, then the messages in their order."""
     index = {message.id: at for at, message in enumerate(context.messages) if message.id}
     texts = {message.id: excerpt(message.text or _call_names(message.tool_calls)) for message in context.messages}
@@ -79,7 +80,7 @@ def prompt_lines(context: "Context") -> list[UnitLine]:
     )
 
 
-def list_dropped(context: "Context") -> list[UnitLine]:
+def list_dropped(context: "Prompt") -> list[UnitLine]:
     """The best of the dropped units."""
     return [UnitLine(each, "") for each in context.dropped.best]
 
@@ -96,13 +97,13 @@ def format_parts(report: "UnitReport") -> str:
     return " ".join(f"{name} {part:.2f}" for name, part in report.parts.items())
 
 
-def to_html(context: "Context") -> str:
+def to_html(context: "Prompt") -> str:
     """The context as HTML without scripts, style sheets or anything to load; every text is escaped."""
     # A lone surrogate cannot be sent to a browser.
     return "".join(_render(context)).encode("utf-8", "replace").decode("utf-8")
 
 
-def _render(context: "Context") -> Iterator[str]:
+def _render(context: "Prompt") -> Iterator[str]:
     yield '<div style="font:13px/1.45 system-ui,sans-serif;max-width:72em">'
     yield f'<div style="font-weight:600">{escape(title(context))}</div>'
     yield _bar(context)
@@ -117,7 +118,7 @@ def _render(context: "Context") -> Iterator[str]:
     yield "</div>"
 
 
-def _bar(context: "Context") -> str:
+def _bar(context: "Prompt") -> str:
     known = sections(context)
     whole = sum(size for _, size in known) or 1
     pieces = "".join(

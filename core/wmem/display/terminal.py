@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from wmem.model.context import Context
+    from wmem.model.prompt import Prompt
 
 __all__ = ["to_rich"]
 
@@ -23,7 +23,7 @@ _MAX_ROWS = 200
 _MAX_DROPPED_ROWS = 20
 
 
-def to_rich(context: "Context") -> "Group":
+def to_rich(context: "Prompt") -> "Group":
     """The context as a renderable of rich.
 
     Raises:

@@ -2,14 +2,12 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wmem.errors import InvalidInputError
 from wmem.model.data_url import media_location
 from wmem.model.instants import to_epoch
-
-if TYPE_CHECKING:
-    from wmem.model.message import Message, Part
+from wmem.model.part import Part, Role, ToolCall
 
 _WMEM_KEYS = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
 _KNOWN_KEYS = frozenset(
@@ -134,37 +132,39 @@ def _read_call(call: object) -> dict[str, Any]:
     }
 
 
-def write_message(message: "Message") -> dict[str, Any]:
-    """A `Message` as a dictionary in OpenAI's chat form."""
-    written: dict[str, Any] = {"role": message.role}
+def write_message(
+    role: Role, parts: Sequence[Part], tool_calls: Sequence[ToolCall], *, tool_call_id: str | None, name: str | None
+) -> dict[str, Any]:
+    """A message as a dictionary in OpenAI's chat form."""
+    written: dict[str, Any] = {"role": role}
     # An assistant's audio is sent back by its id alone.
-    spoken = [part for part in message.parts if part.kind == "audio" and part.file_id and message.role == "assistant"]
-    shown = [part for part in message.parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
+    spoken = [part for part in parts if part.kind == "audio" and part.file_id and role == "assistant"]
+    shown = [part for part in parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
     if spoken:
         written["audio"] = {"id": spoken[-1].file_id}
     if all(part.kind == "text" for part in shown):
         written["content"] = "\n".join(part.text or "" for part in shown)
-        if not shown and message.tool_calls:
+        if not shown and tool_calls:
             written["content"] = None
     else:
         written["content"] = [_write_part(part) for part in shown]
-    if refused := "\n".join(part.text or "" for part in message.parts if part.kind == "refusal"):
+    if refused := "\n".join(part.text or "" for part in parts if part.kind == "refusal"):
         written["refusal"] = refused
-    if message.name is not None and message.role != "tool":
-        written["name"] = message.name
-    if message.tool_calls:
+    if name is not None and role != "tool":
+        written["name"] = name
+    if tool_calls:
         written["tool_calls"] = [
             {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
             if call.type == "custom"
             else {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in message.tool_calls
+            for call in tool_calls
         ]
-    if message.role == "tool":
-        written["tool_call_id"] = message.tool_call_id
+    if role == "tool":
+        written["tool_call_id"] = tool_call_id
     return written
 
 
-def _write_part(part: "Part") -> dict[str, Any]:
+def _write_part(part: Part) -> dict[str, Any]:
     extra = dict(part.data or {})
     if part.kind == "text":
         return {"type": "text", "text": part.text or ""}

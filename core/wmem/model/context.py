@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
+from wmem.model.prompt import DroppedUnits, Prompt
 from wmem.model.results import Fate, Placed, RecallUse, UnitReport
 
 if TYPE_CHECKING:
@@ -15,19 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["Context", "DroppedUnits", "Explanation", "Fate", "Placed", "ProviderProfile", "UnitReport"]
 
 ProviderProfile: TypeAlias = Literal["openai", "anthropic", "gemini"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedUnits:
-    """Units left out of a prompt: counts by reason, and reports on the best hundred."""
-
-    totals: Mapping[str, int]
-    best: Sequence[UnitReport]
-
-    @property
-    def count(self) -> int:
-        """How many units were left out."""
-        return sum(self.totals.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,33 +45,8 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """A prompt that fits its budget, and reports on what was chosen and why.
-
-    Attributes:
-        system: The system text that was passed in, unchanged; "" for none.
-        note: Recalled memories as one delimited, quoted block; "" for none. It is
-            data, marked as such, and never to be stored again.
-        messages: The conversation to send, chronological, valid for the profile.
-            The note is not among them; `prompt()` puts it where it belongs.
-        tokens: Total tokens: system, tools, note, messages and reserve.
-        budget: The most tokens that were allowed.
-    """
-
-    messages: tuple[Message, ...]
-    note: str
-    system: str
-    tokens: int
-    budget: int
-    included: Sequence[UnitReport]
-    truncated: Sequence[UnitReport]
-    dropped: DroppedUnits
-    sizes: Mapping[str, int]
-    note_before: int = 0
-    """Position of the note among the messages: before `messages[note_before]`."""
-    note_role: Literal["user", "system"] = "user"
-    warnings: tuple[str, ...] = ()
-    all_dropped: Sequence[UnitReport] | None = None
+class Context(Prompt):
+    """A prompt that fits its budget, and reports on what was chosen and why."""
 
     def prompt(self) -> Iterator[Message]:
         """All messages in the order they are sent, with system text and note."""

@@ -4,27 +4,17 @@ A message keeps the framework's own JSON beside the neutral form only where the
 neutral form does not reproduce it, so that conversion loses nothing.
 """
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from wmem.errors import InvalidInputError
+from wmem.model._openai import read_message, write_message
+from wmem.model.part import MODEL_CONFIG, Native, Part, PartKind, Role, ToolCall
 
 __all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "parse_messages"]
 
-Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
-PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
-
-# Instances of a subclass are validated as the declared class: extra fields would be lost in a store.
-_MODEL_CONFIG = ConfigDict(
-    frozen=True,
-    extra="forbid",
-    defer_build=True,
-    revalidate_instances="subclass-instances",
-    ser_json_inf_nan="constants",
-)
 _SIMPLE_KEYS = {"role", "content"}
 _SYNTHETIC_METADATA: Mapping[str, JsonValue] = {"wmem": "note"}
 _ROLES: Mapping[str, Role] = {
@@ -37,61 +27,6 @@ _ROLES: Mapping[str, Role] = {
     "tool": "tool",
     "function": "tool",
 }
-
-
-class Part(BaseModel):
-    """One block of a message's content.
-
-    Media is given by exactly one of `url`, `base64` or `file_id`. `data` holds
-    the whole block of kind ``other``, and the fields of a known kind that have no
-    place here.
-    """
-
-    model_config = _MODEL_CONFIG
-
-    kind: PartKind = "text"
-    text: str | None = None
-    url: str | None = None
-    base64: str | None = None
-    file_id: str | None = None
-    mime_type: str | None = None
-    signature: str | None = None
-    """Proof of origin of a reasoning block; a provider refuses it when a byte differs."""
-    data: Mapping[str, JsonValue] | None = None
-
-
-class ToolCall(BaseModel):
-    """One tool call of an assistant.
-
-    `arguments` is the JSON text as the model wrote it, so that it can be sent
-    back unchanged; `args` is the same, parsed.
-    """
-
-    model_config = _MODEL_CONFIG
-
-    id: str
-    name: str
-    arguments: str = "{}"
-    type: Literal["function", "custom"] = "function"
-    """A custom tool takes free text: its `arguments` are not JSON."""
-
-    @property
-    def args(self) -> dict[str, Any] | None:
-        """The arguments as a mapping, or None when the text is not a JSON object."""
-        try:
-            read = json.loads(self.arguments)
-        except ValueError:
-            return None
-        return read if isinstance(read, dict) else None
-
-
-class Native(BaseModel):
-    """A framework's own JSON of a message that the neutral form cannot reproduce."""
-
-    model_config = _MODEL_CONFIG
-
-    framework: str
-    data: JsonValue
 
 
 class Message(BaseModel):
@@ -110,7 +45,7 @@ class Message(BaseModel):
         native: See `Native`.
     """
 
-    model_config = _MODEL_CONFIG
+    model_config = MODEL_CONFIG
 
     role: Role
     parts: tuple[Part, ...] = ()
@@ -175,8 +110,6 @@ class Message(BaseModel):
         Raises:
             InvalidInputError: An unknown key or role, or a value of the wrong shape.
         """
-        from wmem.model._openai import read_message  # the reader needs this class
-
         if data.keys() == _SIMPLE_KEYS and type(data["content"]) is str and isinstance(data["role"], str):
             # Fast path: nearly every message has only a role and a text.
             role = _ROLES.get(data["role"])
@@ -189,9 +122,7 @@ class Message(BaseModel):
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
-        from wmem.model._openai import write_message
-
-        return write_message(self)
+        return write_message(self.role, self.parts, self.tool_calls, tool_call_id=self.tool_call_id, name=self.name)
 
 
 def _to_input_error(exc: ValidationError) -> InvalidInputError:

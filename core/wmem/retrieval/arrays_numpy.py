@@ -10,8 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from wmem.retrieval.bm25 import Saturation
-from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns
+from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Saturation
 
 __all__ = ["NumpyOps", "NumpyScores"]
 

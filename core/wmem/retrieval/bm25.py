@@ -5,13 +5,13 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.retrieval.arrays import ArrayOps, ListOps, has_numpy
-from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, idf
+from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, idf
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Sequence
 
-__all__ = ["Feedback", "ListScores", "QueryScorer", "Saturation", "Scores"]
+__all__ = ["Feedback", "ListScores", "QueryScorer", "Scores"]
 
 C = TypeVar("C")
 _MIN_POSTINGS_RATIO = 64
@@ -20,13 +20,6 @@ _BLOCK_SIZE = 64
 """Texts in a block, whose best score is found first."""
 _NUMPY_MIN_TEXTS = 512
 """Fewest texts for which numpy is faster than lists."""
-
-
-class Saturation(NamedTuple):
-    """Term frequency saturation with length normalization: ``top x f / (f + flat + slope x length)``."""
-
-    flat: float
-    slope: float
 
 
 class Scores(Protocol[C]):

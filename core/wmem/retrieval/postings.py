@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
 
-__all__ = ["TF_BITS", "TF_MAX", "Columns", "Postings", "idf"]
+__all__ = ["TF_BITS", "TF_MAX", "Columns", "Postings", "Saturation", "idf"]
 
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
@@ -48,6 +48,13 @@ class _GroupFrequencies:
     def __init__(self) -> None:
         self.by_group: dict[int, int] = {}
         self.postings_read = 0
+
+
+class Saturation(NamedTuple):
+    """Term frequency saturation with length normalization: ``top x f / (f + flat + slope x length)``."""
+
+    flat: float
+    slope: float
 
 
 class Postings:

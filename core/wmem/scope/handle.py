@@ -22,7 +22,7 @@ from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import GuardedEmbedder
-from wmem.scope.entries.quota import EntryCounts
+from wmem.scope.entries.counts import EntryCounts
 from wmem.state import State
 from wmem.tokens.counter import Counter
 
