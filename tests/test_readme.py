@@ -1,0 +1,94 @@
+"""Every example of the README runs as printed: without a key, without warnings, writing only where it was started."""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BLOCKS = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+ELSEWHERE = ("class TestJournal", "wmem.propose_profile")
+"""In the blocks that other tests run: `test_own_backend.py` and `test_tuning.py`."""
+NOBODY = 65534
+EXAMPLES = [block for block in BLOCKS if not any(mark in block for mark in ELSEWHERE)]
+MY_PACKAGE = """
+from tests.conformance.own_journal import DictJournal
+
+def MyJournal(place):
+    return DictJournal()
+"""
+
+
+@pytest.fixture(scope="module")
+def python() -> list[str]:
+    """This Python, where possible for somebody who is not root: who reads everything, as root's home may hold it."""
+    command = [sys.executable, "-W", "error"]
+    if os.geteuid() != 0:
+        return command
+    other = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    other += [f"--{kind}-caps=+dac_read_search" for kind in ("inh", "ambient")]
+    try:
+        subprocess.run([*other, *command, "-c", "import pydantic"], check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return command
+    return [*other, *command]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    """One folder for all examples, which continue one session; pytest's own is closed to other users."""
+    with tempfile.TemporaryDirectory() as made:
+        (Path(made) / "my_package.py").write_text(MY_PACKAGE)
+        Path(made).chmod(0o777)
+        yield Path(made)
+
+
+def run(code: str, python: list[str], folder: Path) -> str:
+    """What an example prints; a warning fails it. Nothing is measured: nobody may write beside the sources."""
+    environ = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.endswith("_API_KEY") and not name.startswith("COV")
+    }
+    environ["PYTHONPATH"] = os.pathsep.join((str(folder), *(str(Path(each).resolve()) for each in sys.path if each)))
+    environ["HOME"] = str(folder)
+    done = subprocess.run(
+        [*python, "-c", code], capture_output=True, check=False, cwd=folder, env=environ, text=True, timeout=180
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_the_examples_run_as_printed_and_continue_one_session(python: list[str], folder: Path) -> None:
+    printed = [run(block, python, folder) for block in EXAMPLES]
+    assert (folder / "memory.db").exists()
+    langchain, llamaindex, plain, coroutines, own = printed
+    assert "newest" in langchain
+    assert "My dog is called Biscuit." in llamaindex
+    assert "4 December" in plain
+    assert "My dog is called Biscuit." in coroutines
+    assert own == ""
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_no_example_names_an_absolute_path(block: str) -> None:
+    assert not re.search(r":///|[\"']/", block)
+
+
+def test_every_example_is_run_here_or_in_the_test_that_is_named() -> None:
+    assert len(BLOCKS) == len(EXAMPLES) + len(ELSEWHERE)
+    assert ELSEWHERE[0].removeprefix("class ") in (ROOT / "tests/conformance/test_own_backend.py").read_text("utf-8")
+    assert "### Weighing recall" in (ROOT / "tests/properties/test_tuning.py").read_text("utf-8")
+
+
+@pytest.mark.parametrize("extra", sorted(set(re.findall(r"\.\[([\w,]+)\]", (ROOT / "README.md").read_text("utf-8")))))
+def test_an_installation_names_extras_that_exist(extra: str) -> None:
+    known = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert [name for name in extra.split(",") if not re.search(rf"^{name} = \[", known, re.MULTILINE)] == []
