@@ -1,6 +1,7 @@
 """What retrieval computes from the rows of one scope: a BM25 index, a neighbour graph, and vectors."""
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.model.item import to_message
@@ -8,7 +9,10 @@ from wmem.model.row import Row
 from wmem.model.row_text import message_text, row_text
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
-from wmem.retrieval.vectors import VectorIndex
+from wmem.retrieval.vectors import Similarities, VectorIndex
+
+if TYPE_CHECKING:
+    from wmem.retrieval.vectors import Floats
 
 __all__ = ["RecallIndex", "VectorCache"]
 
@@ -65,6 +69,11 @@ class RecallIndex:
         """The text of a message; that of the newest user message is cached."""
         newest = self._last_user_message
         return newest[1] if newest is not None and newest[0] is row else row_text(row)
+
+    def similarities(self, embedder: str, vector: "Floats", exclude: str | None) -> Similarities | None:
+        """How similar each row's vector by an embedder is to a vector; None if there are none."""
+        cache = self.vector_caches.get(embedder)
+        return None if cache is None else cache.vectors.similarities(vector, exclude)
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         for id, row in changed.items():

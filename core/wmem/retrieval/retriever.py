@@ -120,13 +120,6 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     return (each.hit(at, score, maxima, query.profile) for score, each, at in best)
 
 
-def _is_inherited(row: Row | None, nearer: Sequence[Replica[Any]], now: float) -> bool:
-    """Whether a parent's row is visible below: no message, and no entry that a nearer scope overrides."""
-    if row is None or row.role is not None:
-        return False
-    return row.key is None or not any(each.state.entry(row.key, now) for each in nearer)
-
-
 def rows_without_vectors(
     replica: Replica[Any], name: str, width: int, now: float, *, include_messages: bool
 ) -> list[Row]:
@@ -172,72 +165,86 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
 
 def _collect_candidates(replica: Replica[Any], query: Query, nearer: Sequence[Replica[Any]]) -> _CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
-    text, now, profile, limit, query_vector, accepts = query
+    profile = query.profile
     with replica.derived(RecallIndex, replica.analyzer) as memory:
-        index, neighbors = memory.index, memory.neighbors
         with replica.lock:
-            state = replica.state
-            newest = list(islice(reversed(state.messages), _NEWEST_MESSAGES))
-            last = next((state.rows[each] for each in newest if state.rows[each].role == "user"), None)
-        if not index.count:
+            rows = replica.state.rows
+            newest = [rows[each] for each in islice(reversed(replica.state.messages), _NEWEST_MESSAGES)]
+        if not memory.index.count:
             none = ListOps().floats(())
             return _CandidateRows(replica.path, [], Signals(*[none] * len(Signals._fields)), ListOps())
-        question_id, asked_at = None, now
-        if last is not None and memory.message_text(last).strip() == text.strip():
-            question_id, asked_at = last.id, last.created_at
-        cache = None if query_vector is None else memory.vector_caches.get(query_vector.name)
-        scorer = index.scorer(
-            text,
+        question = _find_question(memory, newest, query.text)
+        scorer = memory.index.scorer(
+            query.text,
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
-        intent = detect_intent(text, asked_at, neighbors.speaker_names())
-        chosen = select_candidates(
+        intent = detect_intent(
+            query.text, question.created_at if question else query.now, memory.neighbors.speaker_names()
+        )
+        question_id = question.id if question else None
+        similarities = (
+            memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
+        )
+        columns = select_candidates(
             scorer,
-            neighbors,
+            memory.neighbors,
             intent,
             profile,
-            limit,
+            query.limit,
             question_id=question_id,
-            similarities=None
-            if query_vector is None or cache is None
-            else cache.vectors.similarities(query_vector.vector, question_id),
+            similarities=similarities,
         )
         with replica.lock:
-            known = replica.state.rows
-            found = list(map(known.get, scorer.ids(chosen.doc_numbers)))
+            found = list(map(replica.state.rows.get, scorer.ids(columns.doc_numbers)))
             unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
-        if accepts is None:
-            kept = [row is not None and row.visible(now) for row in found]
-        else:
-            kept = [row is not None and accepts(row) for row in found]
-        if nearer:
-            kept = [here and _is_inherited(row, nearer, now) for here, row in zip(kept, found, strict=True)]
-        rows = [row for row in compress(found, kept) if row is not None]
+        accepted = [_is_accepted(row, query, nearer) for row in found]
+        candidates = [row for row in compress(found, accepted) if row is not None]
         ops = scorer.ops
-        if len(rows) < len(found):
-            places = ops.ints(list(compress(range(len(found)), kept)))
-            chosen = CandidateColumns(*(ops.take(column, places) for column in chosen))
-        recent_terms = frozenset[str]().union(*map(index.terms, newest)) if profile.duplication else ()
-        none = ops.floats([0.0] * len(rows))
+        if len(candidates) < len(found):
+            places = ops.ints(list(compress(range(len(found)), accepted)))
+            columns = CandidateColumns(*(ops.take(column, places) for column in columns))
+        none = ops.floats([0.0] * len(candidates))
         signals = Signals(
-            chosen.bm25,
-            chosen.near,
-            session_scores(chosen, scorer) if profile.session else none,
-            chosen.vector,
-            ops.floats([recency_decay(now - row.created_at, profile.half_life_s) for row in rows])
+            columns.bm25,
+            columns.near,
+            session_scores(columns, scorer) if profile.session else none,
+            columns.vector,
+            ops.floats([recency_decay(query.now - row.created_at, profile.half_life_s) for row in candidates])
             if profile.recency
             else none,
-            ops.floats([importance(row, now, unwritten.get(row.id, (0, 0.0))[0]) for row in rows])
+            ops.floats([importance(row, query.now, unwritten.get(row.id, (0, 0.0))[0]) for row in candidates])
             if profile.importance
             else none,
-            ops.floats([0.0 if row.id in newest else _overlap(index.terms(row.id), recent_terms) for row in rows])
-            if recent_terms
-            else none,
-            *score_factors(chosen, scorer, neighbors, intent, profile),
+            ops.floats(_overlaps(memory, candidates, newest)) if profile.duplication else none,
+            *score_factors(columns, scorer, memory.neighbors, intent, profile),
         )
-    return _CandidateRows(replica.path, rows, signals, ops)
+    return _CandidateRows(replica.path, candidates, signals, ops)
+
+
+def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row | None:
+    """The newest user message, if it is the query itself."""
+    last = next((row for row in newest if row.role == "user"), None)
+    return last if last is not None and memory.message_text(last).strip() == text.strip() else None
+
+
+def _is_accepted(row: Row | None, query: Query, nearer: Sequence[Replica[Any]]) -> bool:
+    """Whether a candidate may be a hit; a parent's only if it is no message, and no entry that a nearer scope has."""
+    if row is None or not (row.visible(query.now) if query.accepts is None else query.accepts(row)):
+        return False
+    if not nearer:
+        return True
+    if row.role is not None:
+        return False
+    return row.key is None or not any(each.state.entry(row.key, query.now) for each in nearer)
+
+
+def _overlaps(memory: RecallIndex, rows: Sequence[Row], newest: Sequence[Row]) -> list[float]:
+    """The share of each row's terms that the newest messages have; 0 for those messages themselves."""
+    new = {row.id for row in newest}
+    recent_terms = frozenset[str]().union(*map(memory.index.terms, new))
+    return [0.0 if row.id in new else _overlap(memory.index.terms(row.id), recent_terms) for row in rows]
 
 
 def _overlap(terms: frozenset[str], recent_terms: frozenset[str]) -> float:
