@@ -84,12 +84,7 @@ def read_message(original: BaseMessage) -> Message:
         raise InvalidInputError(msg)
     if isinstance(original, BaseMessageChunk) and type(original).__mro__[1] in MESSAGE_CLASSES:
         original = message_chunk_to_message(original)
-    if type(original) not in MESSAGE_CLASSES:
-        if not isinstance(original, BaseMessage):
-            msg = f"expected a LangChain message, not {type(original).__name__!r}"
-            raise InvalidInputError(msg)
-        msg = f"{type(original).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
-        raise SerializationError(msg)
+    _check_class(original)
     documents = _holds_documents(original)
     if isinstance(original, ToolMessage):
         # Checked before it is dumped: an object that LangChain can dump would come back as a dictionary.
@@ -118,6 +113,16 @@ def read_message(original: BaseMessage) -> Message:
         msg = f"LangChain does not revive message {original.id!r} as it is; was a field assigned after it was made?"
         raise SerializationError(msg)
     return kept
+
+
+def _check_class(original: BaseMessage) -> None:
+    if type(original) in MESSAGE_CLASSES:
+        return
+    if not isinstance(original, BaseMessage):
+        msg = f"expected a LangChain message, not {type(original).__name__!r}"
+        raise InvalidInputError(msg)
+    msg = f"{type(original).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
+    raise SerializationError(msg)
 
 
 def _holds_documents(original: BaseMessage) -> bool:

@@ -133,14 +133,7 @@ class Replica(Generic[P]):
         Other replies may have advanced the replica meanwhile: no record is applied twice.
         """
         if tail.joined and not tail.records:
-            # Nothing new: the reply to most reads.
-            with self.lock:
-                if self.cursor == since:
-                    self.has_synced = True
-                    self.incarnation = tail.incarnation
-                    self.stale = False
-                    return True
-                return self._already_applied(since, tail) is not None
+            return self._apply_empty_tail(since, tail)
         read, damage = decode_records(self.codec, self.path, tail.records)
         restored = None if tail.joined else self._restore_state(tail, damage)
         with self.lock:
@@ -155,15 +148,7 @@ class Replica(Generic[P]):
                 read = [each for each in read if each[0] in new]
                 damage = [each for each in damage if each.record_id in new]
             if restored is not None:
-                restored.unwritten_touches = self.state.unwritten_touches
-                self.state = restored
-                self._followers = {}  # they followed another history
-                self.damage = []
-                self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
-                self.tail_bytes = 0
-                self._recent_records.clear()
-                if tail.head != ORIGIN or self.has_synced:
-                    self._emit_resync(tail.head)
+                self._replace_state(restored, tail)
             self._log_damage(damage)
             silent = restored is not None or not self.has_synced
             if not self.has_synced and restored is None and records:
@@ -175,11 +160,35 @@ class Replica(Generic[P]):
                 self._remember_record(before, record.id)
                 before = None  # cursors within a tail are unknown
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
-            self.cursor = tail.head
-            self.incarnation = tail.incarnation
-            self.has_synced = True
-            self.stale = False
+            self._stand_at(tail)
             return True
+
+    def _apply_empty_tail(self, since: Cursor, tail: Tail[P]) -> bool:
+        """See `apply_tail`; nothing is new, as in the reply to most reads."""
+        with self.lock:
+            if self.cursor == since:
+                self._stand_at(tail)
+                return True
+            return self._already_applied(since, tail) is not None
+
+    def _stand_at(self, tail: Tail[P]) -> None:
+        """All of a tail is applied. Under the lock."""
+        self.cursor = tail.head
+        self.incarnation = tail.incarnation
+        self.has_synced = True
+        self.stale = False
+
+    def _replace_state(self, restored: State, tail: Tail[P]) -> None:
+        """Start again from the state of a tail's snapshot. Under the lock."""
+        restored.unwritten_touches = self.state.unwritten_touches
+        self.state = restored
+        self._followers = {}  # they followed another history
+        self.damage = []
+        self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
+        self.tail_bytes = 0
+        self._recent_records.clear()
+        if tail.head != ORIGIN or self.has_synced:
+            self._emit_resync(tail.head)
 
     def _restore_state(self, tail: Tail[P], damage: list[Damage]) -> State:
         """The state of a tail's snapshot; empty, with an entry added to `damage`, if it cannot be read."""

@@ -39,23 +39,16 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
         msg = f"unknown role {data.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}"
         raise InvalidInputError(msg)
     fields: dict[str, Any] = {key: data[key] for key in _WMEM_KEYS if data.get(key) is not None}
-    parts = [_read_part(part) for part in _to_blocks(data.get("content"))]
-    if data.get("reasoning_content"):
-        parts.insert(0, {"kind": "reasoning", "text": data["reasoning_content"]})
-    if isinstance(sound := data.get("audio"), Mapping):
-        parts.append(
-            {"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _extra_fields(sound)}
-        )
     if data.get("annotations"):
         known = fields.get("metadata", {})
         if isinstance(known, Mapping):
             fields["metadata"] = {**known, "annotations": data["annotations"]}
-    if data.get("refusal"):
-        parts.append({"kind": "refusal", "text": data["refusal"]})
     calls = list(_check_list(data.get("tool_calls") or (), "tool_calls"))
     if legacy := data.get("function_call"):
         calls.append({"function": legacy})
-    fields.update(role=role, parts=parts, tool_calls=[_read_call(call) for call in calls], name=data.get("name"))
+    fields.update(
+        role=role, parts=_read_parts(data), tool_calls=[_read_call(call) for call in calls], name=data.get("name")
+    )
     if role == "tool":
         fields["tool_call_id"] = data.get("tool_call_id") or (
             f"call_{data['name']}" if data.get("role") == "function" and data.get("name") else None
@@ -63,6 +56,19 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
     if data.get("created_at") is not None:
         fields["created_at"] = to_epoch(data["created_at"])
     return fields
+
+
+def _read_parts(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    parts = [_read_part(part) for part in _to_blocks(data.get("content"))]
+    if data.get("reasoning_content"):
+        parts.insert(0, {"kind": "reasoning", "text": data["reasoning_content"]})
+    if isinstance(sound := data.get("audio"), Mapping):
+        parts.append(
+            {"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _extra_fields(sound)}
+        )
+    if data.get("refusal"):
+        parts.append({"kind": "refusal", "text": data["refusal"]})
+    return parts
 
 
 def _check_list(value: object, name: str) -> Sequence[Any]:
@@ -136,49 +142,60 @@ def write_message(
     role: Role, parts: Sequence[Part], tool_calls: Sequence[ToolCall], *, tool_call_id: str | None, name: str | None
 ) -> dict[str, Any]:
     """A message as a dictionary in OpenAI's chat form."""
-    written: dict[str, Any] = {"role": role}
     # An assistant's audio is sent back by its id alone.
-    spoken = [part for part in parts if part.kind == "audio" and part.file_id and role == "assistant"]
-    shown = [part for part in parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
+    spoken = [part for part in parts if part.kind == "audio" and part.file_id] if role == "assistant" else []
+    written: dict[str, Any] = {"role": role}
     if spoken:
         written["audio"] = {"id": spoken[-1].file_id}
-    if all(part.kind == "text" for part in shown):
-        written["content"] = "\n".join(part.text or "" for part in shown)
-        if not shown and tool_calls:
-            written["content"] = None
-    else:
-        written["content"] = [_write_part(part) for part in shown]
+    shown = [part for part in parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
+    written["content"] = _write_content(shown) if shown or not tool_calls else None
     if refused := "\n".join(part.text or "" for part in parts if part.kind == "refusal"):
         written["refusal"] = refused
     if name is not None and role != "tool":
         written["name"] = name
     if tool_calls:
-        written["tool_calls"] = [
-            {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
-            if call.type == "custom"
-            else {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in tool_calls
-        ]
+        written["tool_calls"] = [_write_call(call) for call in tool_calls]
     if role == "tool":
         written["tool_call_id"] = tool_call_id
     return written
 
 
+def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
+    if all(part.kind == "text" for part in parts):
+        return "\n".join(part.text or "" for part in parts)
+    return [_write_part(part) for part in parts]
+
+
+def _write_call(call: ToolCall) -> dict[str, Any]:
+    if call.type == "custom":
+        return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
 def _write_part(part: Part) -> dict[str, Any]:
-    extra = dict(part.data or {})
     if part.kind == "text":
         return {"type": "text", "text": part.text or ""}
+    if part.kind == "other" and part.data:
+        return dict(part.data)
+    written = _write_media(part)
+    return written or {
+        "type": "text",
+        "text": f"[{part.kind}: {part.url or part.file_id or part.mime_type or 'attached'}]",
+    }
+
+
+def _write_media(part: Part) -> dict[str, Any] | None:
+    """A block of OpenAI's form; None for media it has no form for."""
+    extra = part.data or {}
     if part.kind == "image" and (part.url or part.base64):
         url = part.url or f"data:{part.mime_type or 'image/png'};base64,{part.base64}"
         return {"type": "image_url", "image_url": {"url": url, **extra}}
     if part.kind == "audio" and part.base64:
         form = (part.mime_type or "audio/wav").rpartition("/")[2]
         return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
-    if part.kind == "file" and (part.base64 or part.file_id):
-        where = {"file_id": part.file_id}
-        if part.base64:
-            where = {"file_data": f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"}
-        return {"type": "file", "file": {**extra, **where}}
-    if part.kind == "other" and extra:
-        return extra
-    return {"type": "text", "text": f"[{part.kind}: {part.url or part.file_id or part.mime_type or 'attached'}]"}
+    if part.kind == "file" and part.base64:
+        url = f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"
+        return {"type": "file", "file": {**extra, "file_data": url}}
+    if part.kind == "file" and part.file_id:
+        return {"type": "file", "file": {**extra, "file_id": part.file_id}}
+    return None
