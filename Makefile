@@ -10,8 +10,9 @@ INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test soak lint format generate bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test test-all test-full soak lint format generate bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -38,9 +39,15 @@ $(VENV)/dev.stamp: $(INPUTS) | $(VENV)/pip.stamp
 demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget; no key, no server
 	@$(BIN)/python cookbook/demo.py
 
-test: $(VENV)/dev.stamp  ## all tests, with branch coverage
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --cov --cov-report= --cov-fail-under=0 \
-		--durations=5 --durations-min=5
+test: $(VENV)/dev.stamp  ## the fast tests, in three minutes: tests/README.md says what the tiers are
+	@$(PYTEST) --tier fast
+
+test-all: $(VENV)/dev.stamp  ## every test, each backend and both modes met by each, with branch coverage
+	@$(PYTEST) --tier ci --cov --cov-report= --cov-fail-under=0 --durations=5 --durations-min=5
+	@$(BIN)/coverage report
+
+test-full: $(VENV)/dev.stamp  ## every test on every backend in both modes
+	@$(PYTEST) --tier full --durations=5 --durations-min=5
 
 soak: $(VENV)/dev.stamp  ## 100,000 random operations, equal on every backend; SOAK="--seed 7 --operations 5000"
 	@PYTHONPATH=core:. $(BIN)/python tests/soak/driver.py $(SOAK)

@@ -19,7 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
@@ -27,6 +27,7 @@ import wmem
 import wmem.tokens.bpe
 from tests.conformance.conftest import Call, Clock, MemoryOpener
 from tests.counting import count_calls
+from tests.matrix import examples
 from wmem import (
     BudgetError,
     CorruptionError,
@@ -77,7 +78,7 @@ def texts(messages: Any) -> list[str]:
 # -- K2 identity and isolation
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(paths=st.sets(st.tuples(*[st.text(min_size=1, max_size=6)] * 2), min_size=1, max_size=4))
 def test_B25_from_a_scope_to_its_key_and_back_is_identity(
     paths: set[tuple[str, str]],

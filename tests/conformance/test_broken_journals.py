@@ -5,10 +5,11 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.conformance.broken_journals import BROKEN, SEEN_ABOVE, UNSEEN, Broken
+from tests.matrix import examples
 from wmem.testing import JournalClient
 from wmem.testing.journal.model import JournalMachine
 
@@ -91,8 +92,8 @@ def test_the_machine_finds_each_broken_promise_that_shows_in_one_connection(kind
         def __init__(self) -> None:
             super().__init__(JournalClient(kind.connector()(), asyncio.Runner()))
 
-    first_find = settings(
-        max_examples=200,
+    first_find = examples(
+        8,  # it ends with the first find
         stateful_step_count=25,
         deadline=None,
         database=None,

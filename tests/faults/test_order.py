@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.errors import WmemError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ segments = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(paths=st.lists(segments, min_size=1, max_size=4))
 def test_B25_every_path_is_its_own_scope_and_comes_back_as_it_was(
     paths: list[list[str]], tmp_path_factory: pytest.TempPathFactory

@@ -2,15 +2,16 @@
 
 import pickle
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.model.message import Message
 from wmem.pack.render import render_note
 from wmem.tokens.counter import TiktokenCounter, message_tokens
 
-BOUNDED = settings(max_examples=40, deadline=None)
+BOUNDED = examples(0.4)
 _WORDS = [
     "tea",
     "coffee",

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem import Message, Native, Part, Scope, ToolCall
 from wmem.rules.json_equality import json_equal
 from wmem.testing import NOON, Clock
@@ -113,7 +114,7 @@ def opened(clock: Clock) -> wmem.AgentMemory:
 
 
 @given(acts, st.floats(0, 1e6))
-@settings(max_examples=60)
+@examples(0.6)
 def test_what_any_scope_exports_is_plain_json_and_imports_equal(done: list[tuple[Any, ...]], later: float) -> None:
     clock = Clock()
     with opened(clock) as one, opened(clock) as two:
@@ -189,7 +190,7 @@ def matches(item: wmem.MemoryItem, asked: Mapping[str, Any], now: float) -> bool
 
 
 @given(found_in, st.lists(asked_for, min_size=1, max_size=3), st.integers(0, 9))
-@settings(max_examples=150)
+@examples(1.5)
 def test_a_search_finds_what_a_plain_look_at_each_item_finds(
     added: list[tuple[str, Any]], questions: list[dict[str, Any]], promoted: int
 ) -> None:

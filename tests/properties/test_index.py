@@ -7,11 +7,12 @@ import subprocess
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from tests.counting import count_calls
+from tests.matrix import examples
 from wmem.analysis.analyzer import to_terms
 from wmem.retrieval.index import Index
 
@@ -59,7 +60,7 @@ class Upkeep(RuleBasedStateMachine):
             assert self.index.search(query, 10) == fresh.search(query, 10)
 
 
-Upkeep.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+Upkeep.TestCase.settings = examples(0.3, stateful_step_count=20)
 TestB117AnIndexAfterAnyHistoryEqualsAFreshOneOfWhatIsLeft = Upkeep.TestCase
 
 

@@ -8,11 +8,12 @@ from html.parser import HTMLParser
 from io import StringIO
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
 import wmem
+from tests.matrix import examples
 from wmem.display.html import excerpt
 
 _VOID = {"br", "meta"}
@@ -141,7 +142,7 @@ def test_markup_in_a_message_is_text_in_a_terminal(session: wmem.Scope) -> None:
     assert "[red]not a colour[/red] [/wrong" in in_terminal(session.pack(budget=500))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 @given(texts=st.lists(st.text(max_size=80), max_size=6), budget=st.integers(40, 400))
 def test_every_context_can_be_shown(texts: list[str], budget: int) -> None:
     with wmem.open("memory://", agent_id="agent") as memory:

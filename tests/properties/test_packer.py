@@ -7,10 +7,11 @@ from functools import cache, partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.errors import BudgetError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message, Part, ToolCall
@@ -34,7 +35,7 @@ def _counted(text: str) -> int:
 
 
 COUNT = Remembering()
-BOUNDED = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+BOUNDED = examples(0.6)
 _NOON = 1_764_288_000.0
 
 words = st.sampled_from(
@@ -391,7 +392,7 @@ def test_what_the_note_quotes_stands_in_no_message(case: tuple[Conversation, Pac
     assert ("note" in {report.placed for report in (*context.included, *context.truncated)}) == bool(context.note)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 @given(case=requests(), dearness=st.floats(0.5, 2.5))
 def test_a_provider_is_asked_about_valid_prompts_only_and_its_answer_is_kept_to(
     case: tuple[Conversation, PackRequest], dearness: float
@@ -448,7 +449,7 @@ def test_pack_reads_and_decodes_no_more_of_a_long_session_than_the_budget_needs(
 
 
 @given(texts=st.lists(texts, min_size=1, max_size=4), budget=st.integers(60, 2_000))
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_the_ceiling_holds_with_the_estimate_too(texts: list[str], budget: int) -> None:
     count = EstimateCounter()
     known = [

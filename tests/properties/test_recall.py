@@ -8,10 +8,11 @@ from random import Random
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.analysis.analyzer import to_terms, to_words
 from wmem.analysis.dates import parse_dates, score_date
 from wmem.analysis.query_intent import detect_intent, detect_speaker
@@ -54,7 +55,7 @@ def ranked(session: wmem.Scope, query: str, **options: object) -> list[str]:
 
 
 @given(texts=texts, query=queries, gone=st.sets(st.integers(0, 40)))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
     texts: dict[str, str], query: str, gone: set[int]
 ) -> None:
@@ -75,7 +76,7 @@ def test_whole_columns_and_single_postings_give_the_same_scores_to_the_last_bit(
 
 
 @given(texts=texts, query=queries, gone=st.sets(st.integers(0, 40)), again=st.sets(st.integers(0, 40)))
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_sessions_have_the_scores_they_would_have_had_without_what_came_and_went_between_two_questions(
     texts: dict[str, str], query: str, gone: set[int], again: set[int]
 ) -> None:
@@ -94,7 +95,7 @@ def test_sessions_have_the_scores_they_would_have_had_without_what_came_and_went
 
 
 @given(seed=st.integers(0, 10**6), wanted=st.integers(0, 12))
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 def test_the_best_of_very_many_are_found_by_columns_as_by_single_postings(seed: int, wanted: int) -> None:
     chance = Random(seed)
     index = Index()
@@ -144,7 +145,7 @@ def recalled(
     query=st.sampled_from(["dog at the lake", "When did Ada run?", "my train yesterday", "Grace in August", "東京"]),
     scoring=st.sampled_from(["evidence", "balanced"]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(0.6)
 def test_lists_and_arrays_recall_the_same_to_the_last_bit(
     talk: list[dict[str, object]], query: str, scoring: str
 ) -> None:
@@ -192,7 +193,7 @@ def assert_alike(one: Near, other: Near) -> None:
 
 @pytest.mark.no_cover  # four times as fast; what it runs is covered by the test below
 @given(talk=talks(), gone=st.sets(st.integers(0, 30)), again=st.sets(st.integers(0, 30)), dense=st.booleans())
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_neighbours_are_the_same_after_any_history(
     talk: list[dict[str, object]], gone: set[int], again: set[int], *, dense: bool
 ) -> None:
@@ -367,7 +368,7 @@ def test_a_silence_ends_a_session_and_a_thread_has_its_own() -> None:
         st.tuples(st.sampled_from("abcdefghij"), st.sampled_from([None, "Ann", "Bob", "Cid", "gone"])), max_size=60
     )
 )
-@settings(max_examples=150, deadline=None)
+@examples(1.5)
 def test_who_is_near_whom_is_kept_up_to_date_write_by_write(steps: list[tuple[str, str | None]]) -> None:
     turns = NeighborGraph()
     for id, name in steps:
@@ -608,7 +609,7 @@ def test_a_scope_and_its_copy_recall_the_same() -> None:
 
 
 @given(weights=st.dictionaries(st.sampled_from(["recency", "importance", "session", "feedback"]), st.floats(0, 9)))
-@settings(max_examples=20, deadline=None)
+@examples(0.2)
 def test_a_policy_keeps_how_what_is_recalled_is_weighed(weights: dict[str, float]) -> None:
     policy = wmem.Policy(recall=wmem.RecallProfile(**weights))
     stored = json.loads(policy.model_dump_json(exclude_defaults=True))
@@ -652,7 +653,7 @@ def test_an_unknown_profile_is_refused_by_name(session: wmem.Scope) -> None:
 
 
 @given(count=st.integers(1, 12), budget=st.integers(40, 800), query=st.sampled_from(["lake", "dog", "nothing else"]))
-@settings(max_examples=40, deadline=None)
+@examples(0.4)
 def test_the_newest_messages_are_in_the_pack_whatever_the_query_up_to_a_quarter_of_it(
     count: int, budget: int, query: str
 ) -> None:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.model.context import Context
 from wmem.model.message import Message, ToolCall
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
@@ -76,7 +77,7 @@ def front(context: Context) -> list[Message]:
     return list(context.messages[:newest])
 
 
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(sizes=sizes, memories=st.sampled_from([0, 40]))
 def test_a_growing_conversation_moves_its_begin_forward_only_and_seldom(sizes: list[int], memories: int) -> None:
     talk = [list(turn(number, words)) for number, words in enumerate(sizes)]
@@ -92,7 +93,7 @@ def test_a_growing_conversation_moves_its_begin_forward_only_and_seldom(sizes: l
     assert len(set(begins)) <= 2 + said // (BUDGET // 3)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(0.25)
 @given(sizes=sizes)
 def test_what_repeats_repeats_to_the_byte(sizes: list[int]) -> None:
     talk = [list(turn(number, words)) for number, words in enumerate(sizes)]

@@ -6,10 +6,11 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from wmem.codec.codec import IdentityCodec, JsonCodec
 from wmem.engine.store import _registry
 from wmem.model.change import (
@@ -395,7 +396,7 @@ def converges(url: str, steps: list[tuple[str, str, int]]) -> None:
 
 
 @given(steps=STEPS)
-@settings(max_examples=60)
+@examples(0.6)
 def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("wmem.engine.writing.COMPACT_MIN_BYTES", 700)
@@ -404,7 +405,7 @@ def test_two_processes_in_memory_always_come_to_the_same_state(steps: list[tuple
 
 
 @given(steps=STEPS)
-@settings(max_examples=15)
+@examples(0.15)
 def test_two_processes_over_one_directory_always_come_to_the_same_state(steps: list[tuple[str, str, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch, TemporaryDirectory() as name:
         patch.setattr("wmem.engine.writing.COMPACT_MIN_BYTES", 700)

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from tests.matrix import examples
 from wmem.errors import CorruptionError, SerializationError, WmemError
 from wmem.model.values import _DECODERS as TAGS
 from wmem.model.values import dump_json, dump_value, full_type_name, load_value
@@ -122,7 +123,7 @@ def stored(value: object) -> Any:
 
 
 @given(value=VALUES)
-@settings(max_examples=300)
+@examples(3)
 def test_a_value_comes_back_as_itself(value: Any) -> None:
     assert told(stored(value)) == told(value)
 
@@ -325,7 +326,7 @@ JSON = st.recursive(
 
 
 @given(plain=JSON)
-@settings(max_examples=200)
+@examples(2)
 def test_a_forged_tag_is_data_or_a_typed_error(plain: Any) -> None:
     forged = dump_json(plain)
     for as_type in (None, int):

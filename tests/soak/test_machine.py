@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 import wmem
 import wmem.scope.items.capacity
+from tests.matrix import examples
 from tests.servers import RedisServer
 from tests.soak.driver import BACKENDS, Difference, Lockstep, patched, shrunk
 from tests.soak.model import Model, Refused
@@ -28,8 +29,8 @@ from wmem.rules.eviction import eviction_order
 from wmem.state import State
 from wmem.testing import NOON
 
-OPERATIONS = 3_000
-EXAMPLES, STEPS = 70, 50
+EXAMPLES, STEPS = examples(0.7).max_examples, 50
+OPERATIONS = 43 * EXAMPLES
 EVERY = 10
 
 
@@ -87,8 +88,8 @@ def test_every_backend_says_in_both_modes_what_the_model_says(valkey_server: Red
 
     run_state_machine_as_test(
         Started,
-        settings=settings(
-            max_examples=EXAMPLES,
+        settings=examples(
+            0.7,
             stateful_step_count=STEPS,
             derandomize=True,
             database=None,

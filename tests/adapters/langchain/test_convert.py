@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.documents import Document
 from langchain_core.messages import (
@@ -30,6 +30,7 @@ from pydantic import BaseModel
 
 import wmem
 from langchain_wmem import from_langchain, to_langchain
+from tests.matrix import examples
 from wmem import Message, Native, Part, ToolCall
 from wmem.errors import InvalidInputError, SerializationError
 
@@ -361,7 +362,7 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         yield memory
 
 
-@settings(max_examples=50)
+@examples(0.5)
 @given(conversation=st.lists(MESSAGES, min_size=1, max_size=4, unique_by=lambda message: message.id or id(message)))
 def test_whatever_json_can_say_comes_back_byte_equal_from_the_store(
     kept: wmem.AgentMemory,

@@ -17,7 +17,7 @@ from urllib.parse import quote
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import (
     ChatMessage,
@@ -32,6 +32,7 @@ from workflows.context.serializers import JsonSerializer
 
 import wmem
 from llamaindex_wmem import WmemMemory
+from tests.matrix import examples
 from wmem import BudgetError, InvalidInputError, SerializationError
 
 Make = Callable[..., WmemMemory]
@@ -629,7 +630,7 @@ turns = st.lists(
 )
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(turns=turns, limit=st.integers(30, 600), question=st.none() | words)
 def test_whatever_was_said_the_prompt_fits_and_no_exchange_is_split(
     turns: list[list[ChatMessage]], limit: int, question: str | None
@@ -659,7 +660,7 @@ def disk_url(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"disk://{tmp_path_factory.mktemp('any')}"
 
 
-@settings(max_examples=40)
+@examples(0.4)
 @given(messages=st.lists(chat_messages, max_size=4), on_disk=st.booleans())
 def test_any_session_is_read_back_byte_for_byte(messages: list[ChatMessage], on_disk: bool, disk_url: str) -> None:
     url = disk_url if on_disk else f"memory://{uuid4().hex}"

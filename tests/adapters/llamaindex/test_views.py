@@ -12,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, ToolCallBlock
 
@@ -21,6 +21,7 @@ from llamaindex_wmem import WmemMemory
 from llamaindex_wmem._convert import from_llamaindex
 from llamaindex_wmem._history import drop_notes
 from llamaindex_wmem._recent_views import RecentViews
+from tests.matrix import examples
 from wmem import BudgetError
 
 Make = Callable[..., WmemMemory]
@@ -359,7 +360,7 @@ exchanges = st.builds(
 spoken = st.builds(lambda text: [user(text)], words) | st.builds(lambda text: [assistant(text)], words)
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(
     turns=st.lists(spoken | exchanges, max_size=14),
     news=st.lists(spoken, max_size=3),
@@ -392,7 +393,7 @@ def test_whatever_was_shown_setting_it_with_news_only_adds_the_news(
     memory.close()
 
 
-@settings(max_examples=60)
+@examples(0.6)
 @given(
     turns=st.lists(spoken | exchanges, min_size=6, max_size=24),
     news=st.lists(spoken, max_size=3),

@@ -17,13 +17,16 @@ from wmem.testing.journal.read import ReadTests
 
 __all__ = ["JournalSuite"]
 
-EXAMPLES = settings(
-    max_examples=20,
-    stateful_step_count=25,
-    deadline=None,  # a store may share its machine with others
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+
+def make_settings() -> settings:
+    """Settings of the random schedules: a fifth of the examples that Hypothesis's profile gives."""
+    return settings(
+        max_examples=max(5, settings().max_examples // 5),
+        stateful_step_count=25,
+        deadline=None,  # a store may share its machine with others
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
 
 
 class JournalSuite(
@@ -44,4 +47,4 @@ class JournalSuite(
             def __init__(self) -> None:
                 super().__init__(client)
 
-        run_state_machine_as_test(Machine, settings=EXAMPLES)
+        run_state_machine_as_test(Machine, settings=make_settings())
