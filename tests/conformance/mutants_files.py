@@ -1,4 +1,7 @@
-"""Faults in the journals of files, sqlite and disk."""
+"""Faults in the journals of files, sqlite and disk.
+
+A fault that only shows in a race waits between its two steps, so that the race is lost every time.
+"""
 
 from collections.abc import Mapping
 from functools import partial
@@ -132,13 +135,22 @@ SQLITE: Mapping[str, Mutant] = {
         ("test_appends_over_two_connections_at_once_all_land_once",),
     ),
     "LocksAfterItLooked": _database(
-        {'self._writer.execute("BEGIN IMMEDIATE")': 'self._writer.execute("BEGIN")'},
+        {
+            'self._writer.execute("BEGIN IMMEDIATE")': (
+                'self._writer.execute("BEGIN")\n'
+                '        self._writer.execute("SELECT count(*) FROM scope").fetchall()\n'
+                "        time.sleep(0.0005)"
+            )
+        },
         ("test_appends_over_two_connections_at_once_all_land_once",),
     ),
     "ReadsPathByPath": _sqlite(
         {
             '            connection.execute("BEGIN")\n            tails = {': "            tails = {",
             '            connection.execute("COMMIT")\n            return tails': "            return tails",
+            "self._fetch_scope(connection, path), after[path])": (
+                "__import__('time').sleep(0.0001) or self._fetch_scope(connection, path), after[path])"
+            ),
         },
         ("test_several_paths_are_read_as_of_one_instant",),
     ),
@@ -210,13 +222,21 @@ DISK: Mapping[str, Mutant] = {
         {
             "        with self._store.use(), self._cache.transact(retry=False):\n"
             "            meta = self._read_head(name)\n            accepted": (
-                "        with self._store.use():\n            meta = self._read_head(name)\n            accepted"
+                "        with self._store.use():\n"
+                "            meta = self._read_head(name)\n"
+                "            __import__('time').sleep(0.0005)\n"
+                "            accepted"
             )
         },
         ("test_appends_at_once_all_land_once_and_where_they_were_told",),
     ),
     "ReadsPathByPath": _disk(
-        {"or all(self._read_head(name) ==": "or all(True or self._read_head(name) =="},
+        {
+            "for path, name in names.items()}\n                tails": (
+                "for path, name in names.items() if not __import__('time').sleep(0.0001)}\n                tails"
+            ),
+            "or all(self._read_head(name) ==": "or all(True or self._read_head(name) ==",
+        },
         ("test_several_paths_are_read_as_of_one_instant",),
     ),
     "ListsHalfTheShards": _disk(

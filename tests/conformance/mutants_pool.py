@@ -195,6 +195,7 @@ POOLED: Mapping[str, Mutant] = {
         {
             "        except asyncio.CancelledError:\n": (
                 "        except asyncio.CancelledError:\n"
+                "            self._pool.executor().submit(function, *args)\n"
                 "            work = self._pool.executor().submit(function, *args)\n"
             )
         },

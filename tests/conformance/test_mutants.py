@@ -27,10 +27,13 @@ BACKENDS: Mapping[str, tuple[Any, ...]] = {
 }
 """By backend: its mutants, and the suites that they are tried with."""
 MODULE = """
+import sys
+
 from tests.conformance.mutants import make_suites
 from tests.conformance.test_mutants import BACKENDS
 from tests.servers import new_server, valkey_server, valkey_url
 
+sys.setswitchinterval(1e-6)  # threads take turns so often that each race is lost at once
 for name, suite, _ in make_suites(*BACKENDS[{backend!r}]):
     globals()[name] = suite
 """
