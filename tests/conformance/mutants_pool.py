@@ -25,6 +25,21 @@ PATIENCE_S = 5.0
 _ports = partial(Mutant, "wmem.engine.ports")
 
 
+async def begin_append(journal: Any) -> asyncio.Task[Any]:
+    """Start an append to a pooled journal, and wait until a thread runs it."""
+    append_now, begun = journal._journal.append, threading.Event()
+
+    def append(*call: Any) -> Any:
+        begun.set()
+        return append_now(*call)
+
+    journal._journal.append = append
+    task = asyncio.create_task(journal.append(PATH, 1, b"x", None, None))
+    while not begun.is_set():  # noqa: ASYNC110  # a thread sets it
+        await asyncio.sleep(0)
+    return task
+
+
 class PooledMutantSuite(MutantSuite):
     """The journal suite over a pooled journal of a file, and what is promised of a pool."""
 
@@ -88,8 +103,7 @@ class PooledMutantSuite(MutantSuite):
         journal = open_file()
 
         async def read_after_cancelling() -> Any:
-            append = asyncio.create_task(journal.append(PATH, 1, b"x", None, None))
-            await asyncio.sleep(0)
+            append = await begin_append(journal)
             append.cancel()
             reading = asyncio.create_task(journal.read({PATH: ORIGIN}))
             await asyncio.wait([append, reading], timeout=0.2)  # what does not wait for the writer is done by then
@@ -106,8 +120,7 @@ class PooledMutantSuite(MutantSuite):
         journal = open_file(wait_s=0.01)
 
         async def read_after_cancelling() -> Any:
-            append = asyncio.create_task(journal.append(PATH, 1, b"x", None, None))
-            await asyncio.sleep(0)
+            append = await begin_append(journal)
             append.cancel()
             await asyncio.wait([append])
             return await journal.read({PATH: ORIGIN})
