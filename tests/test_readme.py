@@ -1,5 +1,6 @@
-"""Every example of the README runs as printed: without a key, without warnings, writing only where it was started."""
+"""Every example of the README runs as printed, without a key and without warnings; what the pages name is there."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -15,6 +16,10 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", (ROOT / "README.md").read_text("ut
 ELSEWHERE = ("class TestJournal", "wmem.propose_profile")
 """In the blocks that other tests run: `test_own_backend.py` and `test_tuning.py`."""
 NOBODY = 65534
+PAGES = {
+    name: (ROOT / name).read_text("utf-8")
+    for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md")
+}
 EXAMPLES = [block for block in BLOCKS if not any(mark in block for mark in ELSEWHERE)]
 MY_PACKAGE = """
 from tests.conformance.own_journal import DictJournal
@@ -92,3 +97,49 @@ def test_every_example_is_run_here_or_in_the_test_that_is_named() -> None:
 def test_an_installation_names_extras_that_exist(extra: str) -> None:
     known = (ROOT / "pyproject.toml").read_text("utf-8")
     assert [name for name in extra.split(",") if not re.search(rf"^{name} = \[", known, re.MULTILINE)] == []
+
+
+# -- what the pages name
+
+
+def locate(path: str) -> Path | None:
+    """A file or folder as the pages name it: from the root, or from `core/wmem/`."""
+    return next((base / path for base in (ROOT, ROOT / "core" / "wmem") if (base / path).exists()), None)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_that_a_page_names_are_there(page: str) -> None:
+    named = re.findall(r"`([\w.-]+(?:/[\w.-]+)*(?:\.(?:py|md|txt|toml)|/))`|\]\((?!http)([\w./-]+)", PAGES[page])
+    paths = {path or link for path, link in named} - {"_convert.py"}  # of an adapter that is yet to be written
+    assert [path for path in sorted(paths) if locate(path) is None] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "name"), sorted(set(re.findall(r"`([\w/]+)\.py`:\s+`([A-Z_a-z][\w.]*)`", "".join(PAGES.values()))))
+)
+def test_names_that_a_page_names_are_there(path: str, name: str) -> None:
+    package = "wmem." if (ROOT / "core" / "wmem" / f"{path}.py").exists() else ""
+    found: object = importlib.import_module(package + path.replace("/", "."))
+    for part in name.split("."):
+        found = getattr(found, part)
+
+
+def test_every_module_with_a_lock_is_in_the_table_of_locks() -> None:
+    table = PAGES["ARCHITECTURE.md"].partition("## Locks")[2].partition("\n## ")[0]
+    folders = {
+        ROOT / "core" / "wmem": "",
+        ROOT / "langchain_wmem": "langchain_wmem/",
+        ROOT / "llamaindex_wmem": "llamaindex_wmem/",
+    }
+    modules = {
+        prefix + file.relative_to(folder).as_posix(): file.read_text("utf-8")
+        for folder, prefix in folders.items()
+        for file in folder.rglob("*.py")
+        if "testing" not in file.parts
+    }
+    locking = {
+        path
+        for path, source in modules.items()
+        if re.search(r"\b(?:R?Lock|Condition|Event|Semaphore)\(\)|Semaphore\(", source)
+    }
+    assert locking == {path for path in locking if f"`{path}`" in table}
