@@ -155,10 +155,7 @@ class Replica(Generic[P]):
                 self._emit_resync(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
-            before: Cursor | None = tail.base if restored is not None else self.cursor
-            for record in records:
-                self._remember_record(before, record.id)
-                before = None  # cursors within a tail are unknown
+            self._remember_records(self.cursor if restored is None else tail.base, records)
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self._stand_at(tail)
             return True
@@ -215,6 +212,11 @@ class Replica(Generic[P]):
             return None
         theirs = [record.id for record in tail.records]
         return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
+
+    def _remember_records(self, before: Cursor | None, records: Sequence[Record[P]]) -> None:
+        for record in records:
+            self._remember_record(before, record.id)
+            before = None  # cursors within a tail are unknown
 
     def _remember_record(self, before: Cursor | None, record_id: int) -> None:
         """Remember an applied record while a read that may return it again is under way. Under the lock."""
