@@ -14,8 +14,6 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 from wmem import Part
 from wmem.adapter import media_location
 
-__all__ = ["DIALECTS", "Dialect", "read_blocks", "write_parts"]
-
 Dialect: TypeAlias = Literal["v1", "openai", "anthropic"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 

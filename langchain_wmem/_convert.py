@@ -32,8 +32,6 @@ from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read
 from wmem import Message, Native
 from wmem.errors import InvalidInputError, SerializationError
 
-__all__ = ["MESSAGE_CLASSES", "from_langchain", "is_note", "read_message", "to_langchain"]
-
 FRAMEWORK = "langchain"
 
 MESSAGE_CLASSES: dict[type[BaseMessage], str] = {

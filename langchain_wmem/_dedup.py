@@ -20,16 +20,6 @@ from wmem.adapter import Steps
 from wmem.errors import CorruptionError
 from wmem.types import AsyncMessages, Messages
 
-__all__ = [
-    "SeenMessages",
-    "append_new",
-    "assign_ids",
-    "assign_turn_ids",
-    "is_conversation",
-    "lookback",
-    "newest_human_index",
-]
-
 _MIN_LOOKBACK = 64
 _CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 

@@ -12,8 +12,6 @@ from langchain_wmem._blocks import Dialect, read_blocks, write_parts
 from wmem import Message, Part, ToolCall
 from wmem.errors import SerializationError
 
-__all__ = ["KIND_OF_ROLE", "NOTE_SOURCE", "ROLE_OF_KIND", "read_fields", "to_json", "write_fields"]
-
 NOTE_SOURCE = "wmem"
 """The `lc_source` of a message that carries recalled text."""
 

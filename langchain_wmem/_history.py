@@ -13,8 +13,6 @@ from wmem import AsyncScope, Message, Scope
 from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, run
 from wmem.errors import InvalidInputError
 
-__all__ = ["WmemChatMessageHistory"]
-
 
 class WmemChatMessageHistory(BaseChatMessageHistory):
     """The messages of one session as LangChain messages.

@@ -14,8 +14,6 @@ from langchain_wmem._fields import to_json
 from wmem import Message
 from wmem.errors import SerializationError
 
-__all__ = ["LenientMessage", "read_leniently"]
-
 _FILTERED_BY_KEY = ("additional_kwargs", "response_metadata")
 _REQUIRED_FIELDS = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id", "name", "id", "role", "status")
 

@@ -28,8 +28,6 @@ from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count,
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile
 
-__all__ = ["WmemMiddleware"]
-
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
 

@@ -12,8 +12,6 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_wmem._convert import to_langchain
 from wmem import Message
 
-__all__ = ["prompt_counter", "reply_reserve", "tool_schemas"]
-
 REPLY_TOKENS = 1_024
 """Default room for the reply, if neither model nor request states a limit."""
 

@@ -10,8 +10,6 @@ from langchain_core.messages import AIMessage
 from wmem import BudgetError, Calibrations, Context
 from wmem.adapter import Steps, fade_on_overflow, prompt_tokens
 
-__all__ = ["call_with_retry", "model_name"]
-
 
 def call_with_retry(
     calibrations: Calibrations,

@@ -8,8 +8,6 @@ from langgraph.runtime import Runtime
 from wmem.errors import InvalidInputError
 from wmem.types import Path
 
-__all__ = ["Session", "is_single_run", "scope_path"]
-
 Session: TypeAlias = str | Callable[[Runtime[Any]], str]
 """A session's name, or a function that returns it for a run."""
 

@@ -27,8 +27,6 @@ from pydantic import JsonValue, ValidationError
 from wmem import Part, ToolCall
 from wmem.adapter import from_tagged_json, media_location, to_tagged_json
 
-__all__ = ["block_from_json", "block_to_json", "call_to_block", "part_to_block", "replace_missing_file", "to_parts"]
-
 Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 _Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 

@@ -33,8 +33,6 @@ from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
 from wmem import CorruptionError, Message, Native, SerializationError, is_note
 from wmem.adapter import check_instances, from_tagged_json, to_tagged_json
 
-__all__ = ["canonical_json", "from_llamaindex", "to_llamaindex"]
-
 _FRAMEWORK = "llamaindex"
 _ROLES: Mapping[MessageRole, str] = {
     MessageRole.SYSTEM: "system",

@@ -8,8 +8,6 @@ from llama_index.core.base.llms.types import ChatMessage
 from llamaindex_wmem._convert import canonical_json, from_llamaindex
 from wmem import InvalidInputError, Message
 
-__all__ = ["drop_notes", "last_user_text", "question_text", "reuse_stored", "to_storable"]
-
 
 def question_text(input: str | ChatMessage | None) -> str | None:
     """The text of a question; None if it has none."""

@@ -13,8 +13,6 @@ from llamaindex_wmem._view_matcher import ViewMatch, ViewMatcher
 from wmem import Context, Message
 from wmem.adapter import LruCache
 
-__all__ = ["RECENT_VIEWS", "RecentViews"]
-
 _MAX_VIEWS = 4_096
 _ANCHOR_COUNT = 8
 """Number of newest message ids stored with a view to locate it; some may be removed before it comes back."""

@@ -14,8 +14,6 @@ from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, Se
 from wmem.adapter import LazyMemory, Memory
 from wmem.types import Orphans, ProviderProfile
 
-__all__ = ["PRIVATE_URL", "SessionMemory"]
-
 PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
 

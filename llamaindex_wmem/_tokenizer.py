@@ -6,8 +6,6 @@ from uuid import uuid4
 
 from wmem import InvalidInputError
 
-__all__ = ["TokenizerCounter"]
-
 
 class TokenizerCounter:
     """Counts tokens as the length of the tokenizer's result."""

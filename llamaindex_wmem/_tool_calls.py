@@ -13,8 +13,6 @@ from llama_index.core.base.llms.types import BaseContentBlock, ToolCallBlock
 from wmem import ToolCall
 from wmem.adapter import to_tagged_json
 
-__all__ = ["block_calls", "extra_calls", "vendor_keys"]
-
 _CALL_KEYS = ("tool_calls", "function_call")
 
 

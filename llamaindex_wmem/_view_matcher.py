@@ -9,8 +9,6 @@ from typing import NamedTuple
 from llamaindex_wmem._convert import canonical_json
 from wmem import Message
 
-__all__ = ["ViewMatch", "ViewMatcher"]
-
 _TRUNCATION_MARK = re.compile(r"\n?\[… \d+ tokens left out[^\]]*…\]\n?")
 """The mark that truncation leaves in a message."""
 

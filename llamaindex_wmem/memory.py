@@ -15,8 +15,6 @@ from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context
 from wmem.adapter import Steps, arun, check_count, fade_on_overflow, prompt_tokens, run
 from wmem.types import Orphans, ProviderProfile
 
-__all__ = ["WmemMemory"]
-
 _NEWEST_COUNT = 16
 _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""

@@ -115,22 +115,16 @@ class Face:
     def _replace_blocks(self) -> None:
         docstring = self.tree.body[0]
         self.blocks.append(Edit(*self._span(docstring), header(self.module)))
-        public = []
         for node in ast.walk(self.tree):
             if isinstance(node, ast.stmt) and self._has_marker(node.lineno, "sync only"):
                 first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
                 self.blocks.append(Edit(self.offsets[first - 1], self.offsets[node.end_lineno or 0], ""))
         for node in self.tree.body:
             if isinstance(node, Definition) and not self._is_replaced(node):
-                public.append(NAMES.get(node.name, node.name))
                 self._replace_docstrings(node)
-            elif isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                exports = node
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom) and node.module in {*FACES, *FACES.values()}:
                 self.blocks.append(Edit(*self._span(node), _twin_import(node)))
-        listed = ", ".join(f'"{name}"' for name in sorted(public))
-        self.blocks.append(Edit(*self._span(exports), f"__all__ = [{listed}]"))
         for row, marker in self.markers.items():
             if marker["code"] is not None and not self._is_replaced(self.offsets[row - 1] + marker.start()):
                 indent = re.match(" *", self.lines[row - 1])

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from wmem.model.context import Context
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
-    from wmem.model.message import Message, Native, Part, ToolCall
+    from wmem.model.message import Message
+    from wmem.model.part import Native, Part, ToolCall
     from wmem.model.profile import RecallProfile
     from wmem.model.results import (
         BulkPromotion,
@@ -51,8 +52,10 @@ if TYPE_CHECKING:
     from wmem.retrieval.tuning import propose_profile
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
+    from wmem.tokens.bpe import TiktokenCounter
     from wmem.tokens.calibration import Calibration, Calibrations
-    from wmem.tokens.counter import Counter, EstimateCounter, EstimateWarning, TiktokenCounter
+    from wmem.tokens.counter import Counter
+    from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 __all__ = [
     "AgentMemory",

@@ -6,8 +6,6 @@ or by mistake; items would then expire at once or never. A monotonic source avoi
 
 import time
 
-__all__ = ["SteadyClock"]
-
 _AHEAD_MAX_S = 86_400.0
 
 

@@ -8,8 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from wmem.errors import InvalidInputError
 from wmem.model.profile import RecallProfile, Scoring
 
-__all__ = ["PRIORITIES", "Capacity", "Policy"]
-
 PRIORITIES = ("low", "medium", "high", "critical")
 
 _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0

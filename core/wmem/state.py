@@ -28,8 +28,6 @@ from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.row import Row
 
-__all__ = ["APPLIED_MAX", "DECISIONS_MAX", "MERGED_MAX", "Checkpoint", "Decision", "State"]
-
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers

@@ -4,11 +4,12 @@ Nobody calls these classes: wmem makes what it returns.
 """
 
 from wmem.engine.replica import Damage
-from wmem.model.context import DroppedUnits, Explanation, ProviderProfile
+from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
-from wmem.model.message import PartKind, Role
+from wmem.model.part import PartKind, Role
 from wmem.model.profile import Scoring
+from wmem.model.prompt import DroppedUnits
 from wmem.model.results import Fate, Placed, RecallHit, RecallKind, UnitReport
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix

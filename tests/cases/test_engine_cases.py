@@ -41,7 +41,8 @@ from wmem import (
     ToolCall,
     WmemError,
 )
-from wmem.tokens.counter import EstimateCounter, default_counter
+from wmem.tokens.counter import default_counter
+from wmem.tokens.estimate import EstimateCounter
 
 NAMES = [
     "../../x",

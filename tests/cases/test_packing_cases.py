@@ -10,9 +10,11 @@ import pytest
 
 from wmem.errors import BudgetError, InvalidInputError
 from wmem.model.context import Context, ProviderProfile
-from wmem.model.message import Message, Part, ToolCall
+from wmem.model.message import Message
+from wmem.model.part import Part, ToolCall
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
-from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens, tools_tokens
+from wmem.tokens.counter import default_counter, message_tokens, tools_tokens
+from wmem.tokens.estimate import EstimateCounter
 
 COUNT = default_counter()
 NOON = 1_764_288_000.0

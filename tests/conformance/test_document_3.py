@@ -14,7 +14,7 @@ import wmem
 from tests.conformance.conftest import Call, Clock, MemoryOpener
 from wmem import AsyncAgentMemory, CorruptionError, NotFoundError, StoreError
 from wmem.testing.store_bytes import read_store_bytes
-from wmem.tokens.counter import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 SECRET = "zqXvKw9PjLmTrB"
 LONG_TERM = ("~semantic", "~episodic")

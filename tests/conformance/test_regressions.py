@@ -14,7 +14,7 @@ from wmem import BudgetError, InvalidInputError, Message, Policy, Scope
 from wmem.engine.replica import Replica
 from wmem.flow import Flow
 from wmem.scope.handle import Handle
-from wmem.tokens.counter import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 
 def said(text: str, **fields: Any) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from zoneinfo import ZoneInfo
 
 import wmem
 from wmem.flow import run
-from wmem.model.message import Message, Native, Part, ToolCall
+from wmem.model.message import Message
+from wmem.model.part import Native, Part, ToolCall
 
 START = 1_700_000_000.0
 KEY = bytes(range(128, 160))  # hides nothing: it is here

@@ -9,7 +9,8 @@ import wmem
 from tests.matrix import examples
 from wmem.model.message import Message
 from wmem.pack.render import render_note
-from wmem.tokens.counter import TiktokenCounter, message_tokens
+from wmem.tokens.bpe import TiktokenCounter
+from wmem.tokens.counter import message_tokens
 
 BOUNDED = examples(0.4)
 _WORDS = [

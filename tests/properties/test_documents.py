@@ -14,7 +14,7 @@ from tests.matrix import examples
 from wmem import Message, Native, Part, Scope, ToolCall
 from wmem.rules.json_equality import json_equal
 from wmem.testing import NOON, Clock
-from wmem.tokens.counter import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 # Lone surrogates too: whatever a model or a tool may have written.
 texts = st.text(st.characters(), min_size=1, max_size=12)

@@ -14,9 +14,11 @@ import wmem
 from tests.matrix import examples
 from wmem.errors import BudgetError
 from wmem.model.context import Context, ProviderProfile
-from wmem.model.message import Message, Part, ToolCall
+from wmem.model.message import Message
+from wmem.model.part import Part, ToolCall
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
-from wmem.tokens.counter import EstimateCounter, default_counter, message_tokens
+from wmem.tokens.counter import default_counter, message_tokens
+from wmem.tokens.estimate import EstimateCounter
 
 
 @dataclass(frozen=True)

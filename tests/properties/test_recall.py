@@ -19,7 +19,8 @@ from wmem.analysis.query_intent import detect_intent, detect_speaker
 from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language
 from wmem.retrieval import bm25 as matches
-from wmem.retrieval.index import Feedback, Index
+from wmem.retrieval.bm25 import Feedback
+from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 
 NOW = 1_700_000_000.0  # Tuesday, 14 November 2023

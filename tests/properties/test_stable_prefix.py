@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import wmem
 from tests.matrix import examples
 from wmem.model.context import Context
-from wmem.model.message import Message, ToolCall
+from wmem.model.message import Message
+from wmem.model.part import ToolCall
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack
 from wmem.tokens.counter import default_counter, message_tokens
 

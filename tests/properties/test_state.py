@@ -32,7 +32,7 @@ from wmem.model.change import (
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, Decision, State
-from wmem.tokens.counter import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 NOON = 1_764_288_000.0
 PATH: Path = ("agent", "session")

@@ -20,17 +20,12 @@ from hypothesis import strategies as st
 
 from tests.matrix import examples
 from wmem.errors import InvalidInputError
-from wmem.model.message import Message, Part, ToolCall
+from wmem.model.message import Message
+from wmem.model.part import Part, ToolCall
 from wmem.tokens import bpe
-from wmem.tokens.counter import (
-    Counter,
-    EstimateCounter,
-    EstimateWarning,
-    TiktokenCounter,
-    default_counter,
-    message_tokens,
-    tools_tokens,
-)
+from wmem.tokens.bpe import TiktokenCounter
+from wmem.tokens.counter import Counter, default_counter, message_tokens, tools_tokens
+from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 ENGLISH = (
     "We talked about the trip to the coast last summer, and Maria said that she would rather take the train. "

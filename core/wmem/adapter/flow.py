@@ -3,8 +3,6 @@
 from collections.abc import Generator
 from typing import Any, TypeAlias, TypeVar
 
-__all__ = ["Steps", "arun", "run"]
-
 T = TypeVar("T")
 
 Steps: TypeAlias = Generator[Any, Any, T]

@@ -5,8 +5,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["LruCache"]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

@@ -7,8 +7,6 @@ from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004 
 from wmem.errors import InvalidInputError
 from wmem.tokens.counter import Counter
 
-__all__ = ["LazyMemory", "Memory"]
-
 Memory: TypeAlias = AgentMemory | AsyncAgentMemory
 
 

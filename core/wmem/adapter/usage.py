@@ -7,8 +7,6 @@ from wmem.errors import BudgetError
 from wmem.model.context import Context
 from wmem.tokens.calibration import Calibrations
 
-__all__ = ["fade_on_overflow", "prompt_tokens"]
-
 
 def prompt_tokens(context: Context) -> int:
     """Tokens that are sent for a context, in our count: without the room for the reply."""

@@ -19,8 +19,6 @@ from wmem.tokens.counter import Counter
 if TYPE_CHECKING:
     from wmem.agent.memory import AgentMemory
 
-__all__ = ["AsyncAgentMemory", "aopen"]
-
 
 class AsyncAgentMemory(MemoryProperties):
     """See `AgentMemory`; made by `wmem.aopen`."""

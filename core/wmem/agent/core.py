@@ -30,8 +30,6 @@ from wmem.scope.stats import MemoryStats, memory_stats
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, default_counter
 
-__all__ = ["AgentCore", "Changes", "MemoryProperties", "aopen_core", "open_core"]
-
 _log = logging.getLogger("wmem.agent")
 
 P = ParamSpec("P")

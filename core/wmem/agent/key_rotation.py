@@ -17,8 +17,6 @@ from wmem.journal.port import Journal, Purge, Tail
 from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
 
-__all__ = ["rotate"]
-
 _log = logging.getLogger("wmem.agent")
 
 _MAX_ATTEMPTS = 16  # a writer whose active key is still the old one may come in between

@@ -25,8 +25,6 @@ from wmem.state import State
 if TYPE_CHECKING:
     import asyncio
 
-__all__ = ["AsyncMaintenance", "Maintenance", "MaintenanceReport", "check_interval", "maintain"]
-
 _log = logging.getLogger("wmem.agent")
 _READ_BATCH = 256  # scopes read in one call
 

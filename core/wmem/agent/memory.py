@@ -18,8 +18,6 @@ from wmem.tokens.counter import Counter
 if TYPE_CHECKING:
     from wmem.agent.async_memory import AsyncAgentMemory
 
-__all__ = ["AgentMemory", "open"]
-
 
 class AgentMemory(MemoryProperties):
     """The memory of one agent; made by `wmem.open`."""  # async: See `AgentMemory`; made by `wmem.aopen`.

@@ -11,8 +11,6 @@ from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language
 from wmem.model.values import load_json
 
-__all__ = ["Analyzer", "to_terms", "to_words"]
-
 # Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = (
     r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"

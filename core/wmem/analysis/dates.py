@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from typing import NamedTuple
 
-__all__ = ["PartialDate", "parse_dates", "score_date", "utc_day"]
-
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",
     "july", "august", "september", "october", "november", "december",

@@ -1,7 +1,5 @@
 """English word forms that no stemmer rule covers: irregular inflections, spelling variants and short forms."""
 
-__all__ = ["BASE_FORMS"]
-
 # A word and its forms. A form that is also another word is listed if in talk it is mostly this one.
 _IRREGULAR = """
 become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring brought;

@@ -8,8 +8,6 @@ from wmem.analysis.analyzer import to_words
 from wmem.analysis.dates import PartialDate, parse_dates
 from wmem.analysis.stopwords import STOP_WORDS
 
-__all__ = ["QueryIntent", "detect_intent", "detect_speaker", "mentions_time"]
-
 _FIRST_PERSON = frozenset(
     (
         *("i", "me", "my", "mine", "myself", "we", "us", "our", "ours"),

@@ -11,8 +11,6 @@ from typing import Protocol
 
 from wmem.analysis.inflections import BASE_FORMS
 
-__all__ = ["has_stemmers", "irregular_forms", "stem"]
-
 _stem_lock = threading.Lock()
 
 

@@ -6,8 +6,6 @@ costs a little recall and never a match of equal words.
 
 from collections.abc import Iterable
 
-__all__ = ["STOP_WORDS", "detect_language"]
-
 # Function words only: a question and its answer share them by chance. Some also without accents, as people type.
 _STOP_WORD_LISTS = {
     "english": (

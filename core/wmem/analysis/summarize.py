@@ -9,8 +9,6 @@ from typing import NamedTuple
 from wmem.analysis.analyzer import Analyzer
 from wmem.tokens.counter import Counter
 
-__all__ = ["Extract", "WeightedText", "extract", "split_sentences"]
-
 # In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") ends none.
 # White space is matched from its beginning only: from every position, 100,000 spaces would take seconds.
 _SENTENCE_END = re.compile(

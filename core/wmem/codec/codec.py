@@ -23,8 +23,6 @@ from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.state import Checkpoint, Decision
 
-__all__ = ["FORMAT_VERSION", "Codec", "IdentityCodec", "JsonCodec"]
-
 P = TypeVar("P")
 
 FORMAT_VERSION = 2  # version 1 had no steps

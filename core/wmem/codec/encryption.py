@@ -31,8 +31,6 @@ from wmem.model.change import Change
 from wmem.model.history import Cursor, Path
 from wmem.state import Checkpoint
 
-__all__ = ["AesCodec"]
-
 _VERSION = 1
 _NONCE_SIZE = 12
 _TAG_SIZE = 16

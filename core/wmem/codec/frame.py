@@ -12,16 +12,6 @@ from wmem.errors import CorruptionError, StoreError
 from wmem.model.history import Path
 from wmem.model.values import dump_json
 
-__all__ = [
-    "VERSION_DIGITS_LIMIT",
-    "corruption_error",
-    "frame_payload",
-    "location_checksum",
-    "newer_format_error",
-    "path_json",
-    "unframe_payload",
-]
-
 VERSION_DIGITS_LIMIT = 8  # a version number has fewer digits
 
 _CHECKSUM_SIZE = 8

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["KeyRing"]
-
 _KEY_SIZE: Final = 32
 _HEX_SIZE: Final = 64
 _BASE64_SIZE: Final = 44

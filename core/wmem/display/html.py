@@ -9,18 +9,6 @@ if TYPE_CHECKING:
     from wmem.model.prompt import Prompt
     from wmem.model.results import UnitReport
 
-__all__ = [
-    "SECTION_COLOURS",
-    "UnitLine",
-    "excerpt",
-    "format_parts",
-    "list_dropped",
-    "prompt_lines",
-    "sections",
-    "title",
-    "to_html",
-]
-
 SECTION_COLOURS = {
     "system": "#5b6abf",
     "tools": "#8a63b8",

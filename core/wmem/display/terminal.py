@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from wmem.model.prompt import Prompt
 
-__all__ = ["to_rich"]
-
 _MAX_BAR_WIDTH = 72
 _NARROW_WIDTH = 60
 _SECTION_SHADES = "█▓▒░"

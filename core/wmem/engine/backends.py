@@ -18,8 +18,6 @@ from wmem.journal.memory import MemoryJournal
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Path
 
-__all__ = ["BACKENDS", "PRIVATE_URL", "Backend"]
-
 PRIVATE_URL = "memory://"
 _POOL_THREADS = 4  # of one engine, for async calls of a file journal
 

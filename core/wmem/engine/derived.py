@@ -9,8 +9,6 @@ from typing import Generic, Protocol, TypeVar
 
 from wmem.model.row import Row
 
-__all__ = ["Derived", "Follower"]
-
 
 class Derived(Protocol):
     """Data computed from rows; its user holds the follower's lock."""

@@ -16,8 +16,6 @@ from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemPut, PolicyChanged
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
 
-__all__ = ["KEEP_GRACE_S", "Engine", "retention_s"]
-
 P = TypeVar("P")
 R = TypeVar("R")
 

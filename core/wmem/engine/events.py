@@ -8,8 +8,6 @@ from collections.abc import Callable
 from wmem.model.change import Event
 from wmem.model.checks import check_listener
 
-__all__ = ["EventFeed", "Listener"]
-
 _log = logging.getLogger("wmem.engine")
 
 Listener = Callable[[Event], None]

@@ -20,8 +20,6 @@ from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Cursor, Incarnation, Path
 
-__all__ = ["Callback", "InPlaceJournal", "Pool", "PooledJournal", "TimedCallback", "async_ports", "sync_ports"]
-
 P = TypeVar("P")
 R = TypeVar("R")
 

@@ -23,8 +23,6 @@ from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
 from wmem.state import State
 
-__all__ = ["Damage", "Replica", "decode_records"]
-
 A = ParamSpec("A")
 P = TypeVar("P")
 

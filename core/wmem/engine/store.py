@@ -13,8 +13,6 @@ from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
 
-__all__ = ["Store", "is_blocking", "open_store"]
-
 
 class Store:
     """One open store: its engine, its ports and its reference count.

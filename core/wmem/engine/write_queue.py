@@ -10,8 +10,6 @@ from typing import Protocol, Self, TypeAlias
 from wmem.flow import Flow, ask
 from wmem.model.history import Path
 
-__all__ = ["Pause", "Ticket", "Waker", "WriteQueue", "backoff"]
-
 _BACKOFF_MIN_S, _BACKOFF_MAX_S = 0.001, 0.020
 _STUCK_S = 1.0  # a writer that is first for longer loses its place: its flow may never be resumed
 _STARVED_TRIES = 3  # refusals of the first writer after which unconditional writers yield to it

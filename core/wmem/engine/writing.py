@@ -19,8 +19,6 @@ from wmem.model.change import Change, ItemTouched
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.state import APPLIED_MAX, State
 
-__all__ = ["COMPACT_MIN_BYTES", "RETRY_S", "Decide", "StaleIncarnation", "commit", "flush_touches", "post"]
-
 P = TypeVar("P")
 R = TypeVar("R")
 

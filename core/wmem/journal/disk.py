@@ -18,8 +18,6 @@ from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, 
 from wmem.journal.port import Appended, Tail, chain_after, new_salt, path_name
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
-__all__ = ["DiskJournal"]
-
 _FORMAT = b"1"
 _FORMAT_KEY = "wmem-format"
 _SHARDS = 64

@@ -13,8 +13,6 @@ from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
 from wmem.journal.sqlite_database import translate_errors, vacuum_file
 
-__all__ = ["SafeCache", "SafeDisk"]
-
 
 class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
     """Stores only bytes under text keys, inside the database; refuses rows of any other form."""

@@ -12,8 +12,6 @@ import threading
 import weakref
 from typing import Protocol
 
-__all__ = ["ConnectionOwner", "ForkGuard", "disconnect_on_fork"]
-
 
 class ForkGuard:
     """Context manager around every call; while the process forks, new calls wait here."""

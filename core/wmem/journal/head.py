@@ -8,8 +8,6 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, chain_after
 from wmem.model.history import ORIGIN, Cursor, Incarnation
 
-__all__ = ["Head", "JournalHead", "StoredRecord", "decide_append", "refuse_append", "verify_chain"]
-
 P = TypeVar("P")
 
 StoredRecord: TypeAlias = tuple[int, int, bytes] | None

@@ -8,8 +8,6 @@ from wmem.journal.head import decide_append, refuse_append
 from wmem.journal.port import Appended, Record, Tail, new_salt, quick_chain_after
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
-__all__ = ["MemoryJournal"]
-
 P = TypeVar("P")
 
 

@@ -16,22 +16,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from wmem.model.history import Cursor, Incarnation, Path
 
-__all__ = [
-    "CHAIN_BITS",
-    "MISSED_MAX",
-    "Appended",
-    "AsyncJournal",
-    "Journal",
-    "Purge",
-    "Record",
-    "Tail",
-    "chain_after",
-    "new_record_id",
-    "new_salt",
-    "path_name",
-    "quick_chain_after",
-]
-
 P = TypeVar("P")
 
 CHAIN_BITS = 52  # a double holds them exactly, so Lua on Redis computes the same chain

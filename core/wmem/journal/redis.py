@@ -20,8 +20,6 @@ from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
-__all__ = ["AsyncRedisJournal", "RedisJournal"]
-
 _ROOTS_KEY = "wmem:roots"
 _MAX_KEEP_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
 _MAX_STREAM_ID = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's

@@ -27,8 +27,6 @@ from wmem.journal.redis_client import (
 )
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = ["AsyncServer", "PerLoopServer", "loop_client_factory"]
-
 _MAX_CONCURRENT_CALLS = 32  # concurrent calls of one loop through a pooled client; the driver's pool raises beyond 100
 _MAX_BATCH_COMMANDS = 256  # commands sent in one write
 _MAX_BATCH_BYTES = 1 << 20

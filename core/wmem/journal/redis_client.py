@@ -20,22 +20,6 @@ from redis.retry import Retry
 from wmem.errors import InvalidInputError, StoreError, UnknownOutcomeError
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = [
-    "DRIVER_ERRORS",
-    "TIMEOUTS",
-    "ScriptMissingError",
-    "Server",
-    "ServerClient",
-    "Word",
-    "check_options",
-    "encode_command",
-    "raw_reply_options",
-    "server_client",
-    "to_store_error",
-    "unknown_option_error",
-    "wrong_client_error",
-]
-
 Word: TypeAlias = str | bytes | int
 
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds

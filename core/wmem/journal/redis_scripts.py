@@ -8,8 +8,6 @@ write before its first write, and nothing can fail after that: a failed script c
 import hashlib
 from typing import NamedTuple
 
-__all__ = ["APPEND", "COMPACT", "DELETE", "PATHS", "READ", "Script"]
-
 
 class Script(NamedTuple):
     """A script and its SHA-1, by which EVALSHA runs it once the server has cached it."""

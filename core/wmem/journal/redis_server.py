@@ -8,8 +8,6 @@ from wmem.flow import Flow, ask
 from wmem.journal.redis_client import Server
 from wmem.journal.redis_url import RedisUrl
 
-__all__ = ["check_server", "purge_server"]
-
 _log = logging.getLogger("wmem.journal.redis")
 
 _MIN_VERSION = (6, 2)

@@ -4,8 +4,6 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["RedisUrl", "parse_redis_url"]
-
 _DEFAULT_PORT = 6379
 _SECRET_OPTIONS = ("password", "ssl_password")
 _RESERVED_OPTIONS = ("decode_responses", "encoding", "encoding_errors", "retry_on_timeout")

@@ -17,8 +17,6 @@ from wmem.journal.port import Appended, Tail, chain_after, new_salt
 from wmem.journal.sqlite_database import Connection, Database, IntegrityError
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
-__all__ = ["SqliteJournal"]
-
 _APPLICATION_ID = int.from_bytes(b"wmem", "big")
 _FORMAT = 1
 _VERSION_BITS = 32  # low bits of a record's place; the rest is its scope's number

@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from sqlite3 import Connection, IntegrityError
+from sqlite3 import Connection as Connection  # noqa: PLC0414  # for the journal beside it, too
+from sqlite3 import IntegrityError as IntegrityError  # noqa: PLC0414
 from typing import TypeVar
 from urllib.parse import quote
 
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.fork_guard import ForkGuard, disconnect_on_fork
-
-__all__ = ["Connection", "Database", "IntegrityError", "translate_errors", "vacuum_file"]
 
 R = TypeVar("R")
 

@@ -11,26 +11,6 @@ from typing import NamedTuple, TypeAlias
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 
-__all__ = [
-    "CHANGE_TYPES",
-    "Change",
-    "Cleared",
-    "Erased",
-    "Event",
-    "ItemEvicted",
-    "ItemExpired",
-    "ItemPromoted",
-    "ItemPut",
-    "ItemRemoved",
-    "ItemTouched",
-    "PolicyChanged",
-    "Resynced",
-    "ScopeDisposed",
-    "ScopeMerged",
-    "ScopeOpened",
-    "StepAdvanced",
-]
-
 
 class ItemPut(NamedTuple):
     """An item was added, or replaced the one with its id."""

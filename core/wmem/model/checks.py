@@ -10,22 +10,6 @@ from typing import Any, TypeVar
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
-__all__ = [
-    "check_count",
-    "check_flag",
-    "check_fraction",
-    "check_id",
-    "check_instances",
-    "check_key",
-    "check_limit",
-    "check_listener",
-    "check_metadata",
-    "check_path",
-    "check_seconds",
-    "check_tags",
-    "check_whole_number",
-]
-
 T = TypeVar("T")
 
 RESERVED_PREFIX = "~"

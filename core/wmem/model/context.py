@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
-from wmem.model.prompt import DroppedUnits, Prompt
-from wmem.model.results import Fate, Placed, RecallUse, UnitReport
+from wmem.model.prompt import Prompt
+from wmem.model.results import RecallUse, UnitReport
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-__all__ = ["Context", "DroppedUnits", "Explanation", "Fate", "Placed", "ProviderProfile", "UnitReport"]
 
 ProviderProfile: TypeAlias = Literal["openai", "anthropic", "gemini"]
 

@@ -1,7 +1,5 @@
 """Reading of ``data:`` URLs."""
 
-__all__ = ["media_location"]
-
 
 def media_location(url: object) -> dict[str, str | None]:
     """Where a medium is, as fields of a `Part`: the content of a base64 ``data:`` URL, else the URL; or nothing."""

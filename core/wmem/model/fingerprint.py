@@ -2,8 +2,6 @@
 
 import hashlib
 
-__all__ = ["agent_fingerprint"]
-
 _HEX_DIGITS = 16
 
 

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["ORIGIN", "VECTOR_SCOPE", "Cursor", "Incarnation", "Path", "is_cache"]
-
 Path: TypeAlias = tuple[str, ...]
 """The segments of a scope; the first is the agent."""
 

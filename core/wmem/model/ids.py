@@ -4,8 +4,6 @@ import os
 from datetime import UTC, datetime
 from functools import lru_cache
 
-__all__ = ["new_ulid", "parse_promoted_id", "to_promoted_id"]
-
 _PROMOTED_PREFIX = "memory_promoted_"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _CROCKFORD_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]

@@ -4,9 +4,6 @@ from datetime import UTC, datetime
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["to_epoch", "to_iso"]
-
-
 _MIN_EPOCH, _MAX_EPOCH = -62_135_596_800, 253_402_300_799  # years 1 to 9999, which every form can represent
 
 

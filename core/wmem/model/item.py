@@ -12,19 +12,6 @@ from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
 
-__all__ = [
-    "ItemFields",
-    "ItemKind",
-    "MemoryItem",
-    "Priority",
-    "Relation",
-    "Source",
-    "encode_fields",
-    "parse_confidence",
-    "to_item",
-    "to_message",
-]
-
 Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
 ItemKind: TypeAlias = Literal["fact", "event", "insight", "preference", "correction", "conversation"]
 Source: TypeAlias = Literal["user", "tool", "system", "model"]

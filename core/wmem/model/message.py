@@ -11,9 +11,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 
 from wmem.errors import InvalidInputError
 from wmem.model._openai import read_message, write_message
-from wmem.model.part import MODEL_CONFIG, Native, Part, PartKind, Role, ToolCall
-
-__all__ = ["Message", "Native", "Part", "PartKind", "Role", "ToolCall", "parse_messages"]
+from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
 
 _SIMPLE_KEYS = {"role", "content"}
 _SYNTHETIC_METADATA: Mapping[str, JsonValue] = {"wmem": "note"}

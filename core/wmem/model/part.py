@@ -6,8 +6,6 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-__all__ = ["MODEL_CONFIG", "Native", "Part", "PartKind", "Role", "ToolCall"]
-
 Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool"]
 PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reasoning", "refusal", "other"]
 

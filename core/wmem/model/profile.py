@@ -7,8 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["RecallProfile", "Scoring"]
-
 Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "RecallProfile"]
 """A built-in profile by its name, or coefficients of one's own."""
 

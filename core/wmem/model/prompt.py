@@ -7,8 +7,6 @@ from typing import Literal
 from wmem.model.message import Message
 from wmem.model.results import UnitReport
 
-__all__ = ["DroppedUnits", "Prompt"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedUnits:

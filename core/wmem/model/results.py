@@ -7,24 +7,6 @@ from typing import Literal, NamedTuple, Self, TypeAlias, overload
 from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
-__all__ = [
-    "BulkPromotion",
-    "Erased",
-    "Fate",
-    "Forgotten",
-    "LazyReports",
-    "Memorized",
-    "Placed",
-    "Promoted",
-    "RecallHit",
-    "RecallKind",
-    "RecallUse",
-    "SearchResults",
-    "Summary",
-    "UnitReport",
-]
-
-
 RecallKind: TypeAlias = Literal["entry", "item", "message"]
 
 

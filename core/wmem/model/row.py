@@ -5,8 +5,6 @@ Rows are immutable: an update replaces the row.
 
 from typing import NamedTuple
 
-__all__ = ["Row"]
-
 
 class Row(NamedTuple):
     """One entry (it has a `key`), message (it has a `role`) or plain item.

@@ -7,8 +7,6 @@ from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import load_json
 
-__all__ = ["message_text", "row_text"]
-
 
 def row_text(row: Row) -> str:
     """The text of a row: a message's text and calls, an item's content, an entry as ``key: value``."""

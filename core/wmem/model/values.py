@@ -23,19 +23,6 @@ from pydantic_core import from_json, to_json
 
 from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 
-__all__ = [
-    "check_json",
-    "decode_type_name",
-    "dump_json",
-    "dump_model",
-    "dump_value",
-    "from_tagged_json",
-    "full_type_name",
-    "load_json",
-    "load_value",
-    "to_tagged_json",
-]
-
 _TAG_KEY = "~wmem"
 _MAX_DEPTH = 200  # safe for every reader's stack
 _MAX_INT_DIGITS = 4_300  # Python's limit for reading an integer from text

@@ -17,17 +17,6 @@ from wmem.model.history import Path
 from wmem.model.row import Row
 from wmem.model.values import decode_type_name, load_json
 
-__all__ = [
-    "EntriesCleared",
-    "EntryEvent",
-    "EntryRemoved",
-    "EntrySet",
-    "ScopeCreated",
-    "ScopeDisposed",
-    "entry_events",
-    "to_entry_event",
-]
-
 _RESERVED_PREFIX = "~"
 
 

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
 
-__all__ = ["AgentCounts", "Metrics", "find_metrics"]
-
 AgentCounts: TypeAlias = Callable[[str], tuple[int, int]]
 """How many entries and scopes an agent has, as far as an engine knows."""
 

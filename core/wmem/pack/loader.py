@@ -9,8 +9,6 @@ from wmem.pack.truncation import allocate_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
 from wmem.tokens.counter import Counter, message_tokens
 
-__all__ = ["MessageLoader", "Rendered", "is_blank"]
-
 _INTERRUPTED_TEXT = "[interrupted: no result was recorded]"
 # Truncated first: tool results, then user messages, then assistant messages.
 _TRUNCATION_ORDER = ("tool", "user", "assistant")

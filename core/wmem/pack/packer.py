@@ -24,8 +24,6 @@ from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
-__all__ = ["pack"]
-
 _MAX_ATTEMPTS = 8
 """Attempts at a prompt that fits, each rendered and given to the prompt counter."""
 _COMPLETION_LOOK_BACK = 1_000

@@ -10,8 +10,6 @@ from wmem.analysis.stemmer import irregular_forms, stem
 from wmem.analysis.summarize import split_sentences
 from wmem.tokens.counter import Counter
 
-__all__ = ["Passage", "passage"]
-
 _MAX_CHARS_READ = 100_000
 """Characters searched in one memory."""
 _PREFIX_LETTERS = 5

@@ -9,8 +9,6 @@ from typing import TypeVar
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 
-__all__ = ["SYSTEM_ROLES", "count_leading_system", "group_by_turn", "newest_user_position", "to_provider_messages"]
-
 Unit = TypeVar("Unit")
 _OPENING = "[Earlier messages were left out.]"
 SYSTEM_ROLES = ("system", "developer")

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from wmem.display.html import excerpt
-from wmem.model.context import DroppedUnits
+from wmem.model.prompt import DroppedUnits
 from wmem.model.results import LazyReports, Placed, UnitReport
 from wmem.pack.render import NoteEntry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.summary import ExtractiveSummary
-
-__all__ = ["PackReport", "build_report"]
 
 _MAX_LISTED = 100
 """Dropped units that a context lists one by one."""

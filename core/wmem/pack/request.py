@@ -9,20 +9,9 @@ from wmem.analysis.analyzer import Analyzer
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_count, check_flag
 from wmem.model.context import ProviderProfile
-from wmem.model.message import Message, Role
+from wmem.model.message import Message
+from wmem.model.part import Role
 from wmem.tokens.counter import Counter
-
-__all__ = [
-    "Candidate",
-    "NoteRole",
-    "Orphans",
-    "PackOptions",
-    "PackRequest",
-    "PromptCounter",
-    "Quote",
-    "QuoteStore",
-    "RecalledCandidate",
-]
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]

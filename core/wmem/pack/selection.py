@@ -19,8 +19,6 @@ from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
-__all__ = ["LOOK_BACK", "SelectedUnit", "Selection", "select_content"]
-
 LOOK_BACK = 2_000
 """Messages read to find the newest user message."""
 _EXCHANGE_LOOK_BACK = 256

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 from wmem.pack.units import Unit
 
-__all__ = ["StablePrefix", "longest_history"]
-
 _START_POINTS = 3
 """Start points per room."""
 _FREE_PART_WITH_QUERY = 8

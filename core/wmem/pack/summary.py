@@ -15,8 +15,6 @@ from wmem.pack.loader import MessageLoader
 from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, message_text, normalize_text, quote_block
 from wmem.pack.request import Candidate, Quote
 
-__all__ = ["MAX_COVERED_MESSAGES", "ExtractiveSummary", "summarize"]
-
 MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""
 _TOKENS_READ_PER_TOKEN = 32

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from wmem.model.message import Message, Part
+from wmem.model.message import Message
+from wmem.model.part import Part
 from wmem.tokens.counter import Counter, message_tokens, part_tokens
-
-__all__ = ["allocate_tokens", "is_truncatable", "min_tokens", "truncate_message", "truncate_text"]
 
 _FIRST_CHARS_PER_TOKEN = 4
 """Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""

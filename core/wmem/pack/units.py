@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from wmem.pack.request import Candidate
 
-__all__ = ["ConversationReader", "Unit", "group_units"]
-
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Unit:

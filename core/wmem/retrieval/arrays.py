@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 if TYPE_CHECKING:
     from array import array
 
-__all__ = ["ArrayOps", "ListOps", "has_numpy"]
-
 C = TypeVar("C")
 
 

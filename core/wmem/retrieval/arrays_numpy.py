@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Saturation
 
-__all__ = ["NumpyOps", "NumpyScores"]
-
 _Array: TypeAlias = NDArray[Any]
 _MAX_JOINED_POSTINGS = 20_000
 """Up to so many postings, those of all terms are added in one call: calls cost more than the sums."""

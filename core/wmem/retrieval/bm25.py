@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Sequence
 
-__all__ = ["Feedback", "ListScores", "QueryScorer", "Scores"]
-
 C = TypeVar("C")
 _MIN_POSTINGS_RATIO = 64
 """Postings per possible text length from which a table of gains pays off."""

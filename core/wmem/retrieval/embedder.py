@@ -9,8 +9,6 @@ from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.checks import check_seconds
 from wmem.retrieval.arrays import has_numpy
 
-__all__ = ["Embedder", "GuardedEmbedder", "fingerprint"]
-
 TIMEOUT_S = 5.0
 BACKOFF_S, MAX_BACKOFF_S = 60.0, 3_600.0
 

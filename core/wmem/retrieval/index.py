@@ -10,8 +10,6 @@ from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.postings import Postings
 
-__all__ = ["Feedback", "Index"]
-
 _LANGUAGES = tuple(STOP_WORDS)
 _LANGUAGE_SAMPLE = 256
 """How many of the newest texts decide the language of a short query."""

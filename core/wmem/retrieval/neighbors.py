@@ -11,8 +11,6 @@ from collections.abc import Sequence
 
 from wmem.analysis.query_intent import detect_speaker, mentions_time
 
-__all__ = ["MAX_NEIGHBORS", "NeighborGraph"]
-
 MAX_NEIGHBORS = 8
 """Most neighbours of a message: the one before, the one after, the one before that, and so on."""
 _CLOSE_DISTANCE = 2

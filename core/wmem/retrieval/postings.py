@@ -11,8 +11,6 @@ from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
 
-__all__ = ["TF_BITS", "TF_MAX", "Columns", "Postings", "Saturation", "idf"]
-
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
 TF_MAX = (1 << TF_BITS) - 1

@@ -15,18 +15,6 @@ from wmem.retrieval.bm25 import QueryScorer
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 from wmem.retrieval.vectors import Similarities
 
-__all__ = [
-    "CandidateColumns",
-    "SignalMaxima",
-    "Signals",
-    "recency_decay",
-    "score_factors",
-    "score_function",
-    "score_parts",
-    "select_candidates",
-    "session_scores",
-]
-
 C = TypeVar("C")
 _OVERSAMPLING = 2
 """Candidates scored per result wanted: a factor may raise one."""

@@ -14,8 +14,6 @@ from wmem.retrieval.vectors import Similarities, VectorIndex
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
-__all__ = ["RecallIndex", "VectorCache"]
-
 _ITEM_THREAD = "\0items"
 """The thread of items in the neighbour graph, apart from the messages' threads."""
 _SEQUENTIAL_TYPES = {

@@ -1,7 +1,5 @@
 """Relevance of an item that contains the text of a search."""
 
-__all__ = ["relevance"]
-
 
 def relevance(position: int, length: int, accesses: int, importance: float) -> float:
     """A score in [0, 1]: half for how early the text occurs, the rest for use and importance.

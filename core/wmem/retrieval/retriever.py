@@ -12,7 +12,7 @@ from wmem.model.history import Path
 from wmem.model.profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ArrayOps, ListOps
-from wmem.retrieval.index import Feedback
+from wmem.retrieval.bm25 import Feedback
 from wmem.retrieval.ranking import (
     CandidateColumns,
     SignalMaxima,
@@ -29,8 +29,6 @@ from wmem.rules.importance import importance
 
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
-
-__all__ = ["CANDIDATE_LIMIT", "Hit", "Query", "QueryVector", "add_vectors", "rows_without_vectors", "search"]
 
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
 _NEWEST_MESSAGES = 4

@@ -9,8 +9,6 @@ from statistics import fmean
 from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.results import RecallUse
 
-__all__ = ["propose_profile"]
-
 _MAX_RATIO = 2.0
 """A proposal at most doubles or halves a coefficient: the next trace may say otherwise."""
 _MIN_UNITS = 5

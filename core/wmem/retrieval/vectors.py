@@ -8,8 +8,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Floats", "Similarities", "VectorIndex", "decode_vector", "encode_vector", "to_unit_rows"]
-
 Floats: TypeAlias = "NDArray[np.float32]"
 """One vector, or one in each row."""
 

@@ -12,8 +12,6 @@ from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.tfidf_importance import importance_by_id
 
-__all__ = ["Rule", "Size", "Victim", "eviction_order", "is_recent", "is_stale", "select_victims"]
-
 Rule: TypeAlias = Literal["expired", "deleted", "oldest", "stale", "low", "middle", "guarded"]
 
 _RULES: tuple[Rule, ...] = (

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 
-__all__ = ["INSTRUCTIONS", "parse_instruction", "rows_to_forget"]
-
 INSTRUCTIONS = ("oldest", "least important", "position:N", "before:step_N")
 
 _NUMBERED_INSTRUCTION = re.compile(r"(position|before) ?:? ?(?:step[ _-]?)?(\d{1,15})")

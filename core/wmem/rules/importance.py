@@ -2,8 +2,6 @@
 
 from wmem.model.row import Row
 
-__all__ = ["importance", "time_decay"]
-
 _PRIORITY_WEIGHT = {"low": 0.25, "medium": 0.5, "high": 0.75, "critical": 1.0}
 
 

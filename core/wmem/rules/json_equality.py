@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["json_equal"]
-
 
 def json_equal(one: Any, other: Any) -> bool:
     """Whether two values are equal as JSON: a bool is no number, a tuple equals its list."""

@@ -4,8 +4,6 @@ from wmem.model.row import Row
 from wmem.policy import Policy
 from wmem.rules.importance import importance
 
-__all__ = ["promotion_rule", "should_flush_touches"]
-
 _MAX_UNWRITTEN_FETCHES = 32
 _MAX_DELAY_S = 1.0
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from wmem.model.row import Row
 
-__all__ = ["EPISODIC", "SEMANTIC", "route"]
-
 SEMANTIC, EPISODIC = "~semantic", "~episodic"
 
 _BY_TYPE: Mapping[str, str] = dict.fromkeys(("fact", "skill", "pattern", "summary"), SEMANTIC)

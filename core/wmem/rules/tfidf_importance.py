@@ -12,8 +12,6 @@ from wmem.analysis.analyzer import Analyzer
 from wmem.model.row import Row
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
-__all__ = ["importance_by_id", "tfidf_per_token"]
-
 
 def tfidf_per_token(rows: Iterable[Row], analyzer: Analyzer | None = None) -> dict[str, float]:
     """TF-IDF of each item's terms among all items, per token it takes in a prompt, by id.

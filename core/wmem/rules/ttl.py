@@ -7,8 +7,6 @@ from wmem.model.checks import check_seconds
 from wmem.model.row import Row
 from wmem.policy import Policy
 
-__all__ = ["DEFAULT_TTL", "DefaultTtl", "clamp_expiry", "expiry", "extend_expiry", "resolve_ttl", "rewrite_row"]
-
 _MAX_TTL_S = sys.float_info.max
 _MAX_CLOCK_SKEW_S = 86_400.0  # clocks of machines that share a store differ by less than this
 

@@ -31,8 +31,6 @@ from wmem.scope.view import ScopeView, take_view
 if TYPE_CHECKING:
     from wmem.scope.scope import Scope
 
-__all__ = ["AsyncScope"]
-
 R = TypeVar("R")
 
 

@@ -27,8 +27,6 @@ from wmem.scope.items.reads import to_current_item
 from wmem.scope.messages.flows import to_row
 from wmem.state import State
 
-__all__ = ["export_document", "import_document"]
-
 _FORMAT, _VERSION = "wmem-scope", 1
 _INSTANT_FIELDS = (
     "created_at",

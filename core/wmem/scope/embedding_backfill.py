@@ -28,8 +28,6 @@ from wmem.scope.vector_store import find_vectors, load_store, store_vectors, vec
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
-__all__ = ["embed_query"]
-
 EMBED_BATCH = 64
 MAX_NEW_TEXTS = 512  # texts embedded for one pack; the others wait for later packs
 MAX_ITEMS = 100_000  # of one scope: the cosine of every one is computed

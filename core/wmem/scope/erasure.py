@@ -26,8 +26,6 @@ from wmem.scope.handle import Handle
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.state import State
 
-__all__ = ["clear", "compact_and_purge", "dispose", "erase", "log_remaining"]
-
 _log = logging.getLogger("wmem.scope")
 _COMPACT_TRIES = 8
 _FACETS = ("entries", "items", "messages")

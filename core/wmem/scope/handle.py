@@ -26,8 +26,6 @@ from wmem.scope.entries.counts import EntryCounts
 from wmem.state import State
 from wmem.tokens.counter import Counter
 
-__all__ = ["CACHE_MISS", "CacheMiss", "Handle", "OpenState", "Read", "Settings", "nearest_entry"]
-
 R = TypeVar("R")
 
 Read: TypeAlias = Callable[[Sequence[State], float], R]

@@ -15,8 +15,6 @@ from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.state import State
 
-__all__ = ["merge_to_parent"]
-
 
 def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
     """Copy the local entries, and optionally the plain items, into the parent.

@@ -10,8 +10,6 @@ from wmem.pack import Candidate, Quote
 if TYPE_CHECKING:
     from wmem.model.message import Message
 
-__all__ = ["DecodedMessages", "PackQuotes", "QuoteCache"]
-
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000
 """A longer quote is not cached."""

@@ -4,14 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.context import Context
 from wmem.model.item import to_message
-from wmem.model.message import Message, Role, parse_messages
+from wmem.model.message import Message, parse_messages
 from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
@@ -23,7 +23,8 @@ from wmem.scope.messages.flows import MessageInput, to_row
 from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
 from wmem.tokens.counter import Counter, message_tokens
 
-__all__ = ["pack_scope"]
+if TYPE_CHECKING:
+    from wmem.model.part import Role
 
 _FIRST_CHUNK = 128  # messages read at first under one lock; each further chunk is twice as large
 _MIN_HITS = 64  # hits that are considered however small the budget

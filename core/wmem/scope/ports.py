@@ -6,8 +6,6 @@ from typing import Protocol, TypeVar
 from wmem.flow import Flow, Ports
 from wmem.scope.handle import Read
 
-__all__ = ["AsyncDrive", "AsyncRunRead", "Drive", "PortPair", "RunRead"]
-
 R = TypeVar("R")
 
 

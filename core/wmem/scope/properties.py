@@ -7,8 +7,6 @@ from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.scope.ports import PortPair
 
-__all__ = ["ScopeProperties"]
-
 
 class ScopeProperties:
     """Properties of a scope that need no access to the store."""

@@ -15,8 +15,6 @@ from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 
-__all__ = ["recall"]
-
 
 def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
     """What matches a query, best first; see `Scope.recall`."""

@@ -10,8 +10,6 @@ from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = ["use_profile"]
-
 _log = logging.getLogger("wmem.scope")
 
 

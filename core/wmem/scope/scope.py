@@ -31,8 +31,6 @@ from wmem.scope.view import ScopeView, take_view
 if TYPE_CHECKING:
     from wmem.scope.async_scope import AsyncScope
 
-__all__ = ["Scope"]
-
 R = TypeVar("R")
 
 

@@ -17,8 +17,6 @@ from wmem.state import State
 if TYPE_CHECKING:
     from wmem.model.row import Row
 
-__all__ = ["MemoryStats", "ScopeStats", "memory_stats", "scope_stats", "stats_read"]
-
 _LONG_TERM = frozenset((EPISODIC, SEMANTIC))
 
 

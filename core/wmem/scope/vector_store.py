@@ -23,8 +23,6 @@ from wmem.scope.handle import Handle
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
-__all__ = ["find_vectors", "load_store", "prune_vectors", "store_vectors", "vector_store_handle"]
-
 _log = logging.getLogger("wmem.scope")
 
 

@@ -15,8 +15,6 @@ from wmem.scope.messages.face import MessageReads
 from wmem.scope.queue.face import QueueReads
 from wmem.state import State
 
-__all__ = ["ScopeView", "take_view"]
-
 R = TypeVar("R")
 
 

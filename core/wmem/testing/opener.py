@@ -10,7 +10,7 @@ import pytest
 import wmem
 from wmem.engine.store import _registry
 from wmem.testing.connect import close_connection, is_async
-from wmem.tokens.counter import EstimateCounter
+from wmem.tokens.estimate import EstimateCounter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,8 +17,6 @@ from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 if TYPE_CHECKING:
     import tiktoken
 
-__all__ = ["TiktokenCounter"]
-
 _URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 _SHA256 = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from wmem.errors import InvalidInputError
 
-__all__ = ["Calibration", "Calibrations"]
-
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 3.0
 _DECAY = 0.2
 """How far one cheaper report lowers the factor, as a part of the difference."""

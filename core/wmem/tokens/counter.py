@@ -15,20 +15,8 @@ from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
-    from wmem.model.message import Message, Part, ToolCall
-
-__all__ = [
-    "MESSAGE_OVERHEAD",
-    "PROMPT_OVERHEAD",
-    "Counter",
-    "EstimateCounter",
-    "EstimateWarning",
-    "TiktokenCounter",
-    "default_counter",
-    "message_tokens",
-    "part_tokens",
-    "tools_tokens",
-]
+    from wmem.model.message import Message
+    from wmem.model.part import Part, ToolCall
 
 PROMPT_OVERHEAD = 3
 """Tokens a provider adds once to a prompt, to start the reply."""

@@ -11,8 +11,6 @@ import math
 import re
 from dataclasses import dataclass
 
-__all__ = ["EstimateCounter", "EstimateWarning"]
-
 _ACCENTED = r"\u00aa\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u1e00-\u1eff"
 _PUNCTUATION = r"!-/:-@\[-`{-~"
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import wmem
 from tests.bench.recall.conversations import Conversation
 from wmem.analysis.stopwords import STOP_WORDS
-from wmem.tokens.counter import TiktokenCounter
+from wmem.tokens.bpe import TiktokenCounter
 
 __all__ = ["PEERS", "Answer", "Bounded", "LangGraphStore", "Memory", "Wmem"]
 

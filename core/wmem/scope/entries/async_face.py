@@ -15,8 +15,6 @@ from wmem.scope.erasure import clear
 from wmem.scope.handle import CacheMiss, Handle
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 
-__all__ = ["AsyncEntries", "AsyncEntryReads", "AsyncLocalEntries"]
-
 _log = logging.getLogger("wmem.scope")
 _DEBUG = logging.DEBUG
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 
 from wmem.model.history import Path
 
-__all__ = ["MANY_SCOPES", "NEARLY_FULL", "EntryCounts"]
-
 NEARLY_FULL = 0.95
 MANY_SCOPES = 256  # an agent with more is counted again only when nearly full: reading them all is slow
 _ROOM_DIVISOR = 16

@@ -18,8 +18,6 @@ from wmem.scope.erasure import clear
 from wmem.scope.handle import CacheMiss, Handle
 from wmem.scope.ports import Drive, RunRead
 
-__all__ = ["Entries", "EntriesView", "EntryReads", "LocalEntries"]
-
 _log = logging.getLogger("wmem.scope")
 _DEBUG = logging.DEBUG
 

@@ -24,9 +24,6 @@ from wmem.scope.entries.reads import local_and_nearest, row_at
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = ["MISSING", "Missing", "get_or_set", "put", "remove", "update"]
-
-
 _log = logging.getLogger("wmem.scope")
 _WRITE_LOG = "Working memory %s for key %s by agent %s"
 _JSON_TYPES = (str, int, float, bool, list, dict, type(None))

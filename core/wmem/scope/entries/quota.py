@@ -12,8 +12,6 @@ from wmem.journal.port import Journal
 from wmem.scope.entries.counts import MANY_SCOPES, NEARLY_FULL
 from wmem.scope.handle import Handle
 
-__all__ = ["has_ample_room", "store_within_limit"]
-
 R = TypeVar("R")
 
 _WRITERS_MARGIN = 64  # margin for so many concurrent writers

@@ -13,8 +13,6 @@ from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle, Read, nearest_entry
 from wmem.state import State
 
-__all__ = ["check_keys", "local_and_nearest", "log_lookup", "row_at", "rows_at", "visible_items", "visible_rows"]
-
 _log = logging.getLogger("wmem.scope")
 
 

@@ -18,21 +18,6 @@ from wmem.rules.importance import importance
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-__all__ = [
-    "StoreResult",
-    "call_on_flush",
-    "check_sync_on_flush",
-    "choose_evictions",
-    "crosses_threshold",
-    "depends_on_state",
-    "log_evictions",
-    "make_room",
-    "may_cross_threshold",
-    "size_of",
-    "store_item",
-    "to_changes",
-]
-
 _log = logging.getLogger("wmem.scope.queue")
 _EVICT_AHEAD_ABOVE = 256  # above so many items, eviction frees room for later writes too
 _EVICT_AHEAD_TO = 0.95

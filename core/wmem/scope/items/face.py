@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from wmem.model.checks import check_id, check_limit, check_metadata, check_tags
-from wmem.model.item import MemoryItem, Priority, parse_confidence
+from wmem.model.item import ItemFields, MemoryItem, Priority, parse_confidence
 from wmem.model.results import BulkPromotion, SearchResults
 from wmem.policy import Policy
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -14,12 +14,9 @@ from wmem.scope.items import flows, reads
 from wmem.scope.items import lifetime as lifetime_flows
 from wmem.scope.items import promotion as promotion_flows
 from wmem.scope.items.filters import ItemFilter
-from wmem.scope.items.flows import ItemFields
 from wmem.scope.items.promotion import IfPromoted
 from wmem.scope.items.search import Order, RunSearch, parse_search, search_items
 from wmem.scope.ports import Drive, RunRead
-
-__all__ = ["ItemReads", "Items"]
 
 
 class ItemReads:

@@ -11,8 +11,6 @@ from wmem.model.values import load_json
 from wmem.policy import PRIORITIES
 from wmem.rules.json_equality import json_equal
 
-__all__ = ["ItemFilter"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemFilter:

@@ -21,9 +21,6 @@ from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
-__all__ = ["ItemFields", "add", "check_content", "draft_item", "find_item", "remove", "touch", "update"]
-
-
 _NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
     "importance"  # None: it is computed
 }

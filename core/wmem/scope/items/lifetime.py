@@ -17,8 +17,6 @@ from wmem.scope.items.flows import find_item
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
-__all__ = ["expire", "extend_ttl", "relate", "undelete"]
-
 
 def _change_item(
     handle: Handle, item_id: str, change: Callable[[State, Row, float], Row], *, needs_room: bool = False

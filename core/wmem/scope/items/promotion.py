@@ -23,8 +23,6 @@ from wmem.scope.items.flows import find_item, touch
 from wmem.scope.items.reads import get_item, to_current_item
 from wmem.state import State
 
-__all__ = ["IfPromoted", "fetch", "long_term_handle", "promote", "promote_many"]
-
 IfPromoted: TypeAlias = Literal["return", "error"]
 
 _log = logging.getLogger("wmem.scope")

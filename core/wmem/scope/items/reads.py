@@ -10,17 +10,6 @@ from wmem.rules.promotion import promotion_rule
 from wmem.scope.handle import Read
 from wmem.state import State
 
-__all__ = [
-    "count_items",
-    "get_item",
-    "is_listed",
-    "list_expired",
-    "list_items",
-    "list_pending",
-    "list_promoted",
-    "to_current_item",
-]
-
 
 def to_current_item(state: State, row: Row, now: float) -> MemoryItem:
     """The item of a row as of now, with the fetches that are not in the journal yet."""

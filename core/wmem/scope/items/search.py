@@ -25,17 +25,6 @@ from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
 
-__all__ = [
-    "AsyncRunSearch",
-    "ItemTexts",
-    "Order",
-    "RunSearch",
-    "Search",
-    "parse_search",
-    "search_items",
-    "search_replica",
-]
-
 Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 
 _ORDERS = ("relevance", "recency", "importance", "recall")

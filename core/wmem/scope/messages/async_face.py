@@ -12,8 +12,6 @@ from wmem.scope.messages import flows
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 
-__all__ = ["AsyncMessageReads", "AsyncMessages"]
-
 
 class AsyncMessageReads:
     """See `MessageReads`."""

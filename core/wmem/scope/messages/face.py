@@ -11,8 +11,6 @@ from wmem.scope.messages import flows
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.ports import Drive, RunRead
 
-__all__ = ["MessageReads", "Messages"]
-
 
 class MessageReads:
     """Reads of a conversation, independent of how a read is run."""

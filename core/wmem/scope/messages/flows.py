@@ -18,22 +18,6 @@ from wmem.scope.handle import Handle, Read
 from wmem.state import State
 from wmem.tokens.counter import message_tokens
 
-__all__ = [
-    "MessageInput",
-    "append",
-    "count_messages",
-    "find_message",
-    "group_by_turn",
-    "list_messages",
-    "pop",
-    "prepare_messages",
-    "remove",
-    "replace",
-    "to_row",
-    "with_stored_ids",
-]
-
-
 MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
 

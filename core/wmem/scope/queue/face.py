@@ -4,19 +4,16 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 from wmem.model.checks import check_metadata, check_tags
-from wmem.model.item import MemoryItem, Priority
+from wmem.model.item import ItemFields, MemoryItem, Priority
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.handle import Handle
 from wmem.scope.items.filters import ItemFilter
-from wmem.scope.items.flows import ItemFields
 from wmem.scope.ports import Drive, RunRead
 from wmem.scope.queue import flows
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
 from wmem.state import Decision
-
-__all__ = ["Queue", "QueueReads"]
 
 
 class QueueReads:

@@ -14,7 +14,7 @@ from wmem.model.checks import (
     check_limit,
     check_whole_number,
 )
-from wmem.model.item import MemoryItem, to_item
+from wmem.model.item import ItemFields, MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
 from wmem.model.values import load_json
@@ -27,21 +27,8 @@ from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
 from wmem.scope.items.filters import ItemFilter
-from wmem.scope.items.flows import ItemFields, draft_item
+from wmem.scope.items.flows import draft_item
 from wmem.state import Decision, State
-
-__all__ = [
-    "ForgetMode",
-    "SummarySpan",
-    "advance_step",
-    "capacity",
-    "evict_to",
-    "forget",
-    "list_decisions",
-    "memorize",
-    "remember",
-    "summarize",
-]
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
 SummarySpan: TypeAlias = Literal["all", "recent"]
