@@ -26,8 +26,7 @@ __all__ = ["WmemChatMessageHistory", "WmemMiddleware", "from_langchain", "to_lan
 def __getattr__(name: str) -> object:
     """Import the middleware on first use: ``create_agent`` is slow to load."""
     if name != "WmemMiddleware":
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         from langchain_wmem._middleware import WmemMiddleware
     except ModuleNotFoundError as exc:

@@ -117,8 +117,7 @@ def _check_class(original: BaseMessage) -> None:
     if type(original) in MESSAGE_CLASSES:
         return
     if not isinstance(original, BaseMessage):
-        msg = f"expected a LangChain message, not {type(original).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"expected a LangChain message, not {type(original).__name__!r}")
     msg = f"{type(original).__name__!r} is not one of LangChain's own message classes, so it could not be revived"
     raise SerializationError(msg)
 
@@ -153,8 +152,7 @@ def _to_langchain(message: Message) -> BaseMessage:
         if documents and isinstance(revived, ToolMessage):
             revived.artifact = [Document(**each) for each in revived.artifact]
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
-        msg = f"message {message.id!r} is not one that LangChain can hold: {exc}"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"message {message.id!r} is not one that LangChain can hold: {exc}") from exc
     if isinstance(revived, AIMessage) and not message.tool_calls and (revived.tool_calls or revived.invalid_tool_calls):
         # LangChain parsed the provider's raw calls again, although they have since been removed.
         revived.tool_calls, revived.invalid_tool_calls = [], []
@@ -180,8 +178,7 @@ def _parse_native(native: object, message_id: str | None) -> _NativeData:
         kind, dialect = native.get("type"), native.get("dialect", "v1")
         if isinstance(kind, str) and (kind in ROLE_OF_KIND or kind == "chat") and dialect in DIALECTS:
             return _NativeData(kind, copy.deepcopy(dict(data)), dialect, documents=native.get("documents") is True)
-    msg = f"what is stored beside message {message_id!r} is not in LangChain's form"
-    raise SerializationError(msg)
+    raise SerializationError(f"what is stored beside message {message_id!r} is not in LangChain's form")
 
 
 def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: str, message: Message) -> dict[str, Any]:
@@ -192,8 +189,7 @@ def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: st
     try:
         said = read_fields(kind, {**data, **native})
     except (TypeError, KeyError, AttributeError) as exc:
-        msg = f"what is stored beside message {message.id!r} is not in LangChain's form"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"what is stored beside message {message.id!r} is not in LangChain's form") from exc
     overtaken: set[str] = set()
     retold: set[str] = set()
     if said["parts"] != message.parts:

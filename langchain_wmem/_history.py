@@ -49,8 +49,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             raise InvalidInputError(msg)
         where = url if memory is None else memory
         if where is None or (url is not None and memory is not None):
-            msg = "pass either url or memory: that is where the session is kept"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("pass either url or memory: that is where the session is kept")
         self.session_id = session_id
         self._lazy_memory = LazyMemory(where, agent_id)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.

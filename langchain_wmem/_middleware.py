@@ -121,14 +121,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if reserve is not None:
             check_count(reserve, "reserve")
         if profile not in get_args(ProviderProfile):
-            msg = f"unknown profile {profile!r:.40}; known: {', '.join(get_args(ProviderProfile))}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"unknown profile {profile!r:.40}; known: {', '.join(get_args(ProviderProfile))}")
         check_flag(stable, "stable")
         if not isinstance(summary, bool):
             check_count(summary, "summary")
         if not isinstance(name, str) or not name.strip():
-            msg = f"name must be a text that is not blank, not {name!r:.40}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"name must be a text that is not blank, not {name!r:.40}")
         self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session

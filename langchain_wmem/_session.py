@@ -19,8 +19,7 @@ _NESTED_AGENT = (
     "this agent runs as a part of another graph, at {around!r}, so the thread is not its own: pass session= to "
     "WmemMiddleware, for example session=lambda runtime: runtime.execution_info.thread_id to share the thread's session"
 )
-_TOOLS_NODE = "tools"
-"""Name of the graph node in which agents run their tools."""
+_TOOLS_NODE = "tools"  # name of the graph node in which agents run their tools
 
 
 def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:

@@ -8,7 +8,6 @@ try:
 except ModuleNotFoundError as exc:
     if exc.name is None or not exc.name.startswith("llama_index"):
         raise
-    msg = "llamaindex_wmem needs LlamaIndex: pip install 'wmem[llamaindex]'"
-    raise MissingExtraError(msg) from exc
+    raise MissingExtraError("llamaindex_wmem needs LlamaIndex: pip install 'wmem[llamaindex]'") from exc
 
 __all__ = ["WmemMemory", "from_llamaindex", "to_llamaindex"]

@@ -70,8 +70,7 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
     try:
         return [_to_message(_check_fields(message)) for message in given]
     except (PydanticSerializationError, UnicodeError) as exc:
-        msg = f"cannot store a content block that LlamaIndex itself cannot write: {exc}"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"cannot store a content block that LlamaIndex itself cannot write: {exc}") from exc
 
 
 def canonical_json(message: Message) -> str:

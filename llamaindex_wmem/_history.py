@@ -12,8 +12,7 @@ from wmem import InvalidInputError, Message
 def question_text(input: str | ChatMessage | None) -> str | None:
     """The text of a question; None if it has none."""
     if not isinstance(input, str | ChatMessage | None):
-        msg = f"a question is text or a ChatMessage, not {type(input).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a question is text or a ChatMessage, not {type(input).__name__!r}")
     text = input.content if isinstance(input, ChatMessage) else input
     return text if text and text.strip() else None
 

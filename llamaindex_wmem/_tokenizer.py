@@ -12,8 +12,7 @@ class TokenizerCounter:
 
     def __init__(self, tokenizer: Callable[[str], Sequence[Any]]) -> None:
         if not callable(tokenizer):
-            msg = f"tokenizer_fn must be callable, not {type(tokenizer).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"tokenizer_fn must be callable, not {type(tokenizer).__name__!r}")
         self.tokenizer = tokenizer
         # Counts are cached by name, on disk too, so two functions must never share a name.
         named = f"{getattr(tokenizer, '__module__', '')}.{getattr(tokenizer, '__qualname__', '<>')}"

@@ -90,8 +90,7 @@ class WmemMemory(SessionMemory):
         handle = memory.sync() if isinstance(memory, AsyncAgentMemory) else memory
         if handle is not None:
             if not isinstance(handle, AgentMemory):
-                msg = f"memory must be an open wmem memory, not {type(handle).__name__!r}"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"memory must be an open wmem memory, not {type(handle).__name__!r}")
             if url is not None or agent_id is not None or tokenizer_fn is not None:
                 msg = "an open memory has its url, agent_id and counter: leave url, agent_id and tokenizer_fn out"
                 raise InvalidInputError(msg)
@@ -192,13 +191,11 @@ class WmemMemory(SessionMemory):
         """
         counted = self._prompt_tokens if counted is None else counted
         if counted is None:
-            msg = "nothing was packed yet: pass counted, wmem's count of the prompt that was sent"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("nothing was packed yet: pass counted, wmem's count of the prompt that was sent")
         check_count(reported, "reported")
         check_count(counted, "counted")
         if not isinstance(model, str):
-            msg = f"model must be a name, not {model!r:.40}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"model must be a name, not {model!r:.40}")
         self._calibrations.learn(model, counted, reported, limit=self.token_limit - self.reserve)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:

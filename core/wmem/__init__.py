@@ -158,8 +158,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name not in __all__:
-            msg = f"module 'wmem' has no attribute {name!r}"
-            raise AttributeError(msg)
+            raise AttributeError(f"module 'wmem' has no attribute {name!r}")
         if name in _MODULES:
             return importlib.import_module(f"wmem.{name}")
         value = getattr(importlib.import_module(_HOME_OF.get(name, "wmem.errors")), name)

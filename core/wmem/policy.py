@@ -93,8 +93,7 @@ class Policy(BaseModel):
     def _reject_bools(cls, value: object, info: ValidationInfo) -> object:
         table = value.values() if isinstance(value, Mapping) else (value,)
         if info.field_name != "auto_promote" and any(isinstance(each, bool) for each in table):
-            msg = "expected a number"
-            raise ValueError(msg)
+            raise ValueError("expected a number")
         return value
 
     @field_validator("ttl_s", mode="before")
@@ -106,20 +105,15 @@ class Policy(BaseModel):
     def _check_consistency(self) -> Self:
         for table in (self.ttl_s, self.promote_accesses):
             if set(table) != set(PRIORITIES):
-                msg = f"numbers by priority must name exactly {', '.join(PRIORITIES)}"
-                raise ValueError(msg)
+                raise ValueError(f"numbers by priority must name exactly {', '.join(PRIORITIES)}")
         if any(ttl is not None and not 0 < ttl < float("inf") for ttl in self.ttl_s.values()):
-            msg = "a time to live must be above 0 seconds; None is for ever"
-            raise ValueError(msg)
+            raise ValueError("a time to live must be above 0 seconds; None is for ever")
         if self.guard_low > self.guard_high:
-            msg = "guard_low must not be above guard_high"
-            raise ValueError(msg)
+            raise ValueError("guard_low must not be above guard_high")
         if self.flush_threshold is not None and self.flush_threshold > (self.max_items or self.flush_threshold):
-            msg = "flush_threshold must not be above max_items: it would never be reached"
-            raise ValueError(msg)
+            raise ValueError("flush_threshold must not be above max_items: it would never be reached")
         if self.flush_threshold is None and self.on_flush is not None:
-            msg = "on_flush needs a flush_threshold: it would never be called"
-            raise ValueError(msg)
+            raise ValueError("on_flush needs a flush_threshold: it would never be called")
         return self
 
     def __eq__(self, other: object) -> bool:

@@ -60,27 +60,6 @@ class Checkpoint(NamedTuple):
 class State:
     """Rows by id in the order of the journal, with lookups by key and kind."""
 
-    __slots__ = (
-        "applied",
-        "applied_order",
-        "bytes",
-        "decisions",
-        "disposed",
-        "entries",
-        "erased",
-        "feeds",
-        "items",
-        "merged",
-        "messages",
-        "origins",
-        "pinned_items",
-        "pinned_messages",
-        "policy",
-        "rows",
-        "step",
-        "unwritten_touches",
-    )
-
     def __init__(self) -> None:
         self.rows: dict[str, Row] = {}
         self.entries: dict[str, str] = {}

@@ -25,17 +25,13 @@ class LazyMemory:
     def __init__(self, memory: Memory | str, agent_id: str | None, counter: Counter | None = None) -> None:
         if isinstance(memory, str):
             if not isinstance(agent_id, str) or not agent_id.strip():
-                msg = f"whose memory is {memory!r}? pass agent_id; there is no default one"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"whose memory is {memory!r}? pass agent_id; there is no default one")
         elif not isinstance(memory, AgentMemory | AsyncAgentMemory):
-            msg = f"expected a URL or an open memory, not {type(memory).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"expected a URL or an open memory, not {type(memory).__name__!r}")
         elif agent_id is not None and agent_id != memory.agent_id:
-            msg = f"the memory is that of agent {memory.agent_id!r}, not of {agent_id!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the memory is that of agent {memory.agent_id!r}, not of {agent_id!r}")
         elif counter is not None:
-            msg = "an open memory counts with its own counter; pass counter to wmem.open instead"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
         self.given = None if isinstance(memory, str) else memory
         """The caller's own memory; None where a URL was given."""
         self._url = memory if isinstance(memory, str) else memory.url

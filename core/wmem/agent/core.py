@@ -157,11 +157,9 @@ class AgentCore:
 
 def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
     if not isinstance(after, Mapping) or not all(isinstance(cursor, Cursor) for cursor in after.values()):
-        msg = f"after must be the cursors of an earlier call, not {after!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"after must be the cursors of an earlier call, not {after!r:.80}")
     if any(path[:1] != (agent_id,) for path in after):
-        msg = f"changes are read of the scopes of agent {agent_id!r} alone"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"changes are read of the scopes of agent {agent_id!r} alone")
     return after
 
 
@@ -187,8 +185,7 @@ class _CheckedCounter:
         except WmemError:
             raise
         except Exception as exc:  # a user's function, which should not raise
-            msg = f"the counter {self.name!r} raised {type(exc).__name__}"
-            raise InvalidInputError(msg) from exc
+            raise InvalidInputError(f"the counter {self.name!r} raised {type(exc).__name__}") from exc
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
             msg = f"the counter {self.name!r} must return a whole number of tokens, not {tokens!r:.40}"
             raise InvalidInputError(msg)
@@ -210,22 +207,18 @@ def open_core(
     """Open the store of a memory; see `wmem.open`."""
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
-        msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
     for name, given in (("counter", counter), ("clock", clock)):
         if given is not None and not callable(given):
-            msg = f"{name} must be callable, not {type(given).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
     if counter is not None and not isinstance(getattr(counter, "name", None), str):
-        msg = "a counter needs a name: counts are stored under it"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("a counter needs a name: counts are stored under it")
     embedding = None if embedder is None else GuardedEmbedder(embedder)
     if embedding is not None and not is_async:
         embedding.check_sync()
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
-        msg = f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
     # What never leaves this process is not encrypted.
     codec = None if keys is None or not is_blocking(url) else _encryption_codec(keys)
     store = open_store(url, codec=codec, client=client)
@@ -305,6 +298,5 @@ def _encryption_codec(keys: KeyRing) -> Codec[bytes]:
     try:
         from wmem.codec.encryption import AesCodec
     except ImportError as exc:
-        msg = "key= needs the extra 'crypto': pip install 'wmem[crypto]'"
-        raise MissingExtraError(msg) from exc
+        raise MissingExtraError("key= needs the extra 'crypto': pip install 'wmem[crypto]'") from exc
     return AesCodec(keys)

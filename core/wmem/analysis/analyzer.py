@@ -24,8 +24,7 @@ _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _HANGUL = "\uac00", "\ud7a3"
 _MAX_STEMS = 65_536
 _MAX_CONTENTS = 1_024
-_MAX_CONTENT_BYTES = 4_096
-"""The terms of a longer content are not cached: they would make the cache large."""
+_MAX_CONTENT_BYTES = 4_096  # the terms of a longer content are not cached: they would make the cache large
 
 
 def to_words(text: str) -> list[str]:

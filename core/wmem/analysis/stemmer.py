@@ -61,8 +61,7 @@ def _stemmer(language: str) -> _Stemmer:
 
 
 _ENDINGS = (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", "e"), ("s", ""))
-_MIN_STEM_CHARS = 3
-"""Fewest letters that remain when an ending is removed."""
+_MIN_STEM_CHARS = 3  # fewest letters that remain when an ending is removed
 
 
 def _strip_ending(word: str) -> str:

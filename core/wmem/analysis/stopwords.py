@@ -60,8 +60,7 @@ _STOP_WORD_LISTS = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
 """Stop words by language, case-folded like terms."""
 _LATIN_LANGUAGES = tuple(language for language in STOP_WORDS if language != "russian")
-_MIN_LEAD = 2
-"""How many more stop words than the default language another needs to be chosen."""
+_MIN_LEAD = 2  # how many more stop words than the default language another needs to be chosen
 
 
 def detect_language(words: Iterable[str], default_language: str = "english") -> str:

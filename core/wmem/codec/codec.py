@@ -46,15 +46,13 @@ def _check_fields(fields: Mapping[str, Any], types: Mapping[str, tuple[type, ...
     """Raise `TypeError` for a value that is not of its declared type: the fold relies on the types."""
     for name, value in fields.items():
         if not isinstance(value, types[name]) or (isinstance(value, bool) and bool not in types[name]):
-            msg = f"{name!r} holds {value!r:.40}"
-            raise TypeError(msg)
+            raise TypeError(f"{name!r} holds {value!r:.40}")
 
 
 def _check_texts(values: Iterable[Any]) -> tuple[str, ...]:
     texts = tuple(values)
     if isinstance(values, str) or not all(isinstance(each, str) for each in texts):
-        msg = f"expected texts, found {values!r:.40}"
-        raise TypeError(msg)
+        raise TypeError(f"expected texts, found {values!r:.40}")
     return texts
 
 
@@ -240,8 +238,7 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
             fields[name] = _check_texts(fields[name])
     _check_fields(fields, _ROW_CLASSES)
     if fields.get("priority", "medium") not in PRIORITIES:
-        msg = f"no priority is called {fields['priority']!r:.40}"
-        raise ValueError(msg)
+        raise ValueError(f"no priority is called {fields['priority']!r:.40}")
     return Row(**fields), offset
 
 

@@ -42,8 +42,7 @@ class KeyRing:
         for given in (active, *others):
             key = _check_key(given)
             if keys.setdefault(key_id(key), key) is not key:
-                msg = f"the key {key_id(key)!r} is in the ring twice"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"the key {key_id(key)!r} is in the ring twice")
         self._keys: Mapping[str, bytes] = keys
         self._active = next(iter(keys))
         self._plaintext = plaintext
@@ -85,11 +84,9 @@ class KeyRing:
             InvalidInputError: The key is the active one, or not in the ring.
         """
         if id == self._active:
-            msg = f"the key {id!r} is active: make another one active first"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the key {id!r} is active: make another one active first")
         if id not in self._keys:
-            msg = f"no key {id!r} in the ring; it holds {', '.join(self._keys)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"no key {id!r} in the ring; it holds {', '.join(self._keys)}")
         return KeyRing(*(each for other, each in self._keys.items() if other != id), plaintext=self._plaintext)
 
     def __eq__(self, other: object) -> bool:
@@ -105,8 +102,7 @@ class KeyRing:
         return f"<KeyRing {', '.join(names)}>"
 
     def __reduce__(self) -> str:
-        msg = "a key ring is not pickled: hand the keys over as secrets"
-        raise TypeError(msg)
+        raise TypeError("a key ring is not pickled: hand the keys over as secrets")
 
 
 def key_id(key: bytes) -> str:
@@ -123,8 +119,7 @@ def _check_key(value: bytes | str) -> bytes:
         raise InvalidInputError(msg)
     # 32 random bytes are all printable with a probability of 10^-14.
     if bytes(key).isascii() and bytes(key).decode("ascii").isprintable():
-        msg = f"a key is {_KEY_SIZE} random bytes, and no text that can be guessed: {_NEW_KEY_HINT}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a key is {_KEY_SIZE} random bytes, and no text that can be guessed: {_NEW_KEY_HINT}")
     return bytes(key)
 
 

@@ -31,8 +31,7 @@ def to_rich(context: "Prompt") -> "Group":
         from rich.console import Group
         from rich.text import Text
     except ImportError as exc:
-        msg = "this needs the extra 'inspect': pip install 'wmem[inspect]'"
-        raise MissingExtraError(msg) from exc
+        raise MissingExtraError("this needs the extra 'inspect': pip install 'wmem[inspect]'") from exc
     lines = prompt_lines(context)
     pieces: list[Text | _BudgetBar | _UnitTable] = [Text(title(context), style="bold"), _BudgetBar(sections(context))]
     pieces += [Text(f"! {text}", style="yellow") for text in context.warnings]

@@ -104,8 +104,7 @@ class _PooledBackend:
 
     def sync_journal(self) -> Any:
         if self._is_async:
-            msg = f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen")
         return self._journal
 
     def async_journal(self) -> Any:
@@ -132,8 +131,7 @@ def _connect_disk(name: str, client: object | None) -> Backend:
     try:
         from wmem.journal.disk import DiskJournal
     except ImportError as exc:
-        msg = "disk:// needs the extra 'disk': pip install 'wmem[disk]'"
-        raise MissingExtraError(msg) from exc
+        raise MissingExtraError("disk:// needs the extra 'disk': pip install 'wmem[disk]'") from exc
     return _PooledBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
 
 
@@ -168,8 +166,7 @@ class _RedisBackend:
 
     def sync_journal(self) -> Any:
         if self._sync is None:
-            msg = f"the client {type(self._client).__name__!r} is for coroutines: use wmem.aopen"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the client {type(self._client).__name__!r} is for coroutines: use wmem.aopen")
         return self._sync
 
     def async_journal(self) -> Any:
@@ -219,15 +216,13 @@ _JOURNAL_METHODS = ("read", "append", "compact", "delete", "paths")
 
 def _check_no_client(name: str, client: object | None) -> None:
     if client is not None:
-        msg = f"{name!r} takes no client"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name!r} takes no client")
 
 
 def _memory_name(url: str) -> str:
     name = url.removeprefix(PRIVATE_URL)
     if name and not name.strip("/ "):
-        msg = f"{url!r} names no store; write 'memory://name', or 'memory://' for a private one"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{url!r} names no store; write 'memory://name', or 'memory://' for a private one")
     return PRIVATE_URL + name.rstrip("/")
 
 
@@ -236,11 +231,9 @@ def _real_path_url(kind: str, url: str) -> str:
     scheme, _, quoted = url.partition("://")
     path = unquote(quoted)
     if "?" in quoted or "#" in quoted:
-        msg = f"{url!r} holds '?' or '#'; in the name of a {kind} write them as %3F and %23"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{url!r} holds '?' or '#'; in the name of a {kind} write them as %3F and %23")
     if not path.strip("/ ") or "\0" in path:
-        msg = f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'")
     return f"{scheme}://{quote(os.path.realpath(path))}"
 
 

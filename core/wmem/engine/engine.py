@@ -51,8 +51,7 @@ class Engine(Generic[P]):
         self.analyzer = Analyzer()
         self.write_queue = WriteQueue()
         self.events = EventFeed()
-        self._unchecked_bytes = 0
-        """Bytes that replicas grew by since their size was last checked."""
+        self._unchecked_bytes = 0  # bytes that replicas grew by since their size was last checked
         self._warned: dict[object, None] = {}
         self._claimed_tasks: set[object] = set()
         self.evicted_caches: dict[Path, Incarnation] = {}

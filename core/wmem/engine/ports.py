@@ -83,8 +83,7 @@ class _Callback:
         result = function()
         if inspect.iscoroutine(result):
             result.close()
-            msg = "a coroutine function needs the async face: use wmem.aopen"
-            raise InvalidInputError(msg)
+            raise InvalidInputError("a coroutine function needs the async face: use wmem.aopen")
         return result
 
 
@@ -234,8 +233,7 @@ class PooledJournal(Generic[P]):
         except RuntimeError as exc:
             if not self._pool.closed:
                 raise
-            msg = "the store was closed while this was under way; nothing was changed"
-            raise StoreError(msg) from exc
+            raise StoreError("the store was closed while this was under way; nothing was changed") from exc
         try:
             return await asyncio.wrap_future(work)
         except asyncio.CancelledError:

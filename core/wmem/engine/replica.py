@@ -62,29 +62,6 @@ class Replica(Generic[P]):
         outbox: Receives each change as an event, in order, under the lock.
     """
 
-    __slots__ = (
-        "_followers",
-        "_listeners",
-        "_outbox",
-        "_recent_records",
-        "analyzer",
-        "codec",
-        "compacting",
-        "cursor",
-        "damage",
-        "has_synced",
-        "incarnation",
-        "last_use",
-        "lock",
-        "path",
-        "readers",
-        "snapshot_bytes",
-        "stale",
-        "state",
-        "tail_bytes",
-        "unwritten_since",
-    )
-
     def __init__(
         self,
         path: Path,

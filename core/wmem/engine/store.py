@@ -108,8 +108,7 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
     if scheme not in BACKENDS or "://" not in url:
         # The message must not show a password.
         shown = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
-        msg = f"unknown store {shown!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"unknown store {shown!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}")
     normal, connect = BACKENDS[scheme]
     name = normal(url)
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.

@@ -19,26 +19,22 @@ class SafeDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no types
 
     def put(self, key: object) -> tuple[str, bool]:
         if type(key) is not str:
-            msg = f"keys are text, not {type(key).__name__!r}"
-            raise TypeError(msg)
+            raise TypeError(f"keys are text, not {type(key).__name__!r}")
         return key, True
 
     def get(self, key: object, raw: object) -> str:
         if not raw or type(key) is not str:
-            msg = "a foreign key row"
-            raise ValueError(msg)
+            raise ValueError("a foreign key row")
         return key
 
     def store(self, value: object, read: bool, key: object = None) -> Any:  # noqa: FBT001  # diskcache's signature
         if read or type(value) is not bytes:
-            msg = f"values are bytes, not {type(value).__name__!r}"
-            raise TypeError(msg)
+            raise TypeError(f"values are bytes, not {type(value).__name__!r}")
         return super().store(value, read=False, key=key)
 
     def fetch(self, mode: int, filename: str | None, value: object, read: bool) -> bytes:  # noqa: FBT001  # see `store`
         if mode != 1 or filename is not None or read or type(value) is not bytes:
-            msg = "a foreign value row"
-            raise ValueError(msg)
+            raise ValueError("a foreign value row")
         return value
 
     def remove(self, _file_path: str) -> None:
@@ -69,8 +65,7 @@ class SafeCache:
             if next(path.iterdir(), None) is None:
                 path.chmod(0o700)
         except OSError as exc:
-            msg = f"cannot make the directory {directory!r}: {exc.strerror or exc}"
-            raise StoreError(msg) from exc
+            raise StoreError(f"cannot make the directory {directory!r}: {exc.strerror or exc}") from exc
         self.fork_guard = ForkGuard()
         self._connect_lock = threading.Lock()
         self.cache: Any = None
@@ -126,5 +121,4 @@ class SafeCache:
                 sqlite_secure_delete=1,
             )
         except (TypeError, ValueError) as exc:  # invalid rows in its table of settings
-            msg = f"the store in {self._directory!r} has damaged settings: {exc}"
-            raise CorruptionError(msg) from exc
+            raise CorruptionError(f"the store in {self._directory!r} has damaged settings: {exc}") from exc

@@ -44,12 +44,10 @@ class Head(NamedTuple):
             ValueError: It is damaged, or belongs to another journal.
         """
         if len(stored) != _CHECKED_FIELDS.size:
-            msg = "size"
-            raise ValueError(msg)
+            raise ValueError("size")
         version, chain, base, base_chain, incarnation, tail_bytes, check = _CHECKED_FIELDS.unpack(stored)
         if check != zlib.crc32(stored[: _FIELDS.size], name_checksum):
-            msg = "checksum"
-            raise ValueError(msg)
+            raise ValueError("checksum")
         return cls(Cursor(version, chain), Cursor(base, base_chain), Incarnation(incarnation), tail_bytes)
 
 

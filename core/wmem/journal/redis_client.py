@@ -210,8 +210,7 @@ def check_options(url: RedisUrl) -> None:
     try:
         parse(url.driver_url)
     except ValueError as exc:
-        msg = f"{url}: the driver refuses an option of the URL: {exc}"
-        raise InvalidInputError(msg) from exc
+        raise InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}") from exc
 
 
 def unknown_option_error(exc: TypeError, url: str) -> InvalidInputError:

@@ -41,8 +41,7 @@ def check_server(url: str) -> Flow[None]:
     version_text = info.get("redis_version", "")
     numbers = tuple(int(part) for part in version_text.split(".")[:2] if part.isdecimal())
     if numbers and numbers < _MIN_VERSION:
-        msg = f"{url} runs version {version_text}; wmem needs Redis 6.2 or newer, or Valkey"
-        raise StoreError(msg)
+        raise StoreError(f"{url} runs version {version_text}; wmem needs Redis 6.2 or newer, or Valkey")
     policy = info.get("maxmemory_policy", _NO_EVICTION)
     if policy != _NO_EVICTION:
         _log.warning(

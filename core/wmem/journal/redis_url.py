@@ -58,8 +58,7 @@ def parse_redis_url(url: str) -> RedisUrl:
             _unix_address(parts, options) if parts.scheme == "unix" else _tcp_address(parts, options, cluster=cluster)
         )
     except ValueError as exc:
-        msg = f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {exc}"
-        raise InvalidInputError(msg) from None
+        raise InvalidInputError(f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {exc}") from None
     query = urlencode(sorted(options.items()))
     driver_query = urlencode(sorted({**options, **secrets}.items()))
     name = quote(user, safe="")
@@ -84,11 +83,9 @@ def _split_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
-        msg = f"a host is a name or an address, a port a number up to 65,535; {_QUOTING_HINT}"
-        raise ValueError(msg) from None
+        raise ValueError(f"a host is a name or an address, a port a number up to 65,535; {_QUOTING_HINT}") from None
     if parts.fragment:
-        msg = f"'#' begins nothing here; {_QUOTING_HINT}"
-        raise ValueError(msg)
+        raise ValueError(f"'#' begins nothing here; {_QUOTING_HINT}")
     return parts
 
 
@@ -99,18 +96,15 @@ def _parse_options(parts: SplitResult) -> dict[str, str]:
     try:
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
     except ValueError:
-        msg = f"options are name=value, joined by '&'; {_QUOTING_HINT}"
-        raise ValueError(msg) from None
+        raise ValueError(f"options are name=value, joined by '&'; {_QUOTING_HINT}") from None
     if refused := sorted(set(options) & set(_RESERVED_OPTIONS)):
-        msg = f"the option {refused[0]!r} is for wmem to decide"
-        raise ValueError(msg)
+        raise ValueError(f"the option {refused[0]!r} is for wmem to decide")
     return options
 
 
 def _parse_flag(value: str) -> bool:
     if value.lower() not in (*_TRUE, *_FALSE):
-        msg = f"cluster is true or false, not {value!r}"
-        raise ValueError(msg)
+        raise ValueError(f"cluster is true or false, not {value!r}")
     return value.lower() in _TRUE
 
 
@@ -118,11 +112,9 @@ def _tcp_address(parts: SplitResult, options: dict[str, str], *, cluster: bool) 
     host = (parts.hostname or "localhost").lower()
     db = options.pop("db", parts.path.strip("/") or "0")
     if not db.isascii() or not db.isdecimal():
-        msg = f"a database is a number; {_QUOTING_HINT}"
-        raise ValueError(msg)
+        raise ValueError(f"a database is a number; {_QUOTING_HINT}")
     if cluster and int(db):
-        msg = "a cluster has one database, 0"
-        raise ValueError(msg)
+        raise ValueError("a cluster has one database, 0")
     shown = f"[{host}]" if ":" in host else host
     return f"{shown}:{parts.port or _DEFAULT_PORT}/{'' if cluster else int(db)}", unquote(parts.username or "")
 
@@ -130,7 +122,6 @@ def _tcp_address(parts: SplitResult, options: dict[str, str], *, cluster: bool) 
 def _unix_address(parts: SplitResult, options: dict[str, str]) -> tuple[str, str]:
     path = unquote(parts.path)
     if not path.strip("/") or "\0" in path or parts.hostname:
-        msg = "it names no socket"
-        raise ValueError(msg)
+        raise ValueError("it names no socket")
     options.setdefault("db", "0")
     return quote(path), unquote(parts.username or options.pop("username", ""))

@@ -243,14 +243,12 @@ class SqliteJournal:
             "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('scope', 'record')"
         ).fetchall()
         if application != _APPLICATION_ID:
-            msg = f"{self._file!r} is a database of another program; it was left as it is"
-            raise CorruptionError(msg)
+            raise CorruptionError(f"{self._file!r} is a database of another program; it was left as it is")
         if version != _FORMAT:
             msg = f"{self._file!r} was written in format {version}; this version of wmem reads {_FORMAT}: upgrade it"
             raise StoreError(msg)
         if tables != len(_TABLES):
-            msg = f"the store in {self._file!r} is damaged: it lacks a table; it was left as it is"
-            raise CorruptionError(msg)
+            raise CorruptionError(f"the store in {self._file!r} is damaged: it lacks a table; it was left as it is")
         _enable_wal(connection, self._file)
 
 
@@ -292,8 +290,7 @@ def _decode_paths(joined: bytes, count: int) -> list[Path]:
     """
     keys = joined[:-1].split(b"\0\xfe") if count else []
     if len(keys) != count or joined[-1:] != b"\0"[:count]:
-        msg = "a key without an end"
-        raise ValueError(msg)
+        raise ValueError("a key without an end")
     if b"\0\xff" not in joined:
         return [tuple(str(key, "utf-8", "surrogatepass").split("\0")) for key in keys]
     return [

@@ -230,14 +230,12 @@ def _raise_typed(exc: BaseException, file: str, wait_s: float) -> None:
     if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _BUSY_CODES:
         raise _lock_error(file, wait_s) from exc
     if isinstance(exc, sqlite3.DatabaseError) and _result_code(exc) in _DAMAGE_CODES:
-        msg = f"the store in {file!r} is damaged: {exc}"
-        raise CorruptionError(msg) from exc
+        raise CorruptionError(f"the store in {file!r} is damaged: {exc}") from exc
     if isinstance(exc, UnicodeDecodeError):  # the driver decodes SQLite's message, which quotes damaged bytes
         msg = f"the store in {file!r} is damaged: it holds what is no text where names should be"
         raise CorruptionError(msg) from exc
     if isinstance(exc, (sqlite3.DatabaseError, OSError)):
-        msg = f"the store in {file!r} failed, nothing was changed: {exc}"
-        raise StoreError(msg) from exc
+        raise StoreError(f"the store in {file!r} failed, nothing was changed: {exc}") from exc
 
 
 def _connect(file: str, wait_s: float) -> Connection:
@@ -272,5 +270,4 @@ def _create_file(file: str) -> None:
             # An existing file is never opened: closing it would drop this process's locks on it.
             os.close(os.open(file, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except OSError as exc:
-        msg = f"cannot make the file {file!r}: {exc.strerror or exc}"
-        raise StoreError(msg) from exc
+        raise StoreError(f"cannot make the file {file!r}: {exc.strerror or exc}") from exc

@@ -36,8 +36,7 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
         raise InvalidInputError(msg)
     role = roles.get(str(data.get("role")))
     if role is None:
-        msg = f"unknown role {data.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"unknown role {data.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}")
     fields: dict[str, Any] = {key: data[key] for key in _WMEM_KEYS if data.get(key) is not None}
     if data.get("annotations"):
         known = fields.get("metadata", {})
@@ -74,8 +73,7 @@ def _read_parts(data: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _check_list(value: object, name: str) -> Sequence[Any]:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return value
-    msg = f"{name} must be a list, not {type(value).__name__!r}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"{name} must be a list, not {type(value).__name__!r}")
 
 
 def _to_blocks(content: object) -> Sequence[Any]:
@@ -85,16 +83,14 @@ def _to_blocks(content: object) -> Sequence[Any]:
         return ({"type": "text", "text": content},)
     if isinstance(content, Sequence) and not isinstance(content, bytes):
         return content
-    msg = f"content must be text, a list of blocks or None, not {type(content).__name__!r}"
-    raise InvalidInputError(msg)
+    raise InvalidInputError(f"content must be text, a list of blocks or None, not {type(content).__name__!r}")
 
 
 def _read_part(block: object) -> dict[str, Any]:
     if isinstance(block, str):
         return {"kind": "text", "text": block}
     if not isinstance(block, Mapping):
-        msg = f"a content block must be a dictionary, not {type(block).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a content block must be a dictionary, not {type(block).__name__!r}")
     kind = block.get("type")
     if kind in ("text", "input_text", "output_text") and isinstance(block.get("text"), str):
         return {"kind": "text", "text": block["text"]}
@@ -122,15 +118,13 @@ def _read_call(call: object) -> dict[str, Any]:
     if isinstance(call, Mapping) and isinstance(custom := call.get("custom"), Mapping):
         return {"id": call.get("id"), "name": custom.get("name"), "arguments": custom.get("input"), "type": "custom"}
     if not isinstance(call, Mapping) or not isinstance(function := call.get("function"), Mapping):
-        msg = f"a tool call must be a dictionary with a 'function', not {call!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a tool call must be a dictionary with a 'function', not {call!r:.80}")
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
         try:
             arguments = json.dumps(arguments, ensure_ascii=False)
         except (TypeError, ValueError) as exc:
-            msg = f"a tool call's arguments must be JSON: {exc}"
-            raise InvalidInputError(msg) from exc
+            raise InvalidInputError(f"a tool call's arguments must be JSON: {exc}") from exc
     return {
         "id": call.get("id") or f"call_{function.get('name')}",
         "name": function.get("name"),

@@ -20,11 +20,9 @@ def _check_text(value: object, name: str) -> str:
     if type(value) is str and value.isascii() and value.isprintable() and value.strip():
         return value  # fast path: nearly every name
     if not isinstance(value, str) or not value.strip():
-        msg = f"{name} must be text that is not blank, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be text that is not blank, got {value!r:.80}")
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
-        msg = f"{name} must not hold control characters, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must not hold control characters, got {value!r:.80}")
     return str(value)
 
 
@@ -44,8 +42,7 @@ def check_path(segments: Iterable[object], *, reserved: bool = False) -> Path:
     """Check the segments of a scope's path; those that begin with ``~`` are reserved."""
     path = tuple(_check_text(segment, "a scope's name") for segment in segments)
     if not reserved and (taken := [segment for segment in path if segment.startswith(RESERVED_PREFIX)]):
-        msg = f"scope names that begin with {RESERVED_PREFIX!r} are reserved, got {taken[0]!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"scope names that begin with {RESERVED_PREFIX!r} are reserved, got {taken[0]!r}")
     return path
 
 
@@ -54,24 +51,21 @@ def check_tags(value: Any) -> tuple[str, ...]:
     listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     tags: list[Any] = list(value) if listed else [None]
     if not all(isinstance(tag, str) and tag.strip() for tag in tags):
-        msg = f"tags must be a list of texts that are not blank, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"tags must be a list of texts that are not blank, got {value!r:.80}")
     return tuple(dict.fromkeys(tags))
 
 
 def check_metadata(metadata: object) -> Mapping[str, Any]:
     """Check metadata that an item must match; None becomes an empty mapping."""
     if metadata is not None and not isinstance(metadata, Mapping):
-        msg = f"metadata must be pairs of names and values, got {metadata!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"metadata must be pairs of names and values, got {metadata!r:.80}")
     return metadata or {}
 
 
 def check_count(value: object, name: str, minimum: int = 0) -> int:
     """Check a whole number."""
     if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        msg = f"{name} must be a whole number of at least {minimum}, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}, got {value!r:.80}")
     return value
 
 
@@ -84,52 +78,44 @@ def check_whole_number(value: object, name: str, minimum: int = 0) -> int:
     """Check an integer (a step, a position) that every JSON reader represents exactly."""
     number = check_count(value, name, minimum)
     if number > _MAX_SAFE_INTEGER:
-        msg = f"{name} must be a whole number up to {_MAX_SAFE_INTEGER}, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be a whole number up to {_MAX_SAFE_INTEGER}, got {value!r:.80}")
     return number
 
 
 def check_fraction(value: object, name: str) -> float:
     """Check a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        msg = f"{name} must be a number from 0 to 1, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, got {value!r:.80}")
     return float(value)
 
 
 def check_seconds(value: object, name: str, limit: float = math.inf) -> float:
     """Check a duration in seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= limit:
-        msg = f"{name} must be above 0 seconds, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be above 0 seconds, got {value!r:.80}")
     return value
 
 
 def check_flag(value: object, name: str) -> bool:
     """Check an option that is on or off."""
     if not isinstance(value, bool):
-        msg = f"{name} must be True or False, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be True or False, got {value!r:.80}")
     return value
 
 
 def check_instances(values: object, kind: type[T]) -> list[T]:
     """Check a list of a framework's objects, and return it as a new list."""
     if isinstance(values, kind | str) or not isinstance(values, Iterable):
-        msg = f"expected a sequence of {kind.__name__}, got {type(values).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"expected a sequence of {kind.__name__}, got {type(values).__name__!r}")
     listed = list(values)
     if wrong := [each for each in listed if not isinstance(each, kind)]:
-        msg = f"expected a sequence of {kind.__name__}, got {type(wrong[0]).__name__!r} in it"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"expected a sequence of {kind.__name__}, got {type(wrong[0]).__name__!r} in it")
     return listed
 
 
 def check_listener(listener: object) -> None:
     """Refuse a listener that is async or not callable."""
     if not callable(listener):
-        msg = f"a listener must be callable, not {type(listener).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a listener must be callable, not {type(listener).__name__!r}")
     if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
-        msg = "a listener must be a plain function: it runs in whichever thread brings the news"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("a listener must be a plain function: it runs in whichever thread brings the news")

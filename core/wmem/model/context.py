@@ -104,8 +104,7 @@ class Context(Prompt):
             InvalidInputError: `ids` is one string.
         """
         if isinstance(ids, str):
-            msg = f"ids must be several, got the one text {ids!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"ids must be several, got the one text {ids!r:.80}")
         used = set(ids)
         found = (unit for unit in (*self.included, *self.truncated) if unit.rule == "recalled")
         return [RecallUse(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
@@ -138,5 +137,4 @@ def _import_adapter(name: str) -> Any:
     try:
         return importlib.import_module(f"{name}_wmem")
     except ImportError as exc:
-        msg = f"this needs the extra {name!r}: pip install 'wmem[{name}]'"
-        raise MissingExtraError(msg) from exc
+        raise MissingExtraError(f"this needs the extra {name!r}: pip install 'wmem[{name}]'") from exc

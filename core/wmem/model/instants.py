@@ -22,8 +22,7 @@ def to_epoch(instant: object) -> float:
     except ValueError:
         read = None
     if not isinstance(read, datetime):
-        msg = f"expected epoch seconds, an ISO 8601 text or a datetime, not {instant!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"expected epoch seconds, an ISO 8601 text or a datetime, not {instant!r:.80}")
     return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
 
 

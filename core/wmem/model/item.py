@@ -149,10 +149,8 @@ def encode_fields(
     """
     if refused := sorted(fields.keys() - _CALLER_FIELDS):
         if refused[0] in MemoryItem.model_fields:
-            msg = f"the field {refused[0]!r} is set by wmem, not by a caller"
-        else:
-            msg = f"unknown field {refused[0]!r}; metadata is the place for what wmem does not know"
-        raise InvalidInputError(msg)
+            raise InvalidInputError(f"the field {refused[0]!r} is set by wmem, not by a caller")
+        raise InvalidInputError(f"unknown field {refused[0]!r}; metadata is the place for what wmem does not know")
     given = {name: value for name, value in (*fields.items(), ("type_name", type_name)) if value is not None}
     if not given:
         return None, {}
@@ -167,8 +165,7 @@ def encode_fields(
         first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
         where = ".".join(str(each) for each in first["loc"]) if first else "a field"
         what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
-        msg = f"{where}: {what[:1].lower()}{what[1:]}"
-        raise InvalidInputError(msg) from exc
+        raise InvalidInputError(f"{where}: {what[:1].lower()}{what[1:]}") from exc
     columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_CALLER_COLUMNS) if name in given}
     return (dump_json(told) if told else None), columns
 
@@ -177,16 +174,14 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
     """Refuse what pydantic would accept: booleans, non-finite times, steps that are not exact whole numbers."""
     for name in ("importance", "confidence", "novelty"):
         if isinstance(fields.get(name), bool):
-            msg = f"{name}: expected a number from 0 to 1, got {fields[name]!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{name}: expected a number from 0 to 1, got {fields[name]!r}")
     for name in ("step_index", "chunk_index"):
         if name in fields:
             check_whole_number(fields[name], name)
     for name in ("valid_from", "valid_to"):
         at = fields.get(name)
         if isinstance(at, bool) or (isinstance(at, float) and not math.isfinite(at)):
-            msg = f"{name}: expected UTC epoch seconds, got {at!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{name}: expected UTC epoch seconds, got {at!r}")
 
 
 def parse_confidence(value: object) -> float:
@@ -202,8 +197,7 @@ def parse_confidence(value: object) -> float:
     except (ValueError, OverflowError):
         read = math.nan
     if not 0 <= read <= 1:
-        msg = f"confidence must be low, medium, high or a number from 0 to 1, got {value!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"confidence must be low, medium, high or a number from 0 to 1, got {value!r:.80}")
     return read
 
 
@@ -239,8 +233,7 @@ def to_item(
     try:
         return MemoryItem.model_validate(fields)
     except ValidationError as exc:
-        msg = f"item {row.id!r} is damaged: {exc.error_count()} fields do not read"
-        raise CorruptionError(msg) from exc
+        raise CorruptionError(f"item {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc
 
 
 def to_message(row: Row) -> Message:
@@ -255,5 +248,4 @@ def to_message(row: Row) -> Message:
     try:
         return Message.model_validate(fields)
     except ValidationError as exc:
-        msg = f"message {row.id!r} is damaged: {exc.error_count()} fields do not read"
-        raise CorruptionError(msg) from exc
+        raise CorruptionError(f"message {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc

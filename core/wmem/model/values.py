@@ -143,8 +143,7 @@ def load_json(data: bytes) -> Any:
         try:
             return json.loads(data)
         except ValueError as exc:
-            msg = f"stored JSON is damaged: {exc}"
-            raise CorruptionError(msg) from exc
+            raise CorruptionError(f"stored JSON is damaged: {exc}") from exc
 
 
 def dump_value(value: object, *, key: str) -> bytes:
@@ -158,11 +157,9 @@ def dump_value(value: object, *, key: str) -> bytes:
     try:
         return dump_json(_to_plain(value, (), _tag_object))
     except (RecursionError, ValueError) as exc:
-        msg = f"cannot store the value of {key!r}: {exc}"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"cannot store the value of {key!r}: {exc}") from exc
     except SerializationError as exc:
-        msg = f"cannot store the value of {key!r}: {exc}"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"cannot store the value of {key!r}: {exc}") from exc
 
 
 def _to_plain(value: Any, ancestors: tuple[int, ...], encode_object: _EncodeObject) -> Any:
@@ -283,8 +280,7 @@ def to_tagged_json(value: object, where: str) -> Any:
     try:
         return _to_plain(value, (), _unwrap_object)
     except (SerializationError, RecursionError) as exc:
-        msg = f"cannot store {where}{_find_fault(value, ())}: {exc}"
-        raise SerializationError(msg) from exc
+        raise SerializationError(f"cannot store {where}{_find_fault(value, ())}: {exc}") from exc
 
 
 def _find_fault(value: Any, ancestors: tuple[int, ...]) -> str:
@@ -342,8 +338,7 @@ def _type_adapter(as_type: Any) -> TypeAdapter[Any]:
         cause = None
     except PydanticUserError as exc:
         cause = exc
-    msg = f"as_type must be a type that pydantic can make, got {as_type!r:.80}"
-    raise InvalidInputError(msg) from cause
+    raise InvalidInputError(f"as_type must be a type that pydantic can make, got {as_type!r:.80}") from cause
 
 
 def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
@@ -357,16 +352,14 @@ def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
     if tag == "object":
         if unwrap_objects:
             return _revive(plain["value"], key=key, unwrap_objects=unwrap_objects)
-        msg = f"the value of {key!r} holds a {plain.get('type')!r}: pass as_type= to revive it"
-        raise SerializationError(msg)
+        raise SerializationError(f"the value of {key!r} holds a {plain.get('type')!r}: pass as_type= to revive it")
     try:
         name, _, zoned = tag.partition("@")
         told = _revive(plain["value"], key=key, unwrap_objects=unwrap_objects)
         value = _DECODERS[name](told)
         return value.replace(tzinfo=_to_time_zone(zoned, plain["zone"])) if zoned else value
     except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
-        msg = f"the stored value of {key!r} has a damaged tag {tag!r}"
-        raise CorruptionError(msg) from exc
+        raise CorruptionError(f"the stored value of {key!r} has a damaged tag {tag!r}") from exc
 
 
 def _to_datetime(text: str, fold: int = 0) -> datetime:

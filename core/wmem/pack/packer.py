@@ -24,10 +24,8 @@ from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
-_MAX_ATTEMPTS = 8
-"""Attempts at a prompt that fits, each rendered and given to the prompt counter."""
-_COMPLETION_LOOK_BACK = 1_000
-"""Messages read to find the other half of a tool exchange of which one half is pinned."""
+_MAX_ATTEMPTS = 8  # attempts at a prompt that fits, each rendered and given to the prompt counter
+_COMPLETION_LOOK_BACK = 1_000  # messages read to find the other half of a tool exchange of which one half is pinned
 
 
 def pack(request: PackRequest) -> Context:

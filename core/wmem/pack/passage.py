@@ -10,16 +10,12 @@ from wmem.analysis.stemmer import irregular_forms, stem
 from wmem.analysis.summarize import split_sentences
 from wmem.tokens.counter import Counter
 
-_MAX_CHARS_READ = 100_000
-"""Characters searched in one memory."""
-_PREFIX_LETTERS = 5
-"""Letters of a term that are matched: a later ending makes no other word."""
+_MAX_CHARS_READ = 100_000  # characters searched in one memory
+_PREFIX_LETTERS = 5  # letters of a term that are matched: a later ending makes no other word
 _NEIGHBOR_SHARES = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
 """Shares of its score that a sentence adds to its neighbours: an answer follows its question."""
-_MAX_MISSES = 8
-"""Sentences that do not fit before the passage counts as full."""
-_MAX_CHARS_PER_TOKEN = 8
-"""Characters per token left: a longer sentence cannot fit."""
+_MAX_MISSES = 8  # sentences that do not fit before the passage counts as full
+_MAX_CHARS_PER_TOKEN = 8  # characters per token left: a longer sentence cannot fit
 _GAP = " … "
 _LIST_NUMBER = re.compile(r"\W*(\d{1,3})[.):]\W")
 _ORDINAL_NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")

@@ -13,8 +13,7 @@ from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.summary import ExtractiveSummary
 
-_MAX_LISTED = 100
-"""Dropped units that a context lists one by one."""
+_MAX_LISTED = 100  # dropped units that a context lists one by one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

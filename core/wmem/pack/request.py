@@ -100,22 +100,17 @@ class PackOptions:
         check_count(self.summary_tokens, "summary")
         for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
             if (value := getattr(self, name)) not in get_args(known):
-                msg = f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}")
         if not isinstance(self.tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in self.tools):
-            msg = f"tools must be a list of JSON schemas, not {self.tools!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"tools must be a list of JSON schemas, not {self.tools!r:.80}")
         try:
             json.dumps(self.tools)
         except (TypeError, ValueError, RecursionError) as exc:
-            msg = f"tools must be JSON schemas: {exc}"
-            raise InvalidInputError(msg) from exc
+            raise InvalidInputError(f"tools must be JSON schemas: {exc}") from exc
         if self.prompt_counter is not None and not callable(self.prompt_counter):
-            msg = f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}")
         if not isinstance(self.system, str):
-            msg = f"system must be text, not {type(self.system).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"system must be text, not {type(self.system).__name__!r}")
         check_flag(self.stable, "stable")
 
     @property

@@ -21,11 +21,9 @@ from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 LOOK_BACK = 2_000
 """Messages read to find the newest user message."""
-_EXCHANGE_LOOK_BACK = 256
-"""Further messages read to complete a tool exchange that a user interrupted."""
+_EXCHANGE_LOOK_BACK = 256  # further messages read to complete a tool exchange that a user interrupted
 
-_SHORT_TOKENS = 256
-"""Tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget."""
+_SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
 
 
 class SelectedUnit(NamedTuple):

@@ -11,12 +11,9 @@ from dataclasses import dataclass
 
 from wmem.pack.units import Unit
 
-_START_POINTS = 3
-"""Start points per room."""
-_FREE_PART_WITH_QUERY = 8
-"""One part in so many stays free for recalled memories, when there is a query."""
-_FREE_PART_WITHOUT_QUERY = 32
-"""The same without a query: for what a provider's own count or an opening adds."""
+_START_POINTS = 3  # start points per room
+_FREE_PART_WITH_QUERY = 8  # one part in so many stays free for recalled memories, when there is a query
+_FREE_PART_WITHOUT_QUERY = 32  # the same without a query: for what a provider's own count or an opening adds
 _MIN_SPAN = 512
 _TOKENS_PER_MESSAGE = 32
 

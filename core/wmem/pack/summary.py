@@ -17,14 +17,11 @@ from wmem.pack.request import Candidate, Quote
 
 MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""
-_TOKENS_READ_PER_TOKEN = 32
-"""Tokens of messages read per token of the summary, at most."""
-_MAX_CHARS_PER_MESSAGE = 4_000
-"""Characters read of one message, from its beginning."""
+_TOKENS_READ_PER_TOKEN = 32  # tokens of messages read per token of the summary, at most
+_MAX_CHARS_PER_MESSAGE = 4_000  # characters read of one message, from its beginning
 _ROLE_WEIGHTS = {"user": 1.0, "assistant": 0.8}
 _TOOL_RESULT_WEIGHT = 0.4
-_QUERY_BONUS = 0.5
-"""Weight added to a message that has every term of the query."""
+_QUERY_BONUS = 0.5  # weight added to a message that has every term of the query
 
 
 class ExtractiveSummary(NamedTuple):

@@ -8,8 +8,7 @@ from wmem.tokens.counter import Counter, message_tokens, part_tokens
 
 _FIRST_CHARS_PER_TOKEN = 4
 """Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""
-_MIN_CONTENT_TOKENS = 16
-"""Tokens of content that make a truncated message worth including."""
+_MIN_CONTENT_TOKENS = 16  # tokens of content that make a truncated message worth including
 
 
 def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:

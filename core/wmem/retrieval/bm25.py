@@ -12,12 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 C = TypeVar("C")
-_MIN_POSTINGS_RATIO = 64
-"""Postings per possible text length from which a table of gains pays off."""
-_BLOCK_SIZE = 64
-"""Texts in a block, whose best score is found first."""
-_NUMPY_MIN_TEXTS = 512
-"""Fewest texts for which numpy is faster than lists."""
+_MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
+_BLOCK_SIZE = 64  # texts in a block, whose best score is found first
+_NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists
 
 
 class Scores(Protocol[C]):

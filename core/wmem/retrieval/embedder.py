@@ -57,8 +57,7 @@ class GuardedEmbedder:
             raise InvalidInputError(msg)
         seconds = check_seconds(getattr(embedder, "timeout_s", TIMEOUT_S), f"timeout_s of the embedder {name!r}")
         if not has_numpy():
-            msg = "an embedder needs the extra 'recall': pip install 'wmem[recall]'"
-            raise MissingExtraError(msg)
+            raise MissingExtraError("an embedder needs the extra 'recall': pip install 'wmem[recall]'")
         coroutines = inspect.iscoroutinefunction(embedder)  # for a partial, __call__ does not show it
         self.call: Embedder | Callable[[Sequence[str]], Any] = (
             embedder if coroutines or inspect.isroutine(embedder) else embedder.__call__

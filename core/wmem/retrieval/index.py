@@ -11,8 +11,7 @@ from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.postings import Postings
 
 _LANGUAGES = tuple(STOP_WORDS)
-_LANGUAGE_SAMPLE = 256
-"""How many of the newest texts decide the language of a short query."""
+_LANGUAGE_SAMPLE = 256  # how many of the newest texts decide the language of a short query
 
 
 class Index:

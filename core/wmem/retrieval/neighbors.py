@@ -17,11 +17,9 @@ _CLOSE_DISTANCE = 2
 """Distance in messages that always counts as near; farther ones do across up to so many speaker changes."""
 
 _ROW_BYTES = MAX_NEIGHBORS * array("I").itemsize
-_SESSION_GAP_S = 4 * 3_600.0
-"""A longer time between two messages of a thread starts a new session."""
+_SESSION_GAP_S = 4 * 3_600.0  # a longer time between two messages of a thread starts a new session
 _CHARS_PER_TOKEN = 4
-_SPEAKER_ROLES = ("user", "assistant")
-"""Roles that are linked as neighbours; tool and system messages are not."""
+_SPEAKER_ROLES = ("user", "assistant")  # roles that are linked as neighbours; tool and system messages are not
 _LABEL_IS_USER = {
     "user": True,
     "human": True,
@@ -32,38 +30,16 @@ _LABEL_IS_USER = {
     "model": False,
 }
 """Transcript labels, and whether they mean the user; they override the role of the message."""
-_MIN_MESSAGES = 3
-"""Fewest messages of a speaker to be known: a transcript label may be a false match."""
+_MIN_MESSAGES = 3  # fewest messages of a speaker to be known: a transcript label may be a false match
 
 
 class NeighborGraph:
     """The messages of a scope and their neighbours."""
 
-    __slots__ = (
-        "_free_slots",
-        "_newest_by_thread",
-        "_number_by_speaker",
-        "_session_count",
-        "_slots",
-        "_speaker_count",
-        "_speaker_counts",
-        "after",
-        "before",
-        "created_at",
-        "is_user",
-        "mentions_time",
-        "neighbors",
-        "sessions",
-        "speaker_numbers",
-        "speakers",
-        "tokens",
-    )
-
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
         self._free_slots: list[int] = []
-        self._newest_by_thread: dict[str | None, int] = {}
-        """The newest message of each thread."""
+        self._newest_by_thread: dict[str | None, int] = {}  # the newest message of each thread
         self._session_count = 0
         self._speaker_count = 0
         self._speaker_counts: Counter[str] = Counter()

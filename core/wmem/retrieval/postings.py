@@ -14,8 +14,7 @@ from typing import NamedTuple
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
 TF_MAX = (1 << TF_BITS) - 1
-_MIN_TOMBSTONES = 64
-"""Fewest tombstones that are worth compacting."""
+_MIN_TOMBSTONES = 64  # fewest tombstones that are worth compacting
 _MAX_CACHED_TERMS = 128
 """How many terms have cached counts by group: queries share the frequent terms, whose postings are long."""
 
@@ -58,24 +57,6 @@ class Saturation(NamedTuple):
 class Postings:
     """Inverted and forward index of texts; texts and terms have numbers."""
 
-    __slots__ = (
-        "_forward",
-        "_forward_starts",
-        "_group_frequencies",
-        "by_term",
-        "columns",
-        "document_frequencies",
-        "group_lengths",
-        "group_sizes",
-        "ids",
-        "max_length",
-        "number_by_id",
-        "number_by_slot",
-        "number_by_term",
-        "terms",
-        "total_length",
-    )
-
     def __init__(self) -> None:
         self.number_by_id: dict[str, int] = {}
         """The number of each live text, by id."""
@@ -96,10 +77,8 @@ class Postings:
         """How many live texts contain each term (document frequency)."""
         self.group_sizes: dict[int, int] = {}
         self.group_lengths: dict[int, int] = {}
-        self._group_frequencies: dict[int, _GroupFrequencies] = {}
-        """Cache by term, least recently used first."""
-        self._forward = array("I")
-        """Forward index: the distinct terms of each text, text after text."""
+        self._group_frequencies: dict[int, _GroupFrequencies] = {}  # cache by term, least recently used first
+        self._forward = array("I")  # forward index: the distinct terms of each text, text after text
         self._forward_starts = array("Q", (0,))
 
     def append(

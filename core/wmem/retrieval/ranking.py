@@ -16,8 +16,7 @@ from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 from wmem.retrieval.vectors import Similarities
 
 C = TypeVar("C")
-_OVERSAMPLING = 2
-"""Candidates scored per result wanted: a factor may raise one."""
+_OVERSAMPLING = 2  # candidates scored per result wanted: a factor may raise one
 _LENDING_TOKENS_RATIO = 2
 """The longest message that lends in full has so many times the tokens of the longest that borrows in full."""
 _DAY_S = 86_400.0

@@ -14,8 +14,7 @@ from wmem.retrieval.vectors import Similarities, VectorIndex
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
-_ITEM_THREAD = "\0items"
-"""The thread of items in the neighbour graph, apart from the messages' threads."""
+_ITEM_THREAD = "\0items"  # the thread of items in the neighbour graph, apart from the messages' threads
 _SEQUENTIAL_TYPES = {
     "user_message": "user",
     "assistant_message": "assistant",
@@ -55,8 +54,7 @@ class RecallIndex:
         self.neighbors = NeighborGraph()
         self.vector_caches: dict[str, VectorCache] = {}
         """By embedder."""
-        self._last_user_message: tuple[Row, str] | None = None
-        """The user message that was indexed last, and its text."""
+        self._last_user_message: tuple[Row, str] | None = None  # the user message that was indexed last, and its text
 
     @property
     def bytes(self) -> int:

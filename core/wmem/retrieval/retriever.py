@@ -31,8 +31,7 @@ if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
-_NEWEST_MESSAGES = 4
-"""The newest messages, which every pack includes: what repeats them is a duplicate."""
+_NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
 
 _SCORE = itemgetter(0)

@@ -9,10 +9,8 @@ from statistics import fmean
 from wmem.model.profile import RecallProfile, Scoring
 from wmem.model.results import RecallUse
 
-_MAX_RATIO = 2.0
-"""A proposal at most doubles or halves a coefficient: the next trace may say otherwise."""
-_MIN_UNITS = 5
-"""Used units, and unused ones, that a proposal needs at least."""
+_MAX_RATIO = 2.0  # a proposal at most doubles or halves a coefficient: the next trace may say otherwise
+_MIN_UNITS = 5  # used units, and unused ones, that a proposal needs at least
 _TUNED_SUFFIX = ", tuned"
 _COEFFICIENTS = {
     "bm25": "similarity",

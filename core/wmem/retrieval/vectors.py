@@ -26,11 +26,9 @@ def to_unit_rows(matrix: Any, text_count: int) -> "Floats":
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
         made = np.array(matrix, dtype=np.float32)
     if made.ndim != 2 or made.shape[0] != text_count or not made.shape[1]:  # noqa: PLR2004  # a matrix has two
-        msg = f"returned the shape {made.shape} for {text_count} texts"
-        raise ValueError(msg)
+        raise ValueError(f"returned the shape {made.shape} for {text_count} texts")
     if not np.isfinite(made).all():
-        msg = "returned numbers that are not finite"
-        raise ValueError(msg)
+        raise ValueError("returned numbers that are not finite")
     return _normalize(made)
 
 

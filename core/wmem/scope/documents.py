@@ -115,8 +115,7 @@ def _check_entry_limit(handle: Handle, state: State, rows: Sequence[Row], now: f
 
 def _parse_step(document: object) -> int:
     if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
-        msg = f"not a document that `export` made: its format is not {_FORMAT!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"not a document that `export` made: its format is not {_FORMAT!r}")
     version, step = document.get("version"), document.get("step", 0)
     if not _is_int(version) or not 1 <= version <= _VERSION:
         msg = f"the document is of version {version!r:.80}; this version of wmem reads up to {_VERSION}"
@@ -134,19 +133,16 @@ def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list
     for facet in ("entries", "memories", "messages"):
         listed = document.get(facet, [])
         if not isinstance(listed, list | tuple):
-            msg = f"{facet!r} must be a list, got {listed!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{facet!r} must be a list, got {listed!r:.80}")
         for place, told in enumerate(listed):
             try:
                 row = _parse_row(handle, facet, told, now)
             except _PARSE_ERRORS as exc:
                 first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
                 what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(exc)
-                msg = f"{facet}[{place}] does not read: {what}; nothing was imported"
-                raise InvalidInputError(msg) from exc
+                raise InvalidInputError(f"{facet}[{place}] does not read: {what}; nothing was imported") from exc
             if row.id in rows or row.key in keys:
-                msg = f"{facet}[{place}] has an id or key that came before; nothing was imported"
-                raise InvalidInputError(msg)
+                raise InvalidInputError(f"{facet}[{place}] has an id or key that came before; nothing was imported")
             rows[row.id] = row
             if row.key is not None:
                 keys.add(row.key)
@@ -155,8 +151,7 @@ def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list
 
 def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
     if not isinstance(record, Mapping):
-        msg = f"expected a dictionary, got {record!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"expected a dictionary, got {record!r:.80}")
     fields = {
         name: _parse_instant(value) if name in _INSTANT_FIELDS and value is not None else value
         for name, value in record.items()
@@ -166,8 +161,7 @@ def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
         return _parse_message_row(handle, fields, now)
     item = MemoryItem.model_validate({"created_at": now, "updated_at": now, **fields})
     if (item.key is None) is (facet == "entries") or item.message is not None:
-        msg = "an entry has a key, a memory has none"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("an entry has a key, a memory has none")
     columns = {name: getattr(item, name) for name in _COLUMNS}
     if item.step_index is not None:
         check_whole_number(item.step_index, "step_index")
@@ -219,8 +213,7 @@ def _parse_instant(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return to_epoch(value)
     if not math.isfinite(value):
-        msg = f"an instant must be finite, got {value!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"an instant must be finite, got {value!r}")
     return float(value)
 
 
@@ -231,8 +224,7 @@ def _check_access_count(count: object) -> int:
 def _parse_message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:
     message = Message.model_validate({name: value for name, value in fields.items() if name not in _ROW_ONLY_FIELDS})
     if message.id is None:
-        msg = "a message needs its id"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("a message needs its id")
     row = to_row(message, handle, now)
     return row._replace(
         updated_at=fields.get("updated_at") or row.created_at,

@@ -85,8 +85,7 @@ def embed_query(
 def _embed_query_text(handle: Handle, embedding: GuardedEmbedder, query: str) -> "Flow[Floats]":
     vector: Floats = (yield from _embed_texts(handle, embedding, [query]))[0]
     if not vector.any():
-        msg = "returned only zeros for the query"
-        raise _Failed(msg)
+        raise _Failed("returned only zeros for the query")
     return vector
 
 
@@ -224,19 +223,15 @@ def _embed_texts(handle: Handle, embedding: GuardedEmbedder, texts: Sequence[str
             embedding.timeout_s,
         )
     except TimeoutError as exc:
-        msg = f"took longer than {embedding.timeout_s:g} s"
-        raise _Failed(msg) from exc
+        raise _Failed(f"took longer than {embedding.timeout_s:g} s") from exc
     except Exception as exc:  # a user's function: whatever it raises, the pack goes on
-        msg = f"raised {type(exc).__name__}"
-        raise _Failed(msg) from exc
+        raise _Failed(f"raised {type(exc).__name__}") from exc
     try:
         made = to_unit_rows(given, len(texts))
     except (TypeError, ValueError) as exc:
-        msg = f"failed: {exc}"
-        raise _Failed(msg) from exc
+        raise _Failed(f"failed: {exc}") from exc
     except Exception as exc:  # a tensor on another device, say: its conversion to an array is foreign code
-        msg = f"returned a {type(given).__name__} that is no array: {type(exc).__name__}"
-        raise _Failed(msg) from exc
+        raise _Failed(f"returned a {type(given).__name__} that is no array: {type(exc).__name__}") from exc
     if (took := clock() - began) > embedding.timeout_s:
         embedding.record_failure(clock())
         _warn_once(handle, f"the embedder {embedding.name!r} took {took:.1f} s and is left alone for a while", "slow")

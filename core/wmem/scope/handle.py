@@ -70,8 +70,7 @@ class OpenState:
     def check_open(self) -> None:
         """Raise `InvalidInputError` when the memory is closed."""
         if self.is_closed:
-            msg = f"the memory of agent {self.agent_id!r} is closed; open it again"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"the memory of agent {self.agent_id!r} is closed; open it again")
 
 
 class CacheMiss:
@@ -85,19 +84,6 @@ CACHE_MISS = CacheMiss()
 class Handle:
     """A caller's reference to one scope."""
 
-    __slots__ = (
-        "_is_disposed",
-        "_requested_policy",
-        "_stored_policy",
-        "engine",
-        "incarnation",
-        "lineage",
-        "parent",
-        "path",
-        "root",
-        "settings",
-    )
-
     def __init__(
         self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
     ) -> None:
@@ -109,8 +95,7 @@ class Handle:
         self.lineage: tuple[Path, ...] = (path, *(parent.lineage if parent else ()))
         self.incarnation: Incarnation | None = None
         self._requested_policy = policy
-        self._stored_policy: tuple[str, Policy] | None = None
-        """The scope's policy: its stored JSON, and parsed."""
+        self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._is_disposed = False
 
     @property
@@ -136,8 +121,7 @@ class Handle:
         """A handle on a scope below this one; nothing is stored before its first write."""
         self.check_usable()
         if policy is not None and not isinstance(policy, Policy):
-            msg = f"policy must be a wmem.Policy, not {type(policy).__name__!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
         return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
 
     def check_usable(self) -> None:
@@ -184,8 +168,7 @@ class Handle:
             try:
                 policy = Policy.model_validate_json(stored)
             except ValueError as exc:
-                msg = f"scope {self.path!r} has stored a policy that is none: {exc}"
-                raise CorruptionError(msg) from exc
+                raise CorruptionError(f"scope {self.path!r} has stored a policy that is none: {exc}") from exc
             if self.incarnation is None:
                 self._check_policy_matches(policy)
             self._stored_policy = stored, policy.with_on_flush_of(self._requested_policy or self.settings.policy)
@@ -199,8 +182,7 @@ class Handle:
         told = ", ".join(f"{name} {kept[name]!r:.80} not {asked[name]!r:.80}" for name in differ[:3])
         msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
         if "recall" in differ:
-            msg = f"{msg}; open it without `recall`, which `use_profile` changes"
-        raise InvalidInputError(msg)
+            raise InvalidInputError(f"{msg}; open it without `recall`, which `use_profile` changes")
 
     # -- reading
 

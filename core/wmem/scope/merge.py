@@ -34,8 +34,7 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int
     check_flag(items, "items")
     parent = handle.parent
     if parent is None:
-        msg = f"scope {handle.path!r} is a root and has no parent to merge into"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"scope {handle.path!r} is a root and has no parent to merge into")
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     if state.unwritten_touches:

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from wmem.model.message import Message
 
 _MAX_QUOTES = 1_024
-_MAX_CHARACTERS = 1_000
-"""A longer quote is not cached."""
+_MAX_CHARACTERS = 1_000  # a longer quote is not cached
 
 
 class DecodedMessages:

@@ -44,8 +44,7 @@ def pack_scope(
 ) -> Flow[Context]:
     """See `Scope.pack`."""
     if query is not None and not isinstance(query, str):
-        msg = f"a query is text or None, not {type(query).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"a query is text or None, not {type(query).__name__!r}")
     handle.check_usable()
     now = handle.settings.clock()
     counter = handle.settings.counter()
@@ -216,8 +215,7 @@ class _LiveMessages:
         self._unstored_after: dict[str | None, list[Candidate]] = {}
         """Messages that are not stored, newest first, by the stored one they follow."""
         self._always_included: list[Candidate] = []
-        self._current_turn: dict[str, Candidate] = {}
-        """The current turn, oldest first."""
+        self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self.unstored_count = 0
         counter = handle.settings.counter()
         live = parse_messages(messages)

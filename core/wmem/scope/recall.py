@@ -19,8 +19,7 @@ from wmem.scope.handle import Handle
 def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
     """What matches a query, best first; see `Scope.recall`."""
     if not isinstance(query, str):
-        msg = f"query must be text, got {query!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"query must be text, got {query!r:.80}")
     wanted: frozenset[RecallKind] = frozenset(kinds)
     if odd := wanted.difference(get_args(RecallKind)):
         msg = f"kinds must be among {', '.join(get_args(RecallKind))}, got {min(map(str, odd))!r:.80}"

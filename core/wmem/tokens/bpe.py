@@ -48,8 +48,7 @@ class TiktokenCounter:
 
     def __post_init__(self) -> None:
         if self.encoding not in _SHA256:
-            msg = f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}")
         _cache_directory(self.encoding)
 
     @property
@@ -120,8 +119,7 @@ def _cache_directory(encoding: str) -> Path:
 def _find_directory(encoding: str) -> Path:
     """The directory of an intact encoding file; tiktoken would replace a damaged one over the network."""
     if importlib.util.find_spec("tiktoken") is None:
-        msg = "tiktoken is not installed: pip install 'wmem[tokens]'"
-        raise MissingExtraError(msg)
+        raise MissingExtraError("tiktoken is not installed: pip install 'wmem[tokens]'")
     url = _URL.format(encoding)
     file = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     for directory in _candidate_directories():

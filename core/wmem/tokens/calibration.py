@@ -8,12 +8,9 @@ from typing import NamedTuple
 from wmem.errors import InvalidInputError
 
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 3.0
-_DECAY = 0.2
-"""How far one cheaper report lowers the factor, as a part of the difference."""
-_MIN_PROMPT_TOKENS = 64
-"""Fewest tokens of a prompt to learn from: a shorter one is mostly delimiters."""
-_REFUSED_RATIO = 1.1
-"""Least size assumed of a refused prompt, as a multiple of the limit."""
+_DECAY = 0.2  # how far one cheaper report lowers the factor, as a part of the difference
+_MIN_PROMPT_TOKENS = 64  # fewest tokens of a prompt to learn from: a shorter one is mostly delimiters
+_REFUSED_RATIO = 1.1  # least size assumed of a refused prompt, as a multiple of the limit
 _FACTOR_STEPS = 16
 """Steps of a budget's factor between 1 and 2; one is about how much counts vary from prompt to prompt."""
 
@@ -35,8 +32,7 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if not _MIN_FACTOR <= self.factor <= _MAX_FACTOR:
-            msg = f"factor must be between {_MIN_FACTOR} and {_MAX_FACTOR}, not {self.factor!r}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"factor must be between {_MIN_FACTOR} and {_MAX_FACTOR}, not {self.factor!r}")
 
     def learn(self, counted: int, reported: int) -> "Calibration":
         """The calibration after a provider reported the tokens of a prompt.
@@ -48,8 +44,7 @@ class Calibration:
             reported: The provider's count of input tokens, cached ones included.
         """
         if counted < 0 or reported < 0:
-            msg = f"tokens cannot be negative: counted {counted}, reported {reported}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"tokens cannot be negative: counted {counted}, reported {reported}")
         if counted < _MIN_PROMPT_TOKENS or not reported:
             return self
         ratio = min(_MAX_FACTOR, max(_MIN_FACTOR, reported / counted))
@@ -66,8 +61,7 @@ class Calibration:
             limit: The largest prompt that the provider accepts, in its tokens.
         """
         if counted <= 0 or limit <= 0:
-            msg = f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}")
         factor = _REFUSED_RATIO * max(self.factor, limit / counted)
         return replace(self, factor=min(_MAX_FACTOR, max(_MIN_FACTOR, factor)), seen=self.seen + 1)
 

@@ -108,8 +108,7 @@ _CAPITALS_TOKENS = (
 """The same for words in capitals."""
 _ENGLISH_TOKENS = (0.0, 0.9, 1.0, 1.05, 1.05, 1.05, 1.1, 1.1, 1.2, 1.35, 1.45, 1.5, 1.6)
 """The same for a word after a space in English prose."""
-_ENGLISH_CAPITALS_FACTOR = 0.85
-"""Cost of a word in capitals in English prose, relative to elsewhere."""
+_ENGLISH_CAPITALS_FACTOR = 0.85  # cost of a word in capitals in English prose, relative to elsewhere
 _AFTER_SPACE, _AFTER_SIGN, _INSIDE_WORD = 0, 1, 2
 _POSITION_AFTER = {_LINE_BREAK: _AFTER_SPACE, _SPACES: _AFTER_SPACE, _SIGNS: _AFTER_SIGN, _RUN: _AFTER_SIGN}
 """Position of a word, by the kind of run before it."""
@@ -120,13 +119,11 @@ _COMMON_ENGLISH_WORDS = frozenset(
 )
 """Words that are frequent in English and rare in other languages."""
 _MAX_COMMON_CHARS = 4
-_ENGLISH_REACH = 5
-"""How many words after a common English word are taken for English."""
+_ENGLISH_REACH = 5  # how many words after a common English word are taken for English
 _MAX_SYLLABLE_CHARS = 7
 _VIETNAMESE_START = "\u1ea0"
 """First letter of the Vietnamese block; its words are single syllables, most of them one token."""
-_BASE64_ZEROS = "AAAA"
-"""Three zero bytes in base64: they come in long runs, of which eight letters are a token."""
+_BASE64_ZEROS = "AAAA"  # three zero bytes in base64: they come in long runs, of which eight letters are a token
 
 
 class EstimateWarning(UserWarning):

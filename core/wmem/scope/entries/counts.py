@@ -23,8 +23,7 @@ class EntryCounts:
         """Entries in all scopes as last known, including those about to be written."""
         self.revision = 0
         """How many writes were noted."""
-        self._recount_above = -1.0
-        """The total up to which no count is needed."""
+        self._recount_above = -1.0  # the total up to which no count is needed
         self.uncounted_writes: set[object] = set()
         """Writes in progress that needed no count."""
         self._counting_writes: dict[object, None] = {}

@@ -98,8 +98,7 @@ class EntryReads:
         row = self._find_row(key)
         if row is None:
             self._check_intact()
-            msg = f"no entry {key!r}"
-            raise NotFoundError(msg)
+            raise NotFoundError(f"no entry {key!r}")
         return load_value(row.content, key=key)
 
     def __contains__(self, key: object) -> bool:  # sync only
@@ -222,5 +221,4 @@ class Entries(EntryReads):
 
     def __delitem__(self, key: str) -> None:  # sync only
         if not self.remove(key):
-            msg = f"no entry {key!r} in scope {self._handle.path!r}"
-            raise NotFoundError(msg)
+            raise NotFoundError(f"no entry {key!r} in scope {self._handle.path!r}")

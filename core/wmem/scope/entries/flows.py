@@ -173,8 +173,7 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
             if before is None:
                 handle.check_intact()
                 if isinstance(default, Missing):
-                    msg = f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with"
-                    raise NotFoundError(msg)
+                    raise NotFoundError(f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with")
             # Outside all locks: the function may be slow, and may read and write this same scope.
             value = _apply_fn(fn, _load_or_default(before, default, as_type, key))
             draft = _to_draft(handle, key, value)
@@ -233,8 +232,7 @@ def _apply_fn(fn: Callable[[Any], Any], value: Any) -> Any:
     made = fn(value)
     if inspect.iscoroutine(made):
         made.close()
-        msg = "an update's function must be a plain function: it may run again"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("an update's function must be a plain function: it may run again")
     return made
 
 
@@ -285,5 +283,4 @@ def remove(handle: Handle, key: str) -> Flow[bool]:
 
 def _check_callable(name: str, value: object) -> None:
     if not callable(value):
-        msg = f"{name} must be callable, not {type(value).__name__!r}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"{name} must be callable, not {type(value).__name__!r}")

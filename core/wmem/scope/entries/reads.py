@@ -53,8 +53,7 @@ def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
 def check_keys(keys: Iterable[str]) -> list[str]:
     """Check each of several keys."""
     if isinstance(keys, str) or not isinstance(keys, Iterable):
-        msg = f"keys must be a list of keys, got {keys!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"keys must be a list of keys, got {keys!r:.80}")
     return [check_key(key) for key in keys]
 
 

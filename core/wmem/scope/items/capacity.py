@@ -223,5 +223,4 @@ def check_sync_on_flush(policy: Policy) -> None:
     """Raise `InvalidInputError` if `on_flush` is a coroutine function."""
     given = policy.on_flush
     if given is not None and (inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(type(given).__call__)):
-        msg = "on_flush is a coroutine function and needs the async face: use wmem.aopen"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("on_flush is a coroutine function and needs the async face: use wmem.aopen")

@@ -33,11 +33,9 @@ class ItemFilter:
 
     def __post_init__(self) -> None:
         if self.priority is not None and self.priority not in PRIORITIES:
-            msg = f"priority must be one of {', '.join(PRIORITIES)}, got {self.priority!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {self.priority!r:.80}")
         if self.agent_id is not None and not isinstance(self.agent_id, str):
-            msg = f"agent_id must be text, got {self.agent_id!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"agent_id must be text, got {self.agent_id!r:.80}")
 
     def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
         """The rows that pass; written out for speed, for it runs on every match."""

@@ -69,8 +69,7 @@ def _normalize_fields(fields: ItemFields) -> dict[str, object]:
 def check_content(handle: Handle, content: object) -> str:
     """Check an item's text against the scope's policy and return it."""
     if not isinstance(content, str) or not content:
-        msg = f"content must be text of at least 1 character, got {content!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"content must be text of at least 1 character, got {content!r:.80}")
     limit = handle.policy.max_content_bytes
     if len(content) * 4 > limit and (size := len(content.encode("utf-8", "surrogatepass"))) > limit:
         msg = f"content takes {size} bytes, more than the {limit} an item may take; store it in parts"
@@ -80,8 +79,7 @@ def check_content(handle: Handle, content: object) -> str:
 
 def _check_priority(priority: object) -> None:
     if priority not in PRIORITIES:
-        msg = f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}")
 
 
 def draft_item(
@@ -118,11 +116,9 @@ def find_item(handle: Handle, state: State, item_id: str, now: float, *, include
     row = state.rows.get(item_id)
     if row is None or item_id not in state.items or (row.deleted_at is not None and not include_deleted):
         handle.check_intact(local_only=True)
-        msg = f"no item {item_id!r} in scope {handle.path!r}"
-        raise NotFoundError(msg)
+        raise NotFoundError(f"no item {item_id!r} in scope {handle.path!r}")
     if row.expired(now):
-        msg = f"item {item_id!r} in scope {handle.path!r} has expired"
-        raise ExpiredError(msg)
+        raise ExpiredError(f"item {item_id!r} in scope {handle.path!r} has expired")
     return row
 
 

@@ -29,8 +29,7 @@ def _change_item(
         row = state.rows.get(item_id)
         if row is None or item_id not in state.items:
             handle.check_intact(local_only=True)
-            msg = f"no item {item_id!r} in scope {handle.path!r}"
-            raise NotFoundError(msg)
+            raise NotFoundError(f"no item {item_id!r} in scope {handle.path!r}")
         changed = change(state, row, now)
         if changed is row:
             return [], (to_current_item(state, row, now), ())
@@ -86,8 +85,7 @@ def relate(
     """Add a relation to another element; see `Items.relate`."""
     for name, given in (("type", relation), ("target_id", target_id)):
         if not isinstance(given, str) or not given.strip():
-            msg = f"a relation's {name} must be text that is not blank, got {given!r:.80}"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"a relation's {name} must be text that is not blank, got {given!r:.80}")
     told = {"type": relation, "target_id": target_id, "metadata": {} if metadata is None else metadata}
     checked, _ = encode_fields({"relations": [told]}, now=0.0)
     (made,) = load_json(checked or b"{}")["relations"]

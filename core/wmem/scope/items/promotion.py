@@ -43,20 +43,17 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     """
     item_id = check_id(item_id)
     if if_promoted not in ("return", "error"):
-        msg = f"if_promoted must be 'return' or 'error', got {if_promoted!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"if_promoted must be 'return' or 'error', got {if_promoted!r:.80}")
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
         unwritten, at = state.unwritten_touches.get(item_id, (0, None))
         row = _with_last_access(find_item(handle, state, item_id, now), at)
     if row.promoted_to is not None and if_promoted == "error":
-        msg = f"item {item_id!r} is in long-term memory as {row.promoted_to!r} already"
-        raise AlreadyPromotedError(msg)
+        raise AlreadyPromotedError(f"item {item_id!r} is in long-term memory as {row.promoted_to!r} already")
     if handle.path[1:2] in ((SEMANTIC,), (EPISODIC,)):
         if if_promoted == "error":
-            msg = f"item {item_id!r} is in long-term memory"
-            raise AlreadyPromotedError(msg)
+            raise AlreadyPromotedError(f"item {item_id!r} is in long-term memory")
         return to_item(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
     target = long_term_handle(handle, route(row, rest.get("kind", "fact")))
@@ -81,8 +78,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     if (yield from handle.commit(mark, now)):
         # It was erased while it was copied: erase the copy too.
         yield from erase(handle, [item_id])
-        msg = f"item {item_id!r} in scope {handle.path!r} was erased meanwhile"
-        raise NotFoundError(msg)
+        raise NotFoundError(f"item {item_id!r} in scope {handle.path!r} was erased meanwhile")
     if row.promoted_to is None:
         if (metrics := handle.settings.metrics) is not None:
             metrics.promoted.add(1, {"rule": rule or "manual"})
@@ -134,8 +130,7 @@ def _to_promoted_row(
 def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
     """Promote several items one by one; see `Items.promote_many`."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
-        msg = f"ids must be a list of ids, got {ids!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"ids must be a list of ids, got {ids!r:.80}")
     handle.check_usable()
     results = []
     for each in ids:

@@ -81,11 +81,9 @@ def parse_search(query: str | None, item_filter: ItemFilter, order: Order | None
         InvalidInputError: Anything out of range.
     """
     if query is not None and not isinstance(query, str):
-        msg = f"query must be text, or None for filters alone, got {query!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"query must be text, or None for filters alone, got {query!r:.80}")
     if order is not None and order not in _ORDERS:
-        msg = f"order must be one of {', '.join(_ORDERS)}, got {order!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"order must be one of {', '.join(_ORDERS)}, got {order!r:.80}")
     return Search((query or "").strip(), item_filter, order, check_limit(limit))
 
 

@@ -105,8 +105,7 @@ def _to_changes(rows: Sequence[Row], state: State) -> list[Change]:
         there = latest.get(row.id) or state.rows.get(row.id)
         latest[row.id] = row
         if there is not None and there.role is None:
-            msg = f"{row.id!r} is the id of an item or entry of this scope; a message needs another"
-            raise InvalidInputError(msg)
+            raise InvalidInputError(f"{row.id!r} is the id of an item or entry of this scope; a message needs another")
         same = there is not None and (there.content, there.turn_id, there.pinned, there.role) == (
             row.content,
             row.turn_id,

@@ -66,8 +66,7 @@ def remember(
 def _prompt_words(prompt: str | None) -> frozenset[str]:
     """The words an item must share one of: the prompt's terms, or all its words if it has no terms."""
     if prompt is not None and not isinstance(prompt, str):
-        msg = f"prompt must be text, got {prompt!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"prompt must be text, got {prompt!r:.80}")
     return frozenset(to_terms(prompt or "")) or frozenset((prompt or "").casefold().split())
 
 
@@ -78,8 +77,7 @@ def _words(text: str, analyzer: Analyzer) -> frozenset[str]:
 def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
     """Extractive summary of the items; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
-        msg = f"span must be 'all' or 'recent', got {span!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"span must be 'all' or 'recent', got {span!r:.80}")
     check_count(token_limit, "token_limit", 1)
     counter = handle.settings.counter()
 
@@ -163,8 +161,7 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
     """Forget the items that an instruction selects; see `Queue.forget`."""
     what = parse_instruction(instruction)
     if mode not in ("soft", "hard"):
-        msg = f"mode must be 'soft' or 'hard', got {mode!r:.80}"
-        raise InvalidInputError(msg)
+        raise InvalidInputError(f"mode must be 'soft' or 'hard', got {mode!r:.80}")
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
@@ -194,8 +191,7 @@ def _erase_changes(rows: Sequence[Row]) -> list[Change]:
 def evict_to(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
     """Evict items down to a size; see `Queue.evict_to`."""
     if items is None and tokens is None:
-        msg = "evict_to needs items=, tokens= or both"
-        raise InvalidInputError(msg)
+        raise InvalidInputError("evict_to needs items=, tokens= or both")
     for given in (items, tokens):
         if given is not None:
             check_limit(given)
