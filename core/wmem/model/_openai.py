@@ -105,7 +105,9 @@ def _read_part(block: object) -> dict[str, Any]:
         return {"kind": "audio", "base64": sound.get("data"), "mime_type": f"audio/{sound.get('format', 'wav')}"}
     if kind == "file" and isinstance(file := block.get("file"), Mapping):
         named = {"filename": file["filename"]} if file.get("filename") else None
-        where = media_location(file.get("file_data") or None) or {"file_id": file.get("file_id")}
+        content = file.get("file_data")
+        # What is no text is kept as it is: the message's own check refuses it.
+        where = media_location(content) or ({"url": content} if content else {"file_id": file.get("file_id")})
         return {"kind": "file", **where, "data": named}
     return {"kind": "other", "data": dict(block)}
 

@@ -182,7 +182,8 @@ class Handle:
         told = ", ".join(f"{name} {kept[name]!r:.80} not {asked[name]!r:.80}" for name in differ[:3])
         msg = f"scope {self.path!r} follows another policy than the one it is opened with: {told}"
         if "recall" in differ:
-            raise InvalidInputError(f"{msg}; open it without `recall`, which `use_profile` changes")
+            msg = f"{msg}; open it without `recall`, which `use_profile` changes"
+        raise InvalidInputError(msg)
 
     # -- reading
 
