@@ -5,7 +5,7 @@ from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 __all__ = ["CancelTests"]
 
 LARGE = b"wmem" * 262_144  # storing it takes longer than asking again
-ROUNDS = 12  # in each the call is cancelled a turn of the loop later: before it is sent, and on its way
+ROUNDS = 24  # in each the call is cancelled a turn of the loop later: before it is sent, and on its way
 
 
 class CancelTests(JournalFixtures):
@@ -29,6 +29,6 @@ class CancelTests(JournalFixtures):
     def test_a_cancelled_call_takes_no_reply_of_another(self, client: JournalClient) -> None:
         for number in range(ROUNDS):
             client.append_many(PATH, b"%d" % number)
-            client.append_cancelled(("agent", "cancelled"), b"x", turns=number)
+            client.append_cancelled(("agent", "cancelled"), LARGE, turns=number)
             assert client.read(PATH).records[-1].payload == b"%d" % number
             assert client.paths(PATH) == [PATH]
