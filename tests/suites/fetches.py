@@ -40,6 +40,18 @@ class FetchesSuite(FacetSuite):
         call(here.entries.set, "k", 1)
         assert call(there.items.get, item.id).access_count == 3
 
+    def test_fetches_that_are_not_written_yet_outlive_a_new_start_from_a_snapshot(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        here, there = open_memory().scope("s"), open_memory.in_other_process().scope("s")
+        item = call(here.items.add, "x")
+        call(here.items.fetch, item.id)
+        call(there.items.add, "y")
+        call(there.erase)  # compacts: what this process has read is not in the journal any more
+        assert call(here.items.get, item.id).access_count == 2
+        call(here.entries.set, "k", 1)
+        assert call(there.items.get, item.id).access_count == 2
+
     def test_many_fetches_write_few_records(self, session: Scope, memory: wmem.AgentMemory, call: Call) -> None:
         item = call(session.items.add, "x")
         before = call(session.view).cursor.version
