@@ -229,6 +229,14 @@ SYNC_CLIENT: Mapping[str, Mutant] = {
     ),
 }
 
+# A reply that comes a little later: no fault, but a call can be cancelled for sure while it is on its way.
+_SLOW_REPLY = {
+    "                    answer = await self._connection.read_response()\n": (
+        "                    await asyncio.sleep(0.01)\n"
+        "                    answer = await self._connection.read_response()\n"
+    )
+}
+
 ASYNC_CLIENT: Mapping[str, Mutant] = {
     "SendsTwice": _async_client(
         {
@@ -253,12 +261,13 @@ ASYNC_CLIENT: Mapping[str, Mutant] = {
                 "        except asyncio.CancelledError:\n"
                 "            if reply in self._sent:\n                self._sent.remove(reply)\n"
                 "            raise\n"
-            )
+            ),
+            **_SLOW_REPLY,
         },
         ("test_a_cancelled_call_takes_no_reply_of_another",),
     ),
     "EndsWithACancelledCall": _async_client(
-        {"    if not reply.done():  # the caller may have been cancelled\n    ": "    "},
+        {"    if not reply.done():  # the caller may have been cancelled\n    ": "    ", **_SLOW_REPLY},
         ("test_a_cancelled_call_takes_no_reply_of_another",),
     ),
 }

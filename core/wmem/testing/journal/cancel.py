@@ -5,7 +5,7 @@ from wmem.testing.journal.client import PATH, JournalClient, JournalFixtures
 __all__ = ["CancelTests"]
 
 LARGE = b"wmem" * 262_144  # storing it takes longer than asking again
-ROUNDS = 24  # in each the call is cancelled a turn of the loop later: before it is sent, and on its way
+ROUNDS = 12  # in each the call is cancelled a turn of the loop later: before it is sent, and on its way
 
 
 class CancelTests(JournalFixtures):
