@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
+from wmem.analysis.analyzer import Analyzer
 from wmem.retrieval.arrays import has_numpy
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
@@ -190,7 +191,10 @@ def index_adds(*, quick: bool) -> list[Figure]:
     """What recall adds to a message: it is read and taken into the index, and among its neighbours."""
     rounds = 200 if quick else 1_000
     said = [each["content"] for each in _Talk().messages(_FEW + rounds)]
-    index, turns = Index(), NeighborGraph()
+    analyzer = Analyzer()
+    for text in said:
+        analyzer.analyze(text)  # the words of a process that has run for a while
+    index, turns = Index(analyzer), NeighborGraph()
 
     def add(number: int) -> None:
         place = number + _FEW
@@ -199,7 +203,7 @@ def index_adds(*, quick: bool) -> list[Figure]:
         index.add(id, text, turns.sessions[slot], slot)
 
     cost = interleaved({"add": add}, rounds=rounds, warm=_FEW)
-    return [_figure("index add, 20 to 40 words", cost["add"], 100e-6, f"medians of {rounds:,}")]
+    return [_figure("index add, 20 to 40 words", cost["add"], 100e-6, f"medians of {rounds:,}; words known")]
 
 
 def index_size(*, quick: bool) -> list[Figure]:

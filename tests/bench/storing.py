@@ -120,6 +120,7 @@ def entries_traced(*, quick: bool) -> list[Figure]:
     del quick  # a smaller number would say something else
     memory = wmem.open("memory://", agent_id="agent")
     memory.scope("warm").entries.set("key", "what is imported at the first write is no entry's weight")
+    memory.scope("warm").entries.remove("key")  # an agent has room for 10,000
     store = InMemoryStore()
     ours, peak = _traced(lambda number: memory.scope("session").entries.set(f"key-{number}", f"{number:0>98}"))
     theirs, _ = _traced(lambda number: store.put(("agent", "session"), f"key-{number}", {"value": f"{number:0>98}"}))

@@ -45,7 +45,7 @@ class Analyzer:
     __slots__ = ("_content_terms", "_stems")
 
     def __init__(self) -> None:
-        self._stems: dict[tuple[str, str], str] = {}
+        self._stems: dict[str, dict[str, str]] = {}  # by language
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
@@ -61,15 +61,14 @@ class Analyzer:
 
     def analyze(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
         """The detected language of a text, and its terms; see `to_terms`."""
-        stems, add = self._stems, self._add_stem
         if text.isascii():
             words = _ASCII_WORD.findall(text.lower())
             language = detect_language(words, default_language)
-            stop = STOP_WORDS[language]
-            return language, [stems.get((word, language)) or add(word, language) for word in words if word not in stop]
+            stop, stems = STOP_WORDS[language], self._stems_of(language)
+            return language, [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
         found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
         language = detect_language((word for word, unspaced in found if not unspaced), default_language)
-        stop = STOP_WORDS[language]
+        stop, stems = STOP_WORDS[language], self._stems_of(language)
         terms: list[str] = []
         for word, unspaced in found:
             if unspaced:
@@ -77,7 +76,7 @@ class Analyzer:
             elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
                 terms += [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word
             elif word not in stop:
-                terms.append(stems.get((word, language)) or add(word, language))
+                terms.append(stems.get(word) or self._add_stem(word, language))
         return language, terms
 
     def content_terms(self, content: bytes) -> tuple[str, ...]:
@@ -96,10 +95,15 @@ class Analyzer:
         self._stems.clear()
         self._content_terms.clear()
 
+    def _stems_of(self, language: str) -> dict[str, str]:
+        return self._stems.setdefault(language, {})
+
     def _add_stem(self, word: str, language: str) -> str:
-        if len(self._stems) >= _MAX_STEMS:
-            self._stems.clear()
-        made = self._stems[word, language] = stem(word, language)
+        stems = self._stems_of(language)
+        if len(stems) >= _MAX_STEMS:
+            stems.clear()
+        made = stem(word, language)
+        stems[word] = word if made == word else made  # one text where it is the same
         return made
 
 

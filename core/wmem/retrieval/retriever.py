@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from heapq import merge
 from itertools import chain, compress, islice, repeat
-from operator import add, itemgetter
+from operator import add, attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
@@ -90,14 +91,14 @@ class Query(NamedTuple):
     Attributes:
         now: UTC epoch seconds.
         limit: How many hits at most.
-        profile: The weights of the score.
+        profile: The weights of the score; None ranks by BM25 alone, what shares a word.
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
     """
 
     text: str
     now: float
-    profile: RecallProfile
+    profile: RecallProfile | None
     limit: int = CANDIDATE_LIMIT
     vector: QueryVector | None = None
     accepts: Callable[[Row], bool] | None = None
@@ -109,12 +110,30 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     Args:
         replicas: The scope's, then its parents'.
     """
-    found = [_collect_candidates(replica, query, replicas[:depth]) for depth, replica in enumerate(replicas)]
+    profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
+    if profile is None:
+        matches = [_match_words(replica, query, nearer) for replica, nearer in levels]
+        ordered = merge(*matches, key=attrgetter("score"), reverse=True) if matches[1:] else iter(matches[0])
+        return islice(ordered, query.limit)
+    found = [_collect_candidates(replica, query, profile, nearer) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
-    ranked = chain.from_iterable(each.rank(maxima, query.profile, query.limit) for each in found)
+    ranked = chain.from_iterable(each.rank(maxima, profile, query.limit) for each in found)
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    return (each.hit(at, score, maxima, query.profile) for score, each, at in best)
+    return (each.hit(at, score, maxima, profile) for score, each, at in best)
+
+
+def _match_words(replica: Replica[Any], query: Query, nearer: Sequence[Replica[Any]]) -> list[Hit]:
+    """What shares a word with the query, with its BM25 score, best first."""
+    with replica.derived(RecallIndex, replica.analyzer) as memory:
+        scores = memory.index.search(query.text, query.limit)
+        with replica.lock:
+            rows = [replica.state.rows.get(id) for id, _ in scores]
+    return [
+        Hit(row, score, partial(dict, bm25=score), replica.path)
+        for row, (_, score) in zip(rows, scores, strict=True)
+        if row is not None and _is_accepted(row, query, nearer)
+    ]
 
 
 def rows_without_vectors(
@@ -160,9 +179,10 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
 
 
-def _collect_candidates(replica: Replica[Any], query: Query, nearer: Sequence[Replica[Any]]) -> _CandidateRows:
+def _collect_candidates(
+    replica: Replica[Any], query: Query, profile: RecallProfile, nearer: Sequence[Replica[Any]]
+) -> _CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
-    profile = query.profile
     with replica.derived(RecallIndex, replica.analyzer) as memory:
         with replica.lock:
             rows = replica.state.rows

@@ -83,7 +83,7 @@ class ItemReads:
             include_expired: List those that cleanup has not removed yet, too.
             include_promoted: List those that were copied to long-term memory, too.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
-                ``importance`` find those that hold any of its words; ``recall`` ranks those as recall does.
+                ``importance`` find those that hold any of its words; ``recall`` ranks those by BM25.
                 By default the policy's `search_order`.
             limit: How many at most; `SearchResults.total` counts all.
 

@@ -15,7 +15,6 @@ from wmem.model.results import SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import Policy
-from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.relevance import relevance
 from wmem.retrieval.retriever import Query
 from wmem.retrieval.retriever import search as retrieve
@@ -28,8 +27,6 @@ from wmem.state import State
 Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 
 _ORDERS = ("relevance", "recency", "importance", "recall")
-_LENT = ("feedback", "next_to", "session", "vector")
-"""Coefficients of a recall profile for what is not in an item's own words."""
 
 
 class ItemTexts:
@@ -100,7 +97,7 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
     if order != "relevance" and to_terms(search.query):
-        return _search_words(replica, search, order, policy, now)
+        return _search_words(replica, search, order, now)
     with replica.derived(ItemTexts) as held, replica.lock:
         held.apply(replica.take_changed_rows(ItemTexts))
         items, texts = replica.state.items, held.texts
@@ -113,18 +110,17 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
         return _rank(replica.state, matches, search, order, now)
 
 
-def _search_words(replica: Replica[Any], search: Search, order: Order, policy: Policy, now: float) -> SearchResults:
-    """Search by the index of recall: ranked as recall ranks, but only among items that share a word."""
-    with replica.derived(RecallIndex, replica.analyzer) as memory:
-        scores = dict(memory.index.search(search.query, memory.index.count))
-    if order == "recall":
-        # A search is for the words of each item itself: not for its neighbours' or its session's, nor by meaning.
-        profile = policy.recall_profile.model_copy(update=dict.fromkeys(_LENT, 0.0))
-        query = Query(search.query, now, profile, len(scores), accepts=lambda row: row.id in scores)
-        scores = {hit.row.id: hit.score for hit in retrieve([replica], query)}
+def _search_words(replica: Replica[Any], search: Search, order: Order, now: float) -> SearchResults:
+    """Search by the index of recall, among items that share a word."""
+    query = Query(search.query, now, None, len(replica.state.rows), accepts=_is_item)
+    scores = {hit.row.id: hit.score for hit in retrieve([replica], query)}
     with replica.lock:
-        matches = {each: scores[each] for each in replica.state.items if each in scores}
+        matches = {each: scores[each] for each in filter(scores.__contains__, replica.state.items)}
         return _rank(replica.state, matches, search, order, now)
+
+
+def _is_item(row: Row) -> bool:
+    return row.key is None and row.role is None
 
 
 def _rank(state: State, matches: dict[str, float], search: Search, order: Order, now: float) -> SearchResults:
