@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from heapq import merge
 from itertools import chain, compress, islice, repeat
-from operator import add, attrgetter, itemgetter
+from operator import add, attrgetter, itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
@@ -131,8 +131,8 @@ def _match_words(replica: Replica[Any], query: Query, nearer: Sequence[Replica[A
             rows = [replica.state.rows.get(id) for id, _ in scores]
     return [
         Hit(row, score, partial(dict, bm25=score), replica.path)
-        for row, (_, score) in zip(rows, scores, strict=True)
-        if row is not None and _is_accepted(row, query, nearer)
+        for row, (_, score), accepted in zip(rows, scores, _accept(rows, query, nearer), strict=True)
+        if accepted and row is not None
     ]
 
 
@@ -216,7 +216,7 @@ def _collect_candidates(
         with replica.lock:
             found = list(map(replica.state.rows.get, scorer.ids(columns.doc_numbers)))
             unwritten = dict(replica.state.unwritten_touches) if profile.importance else {}
-        accepted = [_is_accepted(row, query, nearer) for row in found]
+        accepted = _accept(found, query, nearer)
         candidates = [row for row in compress(found, accepted) if row is not None]
         ops = scorer.ops
         if len(candidates) < len(found):
@@ -246,15 +246,19 @@ def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row
     return last if last is not None and memory.message_text(last).strip() == text.strip() else None
 
 
-def _is_accepted(row: Row | None, query: Query, nearer: Sequence[Replica[Any]]) -> bool:
-    """Whether a candidate may be a hit; a parent's only if it is no message, and no entry that a nearer scope has."""
-    if row is None or not (row.visible(query.now) if query.accepts is None else query.accepts(row)):
-        return False
+def _accept(rows: Sequence[Row | None], query: Query, nearer: Sequence[Replica[Any]]) -> list[bool]:
+    """Which of the rows may be hits."""
+    accepts = query.accepts or methodcaller("visible", query.now)
     if not nearer:
-        return True
+        return [row is not None and accepts(row) for row in rows]
+    return [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
+
+
+def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
+    """Whether a parent's row is not seen from below: a message, or an entry that a nearer scope has."""
     if row.role is not None:
-        return False
-    return row.key is None or not any(each.state.entry(row.key, query.now) for each in nearer)
+        return True
+    return row.key is not None and any(each.state.entry(row.key, now) for each in nearer)
 
 
 def _overlaps(memory: RecallIndex, rows: Sequence[Row], newest: Sequence[Row]) -> list[float]:
