@@ -1,4 +1,4 @@
-"""The tests' own rules: nothing reaches for the network, and nothing stands in a new thread's way."""
+"""The tests' own rules: no test opens a connection to another machine, and new threads start while that is watched."""
 
 import asyncio
 import socket

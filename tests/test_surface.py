@@ -1,4 +1,4 @@
-"""Every call that the design shows can be made as it is shown, by place and by name, sync and async."""
+"""Arguments of public calls can be given by position and by name, as documented, sync and async."""
 
 import dataclasses
 import inspect

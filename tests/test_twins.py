@@ -1,4 +1,4 @@
-"""Whatever can be done in threads can be done in coroutines, by the same names and with the same arguments."""
+"""The sync and the async face have the same methods, with the same arguments."""
 
 import inspect
 from collections.abc import Callable, Iterator

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message
     from wmem.model.part import Native, Part, ToolCall
-    from wmem.model.profile import RecallProfile
+    from wmem.model.recall_profile import RecallProfile
     from wmem.model.results import (
         BulkPromotion,
         Erased,
@@ -140,7 +140,7 @@ _HOMES = {
         "SearchResults",
         "Summary",
     ),
-    "wmem.model.profile": ("RecallProfile",),
+    "wmem.model.recall_profile": ("RecallProfile",),
     "wmem.pack": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from wmem.errors import InvalidInputError
-from wmem.model.profile import RecallProfile, Scoring
+from wmem.model.recall_profile import RecallProfile, Scoring
 
 PRIORITIES = ("low", "medium", "high", "critical")
 

@@ -8,8 +8,8 @@ from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
 from wmem.model.part import PartKind, Role
-from wmem.model.profile import Scoring
 from wmem.model.prompt import DroppedUnits
+from wmem.model.recall_profile import Scoring
 from wmem.model.results import Fate, Placed, RecallHit, RecallKind, UnitReport
 from wmem.pack import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix

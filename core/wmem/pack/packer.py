@@ -9,7 +9,7 @@ from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
-from wmem.pack.profiles import (
+from wmem.pack.provider_order import (
     SYSTEM_ROLES,
     count_leading_system,
     group_by_turn,

@@ -1,4 +1,4 @@
-"""Candidates to score for a query: BM25 matches, vector matches, and their neighbours.
+"""Ranking: which candidates a query has, the signals of each, and the formula that makes one score of them.
 
 Written once for columns of numbers, plain lists or numpy arrays; see `wmem.retrieval.arrays`.
 """
@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from wmem.analysis.dates import score_date, utc_day
 from wmem.analysis.query_intent import QueryIntent
-from wmem.model.profile import RecallProfile
+from wmem.model.recall_profile import RecallProfile
 from wmem.retrieval.bm25 import QueryScorer
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 from wmem.retrieval.vectors import Similarities

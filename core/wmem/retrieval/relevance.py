@@ -1,4 +1,4 @@
-"""Relevance of an item that contains the text of a search."""
+"""The order ``relevance`` of `items.search`, for items that hold the text as it stands; recall ranks otherwise."""
 
 
 def relevance(position: int, length: int, accesses: int, importance: float) -> float:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
 from wmem.model.history import Path
-from wmem.model.profile import RecallProfile
+from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ArrayOps, ListOps
 from wmem.retrieval.bm25 import Feedback

@@ -6,7 +6,7 @@ A rule is a pure function: it proposes, and the owner of the scope decides.
 from collections.abc import Iterable
 from statistics import fmean
 
-from wmem.model.profile import RecallProfile, Scoring
+from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.results import RecallUse
 
 _MAX_RATIO = 2.0  # a proposal at most doubles or halves a coefficient: the next trace may say otherwise

@@ -22,7 +22,7 @@ _RULES: tuple[Rule, ...] = (
     *("stale", "low", "middle"),  # of the last steps
     *("guarded", "guarded"),  # the stale, the others
 )
-"""First to last."""
+"""Rules in the order in which they evict; an item's rank is an index of this, see `_rank`."""
 _EXPIRED, _DELETED, _OLDEST, _EARLIER, _RECENT, _GUARDED = 0, 1, 2, 3, 6, 9
 
 

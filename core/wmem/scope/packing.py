@@ -12,7 +12,7 @@ from wmem.flow import Flow
 from wmem.model.context import Context
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
-from wmem.model.profile import RecallProfile, Scoring
+from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.pack import Candidate, PackOptions, PackRequest, RecalledCandidate, pack

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
-from wmem.model.profile import Scoring
+from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, RecallHit, RecallKind
 from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
@@ -21,10 +21,10 @@ from wmem.scope.messages.face import Messages
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.packing import pack_scope
 from wmem.scope.ports import PortPair
+from wmem.scope.profile_choice import use_profile
 from wmem.scope.properties import ScopeProperties
 from wmem.scope.queue.face import Queue
 from wmem.scope.recall import recall
-from wmem.scope.recall_profile import use_profile
 from wmem.scope.stats import ScopeStats, scope_stats
 from wmem.scope.view import ScopeView, take_view
 

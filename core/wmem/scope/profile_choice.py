@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from wmem.flow import Flow
 from wmem.model.change import Change, PolicyChanged
-from wmem.model.profile import Scoring
+from wmem.model.recall_profile import Scoring
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.state import State
