@@ -6,7 +6,7 @@ different versions agree.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -130,21 +130,7 @@ Change: TypeAlias = (
     | StepAdvanced
 )
 
-CHANGE_TYPES: tuple[type[Change], ...] = (
-    ItemPut,
-    ItemRemoved,
-    ItemTouched,
-    ItemExpired,
-    ItemPromoted,
-    ItemEvicted,
-    Erased,
-    ScopeOpened,
-    ScopeDisposed,
-    Cleared,
-    PolicyChanged,
-    ScopeMerged,
-    StepAdvanced,
-)
+CHANGE_TYPES: tuple[type[Change], ...] = get_args(Change)
 
 
 class Resynced(NamedTuple):
