@@ -6,6 +6,7 @@ replica's lock guards it.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 from wmem.model.change import (
@@ -89,25 +90,11 @@ class State:
         """For each follower of this state, the ids put or removed since it was updated."""
 
     def copy(self) -> "State":
-        """A copy that shares the rows, which never change."""
+        """A copy that shares the rows, which never change, and has no followers."""
         twin = State()
-        for name in (
-            "rows",
-            "entries",
-            "items",
-            "messages",
-            "pinned_messages",
-            "pinned_items",
-            "origins",
-            "applied",
-            "applied_order",
-            "merged",
-            "erased",
-            "unwritten_touches",
-        ):
-            setattr(twin, name, getattr(self, name).copy())
-        twin.policy, twin.disposed, twin.bytes, twin.step = self.policy, self.disposed, self.bytes, self.step
-        twin.decisions = self.decisions.copy()
+        for name, value in vars(self).items():
+            if name != "feeds":
+                setattr(twin, name, copy(value))
         return twin
 
     # -- reading
