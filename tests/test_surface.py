@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.pack import PackOptions
+from wmem.pack.request import PackOptions
 from wmem.scope.entries.async_face import AsyncEntries
 from wmem.scope.entries.face import Entries
 from wmem.scope.items.async_face import AsyncItems

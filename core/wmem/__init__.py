@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         SearchResults,
         Summary,
     )
-    from wmem.pack import is_note
+    from wmem.pack.render import is_note
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
     from wmem.retrieval.tuning import propose_profile
@@ -141,7 +141,7 @@ _HOMES = {
         "Summary",
     ),
     "wmem.model.recall_profile": ("RecallProfile",),
-    "wmem.pack": ("is_note",),
+    "wmem.pack.render": ("is_note",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),

@@ -11,7 +11,7 @@ from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Fate, Placed, RecallHit, RecallKind, UnitReport
-from wmem.pack import NoteRole, Orphans, PromptCounter
+from wmem.pack.request import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries

@@ -9,7 +9,8 @@ import pytest
 import wmem
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
-from wmem.pack import Candidate, PackOptions, PackRequest, pack
+from wmem.pack.packer import pack
+from wmem.pack.request import Candidate, PackOptions, PackRequest
 from wmem.pack.summary import MAX_COVERED_MESSAGES
 from wmem.tokens.counter import default_counter, message_tokens
 

@@ -9,7 +9,7 @@ from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, RecallHit, RecallKind
-from wmem.pack import NoteRole, Orphans, PackOptions, PromptCounter
+from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.async_face import AsyncEntries

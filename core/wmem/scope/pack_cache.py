@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wmem.model.row import Row
-from wmem.pack import Candidate, Quote
+from wmem.pack.request import Candidate, Quote
 
 if TYPE_CHECKING:
     from wmem.model.message import Message

@@ -13,7 +13,7 @@ from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.row import Row
 from wmem.model.values import dump_model
-from wmem.pack import is_note
+from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
 from wmem.state import State
 from wmem.tokens.counter import message_tokens
