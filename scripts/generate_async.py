@@ -6,7 +6,8 @@ modes truly differ, a comment at the end of a line says so:
 
 - ``# sync only``: leave out the statement, method or class that begins on this line;
 - ``# await``: await the call that is this statement, or that it returns or assigns;
-- ``# async: <code>``: this line reads ``<code>`` instead; at the end of a docstring, the text of the docstring.
+- ``# async: <code>``: this line reads ``<code>`` instead; at the end of a docstring, the text of the docstring. On a
+  line of its own it adds one.
 """
 
 import argparse
@@ -22,6 +23,7 @@ from typing import NamedTuple
 
 FACES = {
     "wmem.agent.memory": "wmem.agent.async_memory",
+    "wmem.journal.redis": "wmem.journal.redis_async_face",
     "wmem.scope.entries.face": "wmem.scope.entries.async_face",
     "wmem.scope.items.face": "wmem.scope.items.async_face",
     "wmem.scope.messages.face": "wmem.scope.messages.async_face",
@@ -32,7 +34,17 @@ FACES = {
 
 _SAME = (
     *("AgentMemory", "Drive", "Entries", "EntryReads", "ItemReads", "Items", "Iterator", "LocalEntries"),
-    *("Maintenance", "MessageReads", "Messages", "Queue", "QueueReads", "RunRead", "RunSearch", "Scope"),
+    *(
+        "Maintenance",
+        "MessageReads",
+        "Messages",
+        "Queue",
+        "QueueReads",
+        "RedisJournal",
+        "RunRead",
+        "RunSearch",
+        "Scope",
+    ),
 )
 _NAMES = {name: f"Async{name}" for name in _SAME} | {
     "__enter__": "__aenter__",
@@ -157,7 +169,8 @@ class Face:
 
     def _drop_markers(self) -> Iterator[Edit]:
         for row, marker in self.markers.items():
-            yield Edit(self.offsets[row - 1] + marker.start(), self.offsets[row] - 1, "")
+            if marker["code"] is None:  # any other is dropped with its line
+                yield Edit(self.offsets[row - 1] + marker.start(), self.offsets[row] - 1, "")
 
     def _functions(self) -> Iterable[ast.FunctionDef]:
         return [

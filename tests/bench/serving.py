@@ -13,7 +13,8 @@ import wmem
 from tests.bench.measure import Cost, Figure, interleaved, quiet
 from tests.servers import RedisServer
 from wmem.journal.port import new_record_id
-from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis import RedisJournal
+from wmem.journal.redis_async_face import AsyncRedisJournal
 from wmem.model.history import Path as Scope
 
 __all__ = ["children_on_redis", "coroutines_beside_threads", "entries_on_redis"]

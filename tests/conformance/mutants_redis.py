@@ -1,8 +1,9 @@
 """Faults in the journals of a Redis server: its scripts, what both clients have in common, and each client."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import redis
@@ -25,18 +26,19 @@ __all__ = [
 ]
 
 _script = partial(Mutant, "wmem.journal.redis_scripts")
-_journal = partial(Mutant, "wmem.journal.redis")
+_journal = partial(Mutant, "wmem.journal.redis_flows")
 _client = partial(Mutant, "wmem.journal.redis_client")
 _async_client = partial(Mutant, "wmem.journal.redis_async")
 _server = partial(Mutant, "wmem.journal.redis_server")
 
 
 class RedisMutantSuite(MutantSuite):
-    modules = (
+    modules: ClassVar[Sequence[str]] = (
         "wmem.journal.redis_scripts",
         "wmem.journal.redis_client",
         "wmem.journal.redis_async",
         "wmem.journal.redis_server",
+        "wmem.journal.redis_flows",
         "wmem.journal.redis",
     )
     kind = "RedisJournal"
@@ -57,6 +59,7 @@ class RedisMutantSuite(MutantSuite):
 
 
 class AsyncRedisMutantSuite(RedisMutantSuite):
+    modules = (*RedisMutantSuite.modules, "wmem.journal.redis_async_face")
     kind = "AsyncRedisJournal"
 
 
@@ -91,6 +94,7 @@ class RedisFileMutantSuite(RedisMutantSuite):
 
 
 class AsyncRedisFileMutantSuite(RedisFileMutantSuite):
+    modules = (*RedisMutantSuite.modules, "wmem.journal.redis_async_face")
     kind = "AsyncRedisJournal"
 
 
@@ -189,7 +193,7 @@ SCRIPTS: Mapping[str, Mutant] = {
                 "    if len(after) != 1:\n"
                 "        tails: dict[Path, Tail[bytes]] = {}\n"
                 "        for path, cursor in after.items():\n"
-                "            tails |= yield from _read({path: cursor})\n"
+                "            tails |= yield from read({path: cursor})\n"
                 "        return tails\n"
             )
         },

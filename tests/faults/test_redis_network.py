@@ -18,7 +18,8 @@ from tests.servers import RedisServer
 from tests.suites.embedders import Embedder
 from wmem.errors import StoreError, UnknownOutcomeError
 from wmem.journal.port import new_record_id
-from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis import RedisJournal
+from wmem.journal.redis_async_face import AsyncRedisJournal
 from wmem.model.history import ORIGIN, Path
 from wmem.testing import Call, Clock, MemoryOpener
 

@@ -10,7 +10,8 @@ import redis
 
 from tests.conformance.conftest import backend, call, mode
 from tests.matrix import make_url
-from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis import RedisJournal
+from wmem.journal.redis_async_face import AsyncRedisJournal
 from wmem.journal.redis_url import parse_redis_url
 from wmem.testing import Call
 

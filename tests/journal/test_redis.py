@@ -14,7 +14,8 @@ from tests.servers import wait_until
 from wmem.errors import StoreError
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import MISSED_MAX, Appended, Tail, new_record_id
-from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis import RedisJournal
+from wmem.journal.redis_async_face import AsyncRedisJournal
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Call
 

@@ -23,7 +23,8 @@ from tests.matrix import SERVERS
 from tests.proxy import Proxy
 from tests.servers import RedisServer, wait_until
 from wmem.errors import InvalidInputError, StoreError
-from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+from wmem.journal.redis import RedisJournal
+from wmem.journal.redis_async_face import AsyncRedisJournal
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor
 from wmem.testing import Call

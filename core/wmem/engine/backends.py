@@ -151,7 +151,8 @@ class _RedisBackend:
     head = None
 
     def __init__(self, name: str, client: object | None) -> None:
-        from wmem.journal.redis import AsyncRedisJournal, RedisJournal
+        from wmem.journal.redis import RedisJournal
+        from wmem.journal.redis_async_face import AsyncRedisJournal
 
         self._client = client
         coroutines = inspect.iscoroutinefunction(getattr(client, "execute_command", None))

@@ -32,13 +32,6 @@ _MAX_BATCH_COMMANDS = 256  # commands sent in one write
 _MAX_BATCH_BYTES = 1 << 20
 
 
-class AsyncServer(Protocol):
-    """See `Server`."""
-
-    async def query(self, /, *words: Word) -> Any: ...
-    async def write(self, /, *words: Word) -> Any: ...
-
-
 class _LoopClient(Protocol):
     async def call(self, words: Sequence[Word], /) -> Any: ...
     async def aclose(self) -> None: ...
@@ -178,12 +171,8 @@ class _AsyncDriverClient:
         """Does nothing: redis-py cleans up the connections of its own clients."""
 
 
-def loop_client_factory(url: RedisUrl, client: object | None) -> Callable[[], _LoopClient]:
-    """Factory of a loop's connection to the server; to be called in that loop.
-
-    Raises:
-        InvalidInputError: `client` is not an async client, or an option of the URL has a wrong value.
-    """
+def _client_factory(url: RedisUrl, client: object | None) -> Callable[[], _LoopClient]:
+    """Factory of a loop's connection to the server; to be called in that loop."""
     if client is None:
         check_options(url)
         return (
@@ -202,18 +191,20 @@ def _async_cluster(url: RedisUrl) -> Any:
 
 
 class PerLoopServer:
-    """An `AsyncServer` for any number of event loops: each has its own connections, closed with the loop.
+    """The async `Server` for any number of event loops: each has its own connections, closed with the loop.
 
-    Args:
-        connect: Creates the connections of the running loop.
+    A caller's client belongs to the loop it was first used in, as redis-py requires.
+
+    Raises:
+        InvalidInputError: `client` is not an async client, or an option of the URL has a wrong value.
     """
 
     _pending_closes: ClassVar[set[AsyncGenerator[None, None]]] = set()
     """Lifetimes of loops that were not running at `close`: they end with their loop."""
 
-    def __init__(self, url: RedisUrl, connect: Callable[[], _LoopClient]) -> None:
+    def __init__(self, url: RedisUrl, client: object | None) -> None:
         self._url = url
-        self._connect = connect
+        self._connect = _client_factory(url, client)
         self._clients: weakref.WeakKeyDictionary[
             asyncio.AbstractEventLoop, tuple[_LoopClient, AsyncGenerator[None, None]]
         ] = weakref.WeakKeyDictionary()
