@@ -20,14 +20,7 @@ DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 _CALL_TYPES = frozenset(
     ("tool_use", "tool_call", "function_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta"),
 )
-_MEDIA_KINDS = {
-    "image": "image",
-    "audio": "audio",
-    "video": "video",
-    "file": "file",
-    "document": "file",
-    "text-plain": "file",
-}
+_MEDIA_KINDS = {kind: kind for kind in ("image", "audio", "video", "file")} | {"document": "file", "text-plain": "file"}
 
 
 def read_blocks(content: str | Sequence[Any], call_ids: Collection[str | None] = ()) -> list[Part]:
@@ -60,10 +53,8 @@ def _read_block(block: object) -> Part:
         return Part(kind="other", data={"value": block})  # type: ignore[dict-item]  # plain JSON by then
     kind = block.get("type")
     read: Part | None = None
-    if kind == "text" and isinstance(block.get("text"), str):
-        read = Part(text=block["text"])
-    elif kind == "refusal" and isinstance(block.get("refusal"), str):
-        read = Part(kind="refusal", text=block["refusal"])
+    if kind in ("text", "refusal") and isinstance(block.get(kind), str):
+        read = Part(kind=kind, text=block[kind])
     elif _is_one_of(kind, ("thinking", "redacted_thinking", "reasoning", "reasoning_content")):
         read = _read_reasoning(block)
     elif _is_one_of(kind, ("image_url", "input_audio", "media")) or _is_one_of(kind, _MEDIA_KINDS):
@@ -154,24 +145,21 @@ def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[st
         return [_write_for_openai(part) or _write_part(part) for part in parts]
     if dialect == "anthropic":
         return [_write_for_anthropic(part) or _write_part(part) for part in parts]
-    if not parts:
-        return ""
-    if len(parts) == 1 and parts[0].kind == "text":
-        return parts[0].text or ""
+    if len(parts) <= 1 and all(part.kind == "text" for part in parts):
+        return "".join(part.text or "" for part in parts)
     return [_write_part(part) for part in parts]
 
 
 def _write_for_openai(part: Part) -> dict[Any, Any] | None:
     kept = dict(part.data or {})
+    data_url = f"data:{part.mime_type or ''};base64,{part.base64}"
     if part.kind == "image" and part.file_id is None:
-        url = part.url if part.base64 is None else f"data:{part.mime_type or ''};base64,{part.base64}"
-        return {"type": "image_url", "image_url": {"url": url, **kept}}
+        return {"type": "image_url", "image_url": {"url": part.url if part.base64 is None else data_url, **kept}}
     if part.kind == "audio" and part.base64 is not None and part.mime_type is not None:
         form = part.mime_type.removeprefix("audio/")
         return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
     if part.kind == "file" and part.base64 is not None:
-        data = f"data:{part.mime_type or ''};base64,{part.base64}"
-        return {"type": "file", "file": {**kept, "file_data": data}}
+        return {"type": "file", "file": {**kept, "file_data": data_url}}
     return None
 
 
@@ -184,10 +172,8 @@ def _write_for_anthropic(part: Part) -> dict[Any, Any] | None:
 
 def _write_part(part: Part) -> str | dict[Any, Any]:
     match part.kind:
-        case "text":
-            return {"type": "text", "text": part.text or ""}
-        case "refusal":
-            return {"type": "refusal", "refusal": part.text or ""}
+        case "text" | "refusal":
+            return {"type": part.kind, part.kind: part.text or ""}
         case "reasoning":
             return _write_reasoning(part)
         case "image" | "audio" | "video" | "file":

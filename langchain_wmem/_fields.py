@@ -18,7 +18,6 @@ NOTE_SOURCE = "wmem"
 ROLE_OF_KIND = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _CHAT_ROLES = {**ROLE_OF_KIND, "user": "user", "assistant": "assistant", "developer": "developer"}
 KIND_OF_ROLE = {"user": "human", "assistant": "ai", "system": "system", "developer": "system", "tool": "tool"}
-_DEFAULTS: dict[str, Any] = {"additional_kwargs": {}, "response_metadata": {}, "name": None}
 _KIND_DEFAULTS: dict[str, dict[str, Any]] = {
     "ai": {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None},
     "tool": {"artifact": None, "status": "success"},
@@ -86,21 +85,11 @@ def _read_parts(content: str | list[Any], extra: Mapping[str, Any], call_ids: se
 
 def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolCall]:
     # LangChain does not record the order between valid and invalid calls; it sends them in this order.
+    given = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in data.get("tool_calls", ())]
+    given += [(call, call["args"] or "") for call in data.get("invalid_tool_calls", ())]
     calls = [
-        ToolCall(
-            id=call["id"] or f"call_{call['name']}_{place}",
-            name=call["name"],
-            arguments=json.dumps(call["args"], ensure_ascii=False),
-        )
-        for place, call in enumerate(data.get("tool_calls", ()))
-    ]
-    calls += [
-        ToolCall(
-            id=call["id"] or f"call_{call['name']}_{len(calls) + place}",
-            name=call["name"] or "",
-            arguments=call["args"] or "",
-        )
-        for place, call in enumerate(data.get("invalid_tool_calls", ()))
+        ToolCall(id=call["id"] or f"call_{call['name']}_{place}", name=call["name"] or "", arguments=arguments)
+        for place, (call, arguments) in enumerate(given)
     ]
     legacy = extra.get("function_call")
     if not calls and isinstance(legacy, Mapping) and isinstance(name := legacy.get("name"), str):
@@ -115,18 +104,16 @@ def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[s
     """The fields of a LangChain message of that kind, from a `Message`."""
     data: dict[str, Any] = {
         "content": write_parts(message.parts, dialect),
-        **_DEFAULTS,
-        **_KIND_DEFAULTS.get(kind, {}),
+        "additional_kwargs": {
+            **({"__openai_role__": "developer"} if message.role == "developer" else {}),
+            **({"lc_source": NOTE_SOURCE} if message.recalled else {}),
+        },
+        "response_metadata": {},
         "name": message.name,
+        **_KIND_DEFAULTS.get(kind, {}),
         "id": message.id,
         "type": kind,
     }
-    extra: dict[str, Any] = {}
-    if message.role == "developer":
-        extra["__openai_role__"] = "developer"
-    if message.recalled:
-        extra["lc_source"] = NOTE_SOURCE
-    data["additional_kwargs"] = extra
     if kind == "ai":
         data["tool_calls"], data["invalid_tool_calls"] = _write_calls(message.tool_calls)
     if kind == "tool":

@@ -62,18 +62,15 @@ def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     for name, value in {**original.__dict__, **(original.__pydantic_extra__ or {})}.items():
         if name == "type":
             continue
-        if name not in dumped:  # a subclass excludes it from the dump
-            left_out.append(repr(name))
-            continue
-        if name in _FILTERED_BY_KEY:
+        if name in _FILTERED_BY_KEY and name in dumped:
             good = {
                 key: each for key, each in value.items() if isinstance(key, str) and _is_storable(dumped[name][key])
             }
             left_out += [repr(f"{name}.{key}") for key in value if key not in good]
             fields[name] = good
-        elif name in _REQUIRED_FIELDS or _is_storable(dumped[name]):
+        elif name in dumped and (name in _REQUIRED_FIELDS or _is_storable(dumped[name])):
             fields[name] = value
-        else:
+        else:  # also what a subclass excludes from the dump
             left_out.append(repr(name))
     return fields, left_out
 
