@@ -7,7 +7,7 @@ framework stored is never opened, or a chat message could request any file.
 from collections.abc import Iterable, Iterator, Mapping
 from io import IOBase
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from llama_index.core.base.llms.types import (
     AudioBlock,
@@ -30,19 +30,24 @@ from wmem.adapter import from_tagged_json, media_location, to_tagged_json
 Media: TypeAlias = ImageBlock | AudioBlock | VideoBlock | DocumentBlock
 _Media = (ImageBlock, AudioBlock, VideoBlock, DocumentBlock)
 
-_BYTES_FIELDS: Mapping[str, str] = {"image": "image", "audio": "audio", "video": "video", "document": "data"}
-"""For each media type, the field that holds its bytes."""
+
+class _MediaFields(NamedTuple):
+    """Fields of a media block: its bytes, its MIME type, and those that a part has in `data`, with their key there."""
+
+    content: str
+    mime_type: str
+    data: Mapping[str, str]
+
+
+_MEDIA_FIELDS: Mapping[str, _MediaFields] = {
+    "image": _MediaFields("image", "image_mimetype", {"detail": "detail"}),
+    "audio": _MediaFields("audio", "format", {}),
+    "video": _MediaFields("video", "video_mimetype", {"detail": "detail", "fps": "fps"}),
+    "document": _MediaFields("data", "document_mimetype", {"title": "filename"}),
+}
 _BLOCK_CLASSES: Mapping[str, type[BaseContentBlock]] = {
-    "text": TextBlock,
-    "image": ImageBlock,
-    "audio": AudioBlock,
-    "video": VideoBlock,
-    "document": DocumentBlock,
-    "cache": CachePoint,
-    "citable": CitableBlock,
-    "citation": CitationBlock,
-    "thinking": ThinkingBlock,
-    "tool_call": ToolCallBlock,
+    kind.model_fields["block_type"].default: kind
+    for kind in (TextBlock, *_Media, CachePoint, CitableBlock, CitationBlock, ThinkingBlock, ToolCallBlock)
 }
 _FREE_FORM_FIELDS: Mapping[str, str] = {"thinking": "additional_information", "tool_call": "tool_kwargs"}
 """Fields that may hold anything, bytes included."""
@@ -75,7 +80,7 @@ def _load_open_file(block: BaseContentBlock) -> BaseContentBlock:
     """The block itself, or if it holds an open file, a copy that holds the file's bytes."""
     if not isinstance(block, _Media):
         return block
-    field = _BYTES_FIELDS[block.block_type]
+    field = _MEDIA_FIELDS[block.block_type].content
     source = getattr(block, field)
     if not isinstance(source, IOBase):
         return block
@@ -148,24 +153,18 @@ def _reasoning_part(block: ThinkingBlock) -> Part:
 def _media_part(block: Media) -> Part:
     read = cast("Media", _load_open_file(block))
     kind = read.block_type
-    content = getattr(read, _BYTES_FIELDS[kind])
+    names = _MEDIA_FIELDS[kind]
     fields: dict[str, Any] = {"kind": "file" if kind == "document" else kind}
-    if content:
+    if content := getattr(read, names.content):
         fields["base64"] = content.decode("ascii") if isinstance(content, bytes) else str(content)
     elif read.url:
         fields |= media_location(str(read.url))
     elif read.path:
         fields["url"] = Path(read.path).absolute().as_uri()
-    if isinstance(read, AudioBlock):
-        fields["mime_type"] = f"audio/{read.format}" if read.format else None
-    elif isinstance(read, DocumentBlock):
-        fields["mime_type"] = read.document_mimetype
-        fields["data"] = {"filename": read.title} if read.title else None
-    else:
-        fields["mime_type"] = read.image_mimetype if isinstance(read, ImageBlock) else read.video_mimetype
-        told = {"detail": read.detail, "fps": getattr(read, "fps", None)}
-        fields["data"] = {name: value for name, value in told.items() if value is not None} or None
-    return Part(**fields)
+    mime_type = getattr(read, names.mime_type)
+    fields["mime_type"] = mime_type if kind != "audio" else f"audio/{mime_type}" if mime_type else None
+    data = {key: value for name, key in names.data.items() if (value := getattr(read, name)) is not None}
+    return Part(**fields, data=data or None)
 
 
 def part_to_block(part: Part) -> BaseContentBlock:
@@ -194,24 +193,16 @@ def part_to_block(part: Part) -> BaseContentBlock:
 def _media_block(part: Part, data: Mapping[str, JsonValue]) -> BaseContentBlock | None:
     content = part.base64.encode("ascii", "replace") if part.base64 else None
     url = None if content or not part.url or part.url.startswith("file:") else part.url
-    if not content and not url:
+    kind = "document" if part.kind == "file" else part.kind
+    names = _MEDIA_FIELDS.get(kind)
+    if names is None or (not content and not url):
         return None
-    match part.kind:
-        case "image":
-            told = {"image": content, "url": url, "image_mimetype": part.mime_type, "detail": data.get("detail")}
-            return ImageBlock.model_validate(told)
-        case "audio":
-            form = (part.mime_type or "").removeprefix("audio/")
-            told = {"audio": content, "url": url, "format": _AUDIO_FORMATS.get(form, form) or None}
-            return AudioBlock.model_validate(told)
-        case "video":
-            told = {"video": content, "url": url, "video_mimetype": part.mime_type}
-            return VideoBlock.model_validate({**told, "detail": data.get("detail"), "fps": data.get("fps")})
-        case "file":
-            told = {"data": content, "url": url, "document_mimetype": part.mime_type, "title": data.get("filename")}
-            return DocumentBlock.model_validate(told)
-        case _:
-            return None
+    mime_type = part.mime_type
+    if kind == "audio":
+        form = (mime_type or "").removeprefix("audio/")
+        mime_type = _AUDIO_FORMATS.get(form, form) or None
+    fields = {names.content: content, "url": url, names.mime_type: mime_type}
+    return _BLOCK_CLASSES[kind].model_validate(fields | {name: data.get(key) for name, key in names.data.items()})
 
 
 def call_to_block(call: ToolCall) -> ToolCallBlock:
