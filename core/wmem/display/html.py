@@ -25,6 +25,15 @@ _UNSAFE_CHARS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066
 _MAX_ROWS = 200
 _CELL_STYLE = "padding:2px 8px;text-align:left;vertical-align:top;border-bottom:1px solid rgba(128,128,128,.25)"
 _NUMBER_STYLE = f"{_CELL_STYLE};text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap"
+_COLUMNS = {
+    "": _CELL_STYLE,
+    "why": _CELL_STYLE,
+    "where": _CELL_STYLE,
+    "tokens": _NUMBER_STYLE,
+    "score": _NUMBER_STYLE,
+    "unit": _CELL_STYLE,
+}
+"""Columns of the table, and their style."""
 
 
 class UnitLine(NamedTuple):
@@ -126,19 +135,10 @@ def _bar(context: "Prompt") -> str:
 def _table(lines: Sequence[UnitLine]) -> Iterator[str]:
     if not lines:
         return
-    heads = (
-        ("", _CELL_STYLE),
-        ("why", _CELL_STYLE),
-        ("where", _CELL_STYLE),
-        ("tokens", _NUMBER_STYLE),
-        ("score", _NUMBER_STYLE),
-        ("unit", _CELL_STYLE),
-    )
     yield '<table style="border-collapse:collapse;font-size:12px"><tr>'
-    yield "".join(f'<th style="{style}">{name}</th>' for name, style in heads)
+    yield "".join(f'<th style="{style}">{name}</th>' for name, style in _COLUMNS.items())
     yield "</tr>"
-    for line in lines[:_MAX_ROWS]:
-        yield _row(line)
+    yield from map(_row, lines[:_MAX_ROWS])
     if len(lines) > _MAX_ROWS:
         rest = f"and {len(lines) - _MAX_ROWS:,} more: explain() has them all"
         yield f'<tr><td colspan="6" style="{_CELL_STYLE}">{rest}</td></tr>'
@@ -155,13 +155,9 @@ def _row(line: UnitLine) -> str:
         about += f'<div style="opacity:.65">{escape(parts)}</div>'
     colour = SECTION_COLOURS.get(report.placed, "#999")
     where = "" if report.placed == "nowhere" else report.placed
-    cells = (
-        (f'<span style="color:{colour}" title="{report.fate}">{mark}</span>', _CELL_STYLE),
-        (escape(report.rule), _CELL_STYLE),
-        (where, _CELL_STYLE),
-        (f"{report.tokens:,}{cut}", _NUMBER_STYLE),
-        (score, _NUMBER_STYLE),
-        (about, _CELL_STYLE),
+    symbol = f'<span style="color:{colour}" title="{report.fate}">{mark}</span>'
+    cells = zip(
+        (symbol, escape(report.rule), where, f"{report.tokens:,}{cut}", score, about), _COLUMNS.values(), strict=True
     )
     return "<tr>" + "".join(f'<td style="{style}">{cell}</td>' for cell, style in cells) + "</tr>"
 

@@ -68,15 +68,10 @@ class _BudgetBar:
         for at, (name, size) in enumerate(self._sizes):
             done += size
             upto = round(width * done / whole)
-            fill = (
-                "·"
-                if name == "free" and plain
-                else _SECTION_SHADES[at % len(_SECTION_SHADES)]
-                if plain
-                else _SECTION_SHADES[0]
-            )
-            bar.append(fill * (upto - ends), style=SECTION_COLOURS.get(name, "white"))
-            legend.append(fill, style=SECTION_COLOURS.get(name, "white"))
+            shade = _SECTION_SHADES[at % len(_SECTION_SHADES) if plain else 0]
+            fill, colour = "·" if name == "free" and plain else shade, SECTION_COLOURS.get(name, "white")
+            bar.append(fill * (upto - ends), style=colour)
+            legend.append(fill, style=colour)
             legend.append(f" {name}\u00a0{size:,}  ")
             ends = upto
         yield bar
@@ -104,16 +99,12 @@ class _UnitTable:
         # Takes the rest of the line; otherwise a wide text would squeeze the figures.
         table.add_column("unit", overflow="ellipsis", no_wrap=True, ratio=1)
         for line in self._lines:
-            table.add_row(*(_narrow_cells(line) if narrow else _wide_cells(line)))
+            mark, why, where, tokens, score, about = _cells(line)
+            table.add_row(*((mark, why, tokens, about) if narrow else (mark, why, where, tokens, score, about)))
         yield table
 
 
-def _narrow_cells(line: UnitLine) -> "tuple[Text, ...]":
-    mark, why, _, tokens, _, about = _wide_cells(line)
-    return mark, why, tokens, about
-
-
-def _wide_cells(line: UnitLine) -> "tuple[Text, ...]":
+def _cells(line: UnitLine) -> "tuple[Text, ...]":
     from rich.text import Text
 
     report = line.report
