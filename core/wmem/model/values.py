@@ -10,7 +10,7 @@ import base64
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -52,6 +52,7 @@ _ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
 }
 _COLLECTION_TAGS: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
+    **{kind.__name__: kind for kind in (float, dict, *_COLLECTION_TAGS)},
     "bytes": lambda stored: base64.b64decode(stored, validate=True),
     "datetime": lambda stored: _to_datetime(*([stored] if isinstance(stored, str) else stored)),
     "date": date.fromisoformat,
@@ -64,11 +65,6 @@ _DECODERS: Mapping[str, Callable[[Any], Any]] = {
     "windowspath": PureWindowsPath,
     "path": PurePath,
     "localpath": Path,
-    "float": float,
-    "tuple": tuple,
-    "set": set,
-    "frozenset": frozenset,
-    "dict": dict,
 }
 
 
@@ -156,9 +152,7 @@ def dump_value(value: object, *, key: str) -> bytes:
         return dump_json(value)
     try:
         return dump_json(_to_plain(value, (), _tag_object))
-    except (RecursionError, ValueError) as exc:
-        raise SerializationError(f"cannot store the value of {key!r}: {exc}") from exc
-    except SerializationError as exc:
+    except (SerializationError, RecursionError, ValueError) as exc:
         raise SerializationError(f"cannot store the value of {key!r}: {exc}") from exc
 
 
@@ -178,8 +172,9 @@ def _to_plain(value: Any, ancestors: tuple[int, ...], encode_object: _EncodeObje
         pairs = [[_to_plain(part, ancestors, encode_object) for part in pair] for pair in value.items()]
         return {_TAG_KEY: "dict", "value": pairs}
     if name := _COLLECTION_TAGS.get(kind):
-        elements = [_to_plain(each, ancestors, encode_object) for each in _sort_elements(value, kind)]
-        return {_TAG_KEY: name, "value": elements}
+        # A set has no order of its own: by repr, equal sets are stored as equal bytes.
+        elements = value if kind is tuple else sorted(value, key=repr)
+        return {_TAG_KEY: name, "value": [_to_plain(each, ancestors, encode_object) for each in elements]}
     if kind in _ENCODERS and not _has_foreign_zone(value):
         return _to_tagged(value, kind)
     return encode_object(value, ancestors)
@@ -256,13 +251,6 @@ def _to_tagged(value: Any, kind: type) -> dict[str, Any]:
         # An offset alone would lose the zone's rules for summer time.
         return {_TAG_KEY: f"{name}@zone", "value": write(value.replace(tzinfo=None)), "zone": zone.key}
     return {_TAG_KEY: name, "value": write(value)}
-
-
-def _sort_elements(value: Iterable[Any], kind: type) -> Iterable[Any]:
-    if kind is tuple:
-        return value
-    # A set has no order of its own: by repr, equal sets are stored as equal bytes.
-    return sorted(value, key=repr)
 
 
 def to_tagged_json(value: object, where: str) -> Any:
