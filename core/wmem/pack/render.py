@@ -126,7 +126,7 @@ def to_note_entry(
     Args:
         terms: The query's, case-folded and stemmed.
     """
-    text = whole = message_text(message)
+    text = message_text(message)
     tokens_cut = 0
     if max_tokens is not None and candidate.tokens > max_tokens:
         if (excerpt := passage(text, terms, max_tokens, count)) is not None:
@@ -135,26 +135,16 @@ def to_note_entry(
             head, tail, tokens = truncate_text(text, max_tokens, count)
         tokens_cut = max(0, candidate.tokens - tokens)
         text = f"{head} [… {tokens_cut} tokens left out …] {tail}".rstrip()
-    # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
-    return NoteEntry(
-        candidate, _build_quote(candidate, message, text, count)._replace(text=normalize_text(whole)), tokens_cut, rule
-    )
+    return NoteEntry(candidate, to_quote(candidate, message, count, text), tokens_cut, rule)
 
 
-def to_quote(candidate: Candidate, message: Message, count: Counter) -> Quote:
-    """The whole memory as a quote in a note."""
-    return _build_quote(candidate, message, message_text(message), count)
-
-
-def _build_quote(candidate: Candidate, message: Message, text: str, count: Counter) -> Quote:
-    block = quote_lines(candidate, message, text)
-    return Quote(format_day(candidate.at), block, normalize_text(text), count(f"{block}\n"))
-
-
-def quote_lines(candidate: Candidate, message: Message, text: str) -> str:
-    """A memory as quoted lines; a message starts with its speaker."""
+def to_quote(candidate: Candidate, message: Message, count: Counter, excerpt: str | None = None) -> Quote:
+    """A memory as a quote in a note, whole or an excerpt; a message starts with its speaker."""
+    whole = message_text(message)
     speaker = "" if candidate.role is None else f"{message.name or candidate.role}: "
-    return quote_block(f"{speaker}{text}")
+    block = quote_block(f"{speaker}{whole if excerpt is None else excerpt}")
+    # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
+    return Quote(format_day(candidate.at), block, normalize_text(whole), count(f"{block}\n"))
 
 
 def quote_block(text: str) -> str:

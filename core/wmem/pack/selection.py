@@ -171,7 +171,7 @@ class Selection:
     def add_recent(self) -> int:
         """Include the newest few messages within a quarter of the budget; return its rest if one is too big, or 0."""
         allowed = min(self.tokens_left, self.options.budget // 4)
-        for unit in self._newest_units(self.options.recent):
+        for unit in takewhile(lambda unit: unit.newest < self.options.recent, self.conversation):
             if unit in self.selected or not self.is_paired(unit):
                 continue
             cost = self.loader.cost(unit)
@@ -336,7 +336,7 @@ class Selection:
         bound = self.conversation.messages_read + _EXCHANGE_LOOK_BACK
         while (
             self.conversation.messages_read < bound
-            and self._has_open_results_after(user)
+            and any(place < user.place for results in self.conversation.open_results.values() for place, _ in results)
             and self.conversation.advance()
         ):
             pass
@@ -355,13 +355,6 @@ class Selection:
         query, text = normalize_text(self.request.query), normalize_text(message_text(self.loader.load(user.head)))
         same = text.startswith(query) or text.endswith(query) or text in query
         return bool(self.request.recalled) and not same
-
-    def _has_open_results_after(self, user: Unit) -> bool:
-        return any(place < user.place for results in self.conversation.open_results.values() for place, _ in results)
-
-    def _newest_units(self, messages: int) -> Iterable[Unit]:
-        """The units within the newest `messages` messages."""
-        return takewhile(lambda unit: unit.newest < messages, self.conversation) if messages else ()
 
     def _quote_limits(self, room: int) -> tuple[int, int, int]:
         """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
