@@ -181,20 +181,9 @@ class Policy(BaseModel):
     @classmethod
     def queue(cls, **numbers: object) -> Self:
         """Bounded store: 64 items, 4,000 tokens, staleness after 20 steps or 1 h."""
-        return cls(
-            **{
-                "name": "queue",
-                "ttl_s": dict.fromkeys(PRIORITIES),
-                "max_items": 64,
-                "max_tokens": 4_000,
-                "eviction": "guarded",
-                "step_ttl": 20,
-                "wall_ttl_s": _HOUR,
-                "auto_promote": False,
-                "search_order": "importance",
-                **numbers,
-            }
-        )
+        preset = {"name": "queue", "ttl_s": dict.fromkeys(PRIORITIES), "max_items": 64, "max_tokens": 4_000}
+        soft = {"eviction": "guarded", "step_ttl": 20, "wall_ttl_s": _HOUR}
+        return cls(**{**preset, **soft, "auto_promote": False, "search_order": "importance", **numbers})
 
 
 class Capacity(NamedTuple):

@@ -5,13 +5,9 @@ import binascii
 import hashlib
 import hmac
 import secrets
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from wmem.errors import InvalidInputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 
 _KEY_SIZE: Final = 32
 _HEX_SIZE: Final = 64
@@ -43,7 +39,7 @@ class KeyRing:
             key = _check_key(given)
             if keys.setdefault(key_id(key), key) is not key:
                 raise InvalidInputError(f"the key {key_id(key)!r} is in the ring twice")
-        self._keys: Mapping[str, bytes] = keys
+        self._keys = keys
         self._active = next(iter(keys))
         self._plaintext = plaintext
 

@@ -11,6 +11,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ class Metrics:
         self.conflicts = meter.create_counter("wmem.conflicts", "1", "Tries of a write beyond its first")
         self._watches: weakref.WeakKeyDictionary[object, tuple[str, AgentCounts]] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        meter.create_observable_gauge(f"{working}.entries", [self._observe_entries], "1", "Current entry count")
-        meter.create_observable_gauge(f"{working}.scopes", [self._observe_scopes], "1", "Active scope count")
+        entries, scopes = (partial(self._observe, index) for index in (0, 1))
+        meter.create_observable_gauge(f"{working}.entries", [entries], "1", "Current entry count")
+        meter.create_observable_gauge(f"{working}.scopes", [scopes], "1", "Active scope count")
 
     def record_pack(self, tokens: int, dropped: Mapping[str, int]) -> None:
         """Record a pack: its tokens, and how many units it dropped by reason."""
@@ -68,7 +70,7 @@ class Metrics:
         with self._lock:
             self._watches.pop(owner, None)
 
-    def _observe(self, index: int) -> "Iterable[Observation]":
+    def _observe(self, index: int, _: "CallbackOptions") -> "Iterable[Observation]":
         api = sys.modules[_API_MODULE]
         with self._lock:
             # Several memories of one agent on one engine have the same counts.
@@ -77,12 +79,6 @@ class Metrics:
         for agent_id, counts in watched:
             by_agent[agent_id] = by_agent.get(agent_id, 0) + counts(agent_id)[index]
         return [api.Observation(count, {"agent_id": agent_id}) for agent_id, count in sorted(by_agent.items())]
-
-    def _observe_entries(self, _: "CallbackOptions") -> "Iterable[Observation]":
-        return self._observe(0)
-
-    def _observe_scopes(self, _: "CallbackOptions") -> "Iterable[Observation]":
-        return self._observe(1)
 
 
 class _MetricsRegistry:
