@@ -153,7 +153,7 @@ def _counted(memory: wmem.AgentMemory) -> dict[str, int]:
         written["compactions"] += 1
         return compact(*args)
 
-    opened.ports._sync = {**ports, "Journal.append": appended, "Journal.compact": compacted}
+    opened.ports.sync = {**ports, "Journal.append": appended, "Journal.compact": compacted}
     return written
 
 

@@ -190,11 +190,11 @@ class Case:
         scene, agent, clock = await self.scene()
         modes = scene.memory._core.ports
         cutter, ports = Cutter(number, fate), modes.aio
-        modes._async = {name: cutter.around(port) for name, port in ports.items()}
+        modes.aio = {name: cutter.around(port) for name, port in ports.items()}
         task = asyncio.create_task(self.act(scene))
         await asyncio.wait([task])
         assert task.cancelled() is cutter.cut
-        modes._async = ports
+        modes.aio = ports
         if not task.cancelled():
             task.result()
         if then is not None:

@@ -4,7 +4,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Self
 
-from wmem.agent.core import Changes, MemoryProperties, aopen_core
+from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
 from wmem.codec.keyring import KeyRing
 from wmem.flow import arun
@@ -103,16 +103,4 @@ async def aopen(
     embedder: Embedder | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
-    return AsyncAgentMemory(
-        await aopen_core(
-            url,
-            agent_id,
-            policy=policy,
-            counter=counter,
-            clock=clock,
-            key=key,
-            client=client,
-            embedder=embedder,
-            is_async=True,
-        )
-    )
+    return AsyncAgentMemory(await aopen_core(url, agent_id, OpenOptions(policy, counter, clock, key, client, embedder)))

@@ -1,12 +1,12 @@
 """What the sync and async memory of an agent share: how it is opened, its settings and its flows."""
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Any, Concatenate, NamedTuple, ParamSpec
+import threading
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from wmem.agent.key_rotation import rotate
-from wmem.agent.maintenance import MaintenanceReport, check_interval, maintain
+from wmem.agent.maintenance import MaintenanceReport, maintain
 from wmem.codec.codec import Codec
 from wmem.codec.keyring import KeyRing
 from wmem.engine.events import Listener
@@ -17,7 +17,7 @@ from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemEr
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Event, Resynced
-from wmem.model.checks import check_path
+from wmem.model.checks import check_path, check_seconds
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
@@ -31,8 +31,6 @@ from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, default_counter
 
 _log = logging.getLogger("wmem.agent")
-
-P = ParamSpec("P")
 
 
 class Changes(NamedTuple):
@@ -94,7 +92,7 @@ class AgentCore:
         paths = yield from ask(Journal.paths, (self.agent_id,))
         cursors = dict.fromkeys(paths, ORIGIN) | dict(after)
         cursors = {path: cursor for path, cursor in cursors.items() if not is_cache(path)}
-        tails = yield from ask(Journal.read, cursors) if cursors else _no_tails()
+        tails = (yield from ask(Journal.read, cursors)) if cursors else {}
         events: list[Event] = []
         damage: list[Damage] = []
         for path, tail in tails.items():
@@ -135,7 +133,8 @@ class AgentCore:
 
     def maintenance_interval(self, every_s: float | None) -> float:
         self.settings.open_state.check_open()
-        return check_interval(self.settings.policy.cleanup_every_s if every_s is None else every_s)
+        wanted = self.settings.policy.cleanup_every_s if every_s is None else every_s
+        return float(check_seconds(wanted, "every_s", threading.TIMEOUT_MAX))
 
     def rotate(self) -> Flow[int]:
         self.settings.open_state.check_open()
@@ -163,19 +162,23 @@ def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
     return after
 
 
-def _no_tails() -> Flow[Mapping[Path, Any]]:
-    return {}
-    yield  # a flow that asks nothing
+class OpenOptions(NamedTuple):
+    """The options that `wmem.open` takes beside the store and the agent."""
 
-
-def _identity(counter: Counter) -> Counter:
-    return counter
+    policy: Policy | None
+    counter: Counter | None
+    clock: Callable[[], float] | None
+    key: KeyRing | bytes | str | None
+    client: object | None
+    embedder: Embedder | None
 
 
 class _CheckedCounter:
     """A caller's counter whose results are checked: budgets depend on them."""
 
     def __init__(self, counter: Counter) -> None:
+        if not isinstance(getattr(counter, "name", None), str):
+            raise InvalidInputError("a counter needs a name: counts are stored under it")
         self._counter = counter
         self.name = counter.name
 
@@ -192,27 +195,16 @@ class _CheckedCounter:
         return tokens
 
 
-def open_core(
-    url: str,
-    agent_id: str,
-    *,
-    policy: Policy | None,
-    counter: Counter | None,
-    clock: Callable[[], float] | None,
-    key: KeyRing | bytes | str | None,
-    client: object | None,
-    embedder: Embedder | None,
-    is_async: bool,
-) -> AgentCore:
+def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool = False) -> AgentCore:
     """Open the store of a memory; see `wmem.open`."""
+    policy, counter, clock, key, client, embedder = options
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
     for name, given in (("counter", counter), ("clock", clock)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
-    if counter is not None and not isinstance(getattr(counter, "name", None), str):
-        raise InvalidInputError("a counter needs a name: counts are stored under it")
+    checked = None if counter is None else _CheckedCounter(counter)
     embedding = None if embedder is None else GuardedEmbedder(embedder)
     if embedding is not None and not is_async:
         embedding.check_sync()
@@ -224,7 +216,7 @@ def open_core(
     store = open_store(url, codec=codec, client=client)
     settings = Settings(
         clock=clock or store.clock,
-        counter=default_counter if counter is None else partial(_identity, _CheckedCounter(counter)),
+        counter=default_counter if checked is None else lambda: checked,
         policy=policy or Policy.session(),
         open_state=OpenState(root),
         metrics=find_metrics(),
@@ -237,21 +229,13 @@ def open_core(
     return memory
 
 
-def _off_loop(
-    open_core: Callable[Concatenate[str, P], AgentCore],
-) -> Callable[Concatenate[str, P], Awaitable[AgentCore]]:
-    async def open_off_loop(url: str, /, *args: P.args, **options: P.kwargs) -> AgentCore:
-        if not is_blocking(url):
-            return open_core(url, *args, **options)
-        import asyncio
+async def aopen_core(url: str, agent_id: str, options: OpenOptions) -> AgentCore:
+    """See `open_core`; a store that blocks is opened in a thread."""
+    if not is_blocking(url):
+        return open_core(url, agent_id, options, is_async=True)
+    import asyncio
 
-        return await asyncio.to_thread(open_core, url, *args, **options)
-
-    return open_off_loop
-
-
-aopen_core = _off_loop(open_core)
-"""See `open_core`; a store that blocks is opened in a thread."""
+    return await asyncio.to_thread(open_core, url, agent_id, options, is_async=True)
 
 
 class MemoryProperties:

@@ -17,7 +17,6 @@ from wmem.errors import ConflictError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.change import Change, ItemExpired, ItemPut
-from wmem.model.checks import check_seconds
 from wmem.model.history import Path, is_cache
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
@@ -69,7 +68,9 @@ def maintain(
                 continue
             if not doubtful:
                 expired += yield from _remove_expired(engine, replica, clock())
-            compacted += yield from _compact_if_grown(engine, replica, clock())
+            # It outgrew its snapshot, and its writers had no time to compact it.
+            if replica.tail_bytes >= max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
+                compacted += yield from engine.compact(replica, clock(), limit=None)
     return MaintenanceReport(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
 
 
@@ -101,18 +102,6 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
     if gone:
         _log.debug("removed %d expired items from scope %s", gone, "/".join(replica.path))
     return gone
-
-
-def _compact_if_grown(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
-    """Compact a journal that outgrew its snapshot and that its writers had no time to compact."""
-    if replica.tail_bytes < COMPACT_MIN_BYTES or replica.tail_bytes < (replica.snapshot_bytes or 0):
-        return False
-    return (yield from engine.compact(replica, now, limit=None))
-
-
-def check_interval(every_s: object) -> float:
-    """Check the seconds between two passes and return them."""
-    return float(check_seconds(every_s, "every_s", threading.TIMEOUT_MAX))
 
 
 def _log_failure(exc: WmemError) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Self
 
-from wmem.agent.core import Changes, MemoryProperties, open_core
+from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
 from wmem.codec.keyring import KeyRing
 from wmem.flow import run
@@ -156,16 +156,4 @@ def open(
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """  # async: Open an agent's memory for coroutines; see `open`.
-    return AgentMemory(
-        open_core(
-            url,
-            agent_id,
-            policy=policy,
-            counter=counter,
-            clock=clock,
-            key=key,
-            client=client,
-            embedder=embedder,
-            is_async=False,  # async: is_async=True,
-        )
-    )
+    return AgentMemory(open_core(url, agent_id, OpenOptions(policy, counter, clock, key, client, embedder)))

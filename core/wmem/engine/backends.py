@@ -26,13 +26,12 @@ class Backend(Protocol):
     """A connected backend.
 
     Attributes:
-        is_blocking: Whether opening and closing wait for files or a server.
-        stores_objects: Whether payloads are stored as Python objects, without a codec.
+        is_blocking: Whether opening and closing wait for files or a server. One that does not
+            stores payloads as Python objects, without a codec.
         head: Returns a journal's head cursor, for a store that answers without waiting.
     """
 
     is_blocking: ClassVar[bool]
-    stores_objects: ClassVar[bool]
 
     @property
     def head(self) -> Callable[[Path], Cursor] | None: ...
@@ -61,7 +60,6 @@ class MemoryBackend:
     """`memory://` is private; `memory://name` is shared in the process until it ends."""
 
     is_blocking: ClassVar[bool] = False
-    stores_objects: ClassVar[bool] = True
     shared_journals: ClassVar[dict[str, MemoryJournal[object]]] = {}
 
     def __init__(self, name: str, client: object | None) -> None:
@@ -93,7 +91,6 @@ class _PooledBackend:
     """A journal of files, or of the caller, which is never closed here; a sync one is called in a small thread pool."""
 
     is_blocking: ClassVar[bool] = True
-    stores_objects: ClassVar[bool] = False
     head = None
 
     def __init__(self, journal: Any, *, owned: bool = True) -> None:
@@ -147,7 +144,6 @@ class _RedisBackend:
     """A Redis server, with its own sync and async clients, or the one client of the caller."""
 
     is_blocking: ClassVar[bool] = True
-    stores_objects: ClassVar[bool] = False
     head = None
 
     def __init__(self, name: str, client: object | None) -> None:

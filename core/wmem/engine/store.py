@@ -3,6 +3,7 @@
 import os
 import threading
 import weakref
+from functools import cached_property
 from typing import Any
 
 from wmem.clock import SteadyClock
@@ -31,14 +32,11 @@ class Store:
         self.clock = SteadyClock()
         self._registry_key = registry_key
         self._backend = backend
-        self._sync: Ports | None = None
 
-    @property
+    @cached_property
     def sync_ports(self) -> Ports:
         """The sync ports."""
-        if self._sync is None:
-            self._sync = sync_ports(self._backend.sync_journal())
-        return self._sync
+        return sync_ports(self._backend.sync_journal())
 
     def async_ports(self) -> Ports:
         """The async ports."""
@@ -118,7 +116,7 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
             store.users += 1
             return store
         backend = connect(name, client)
-        used_codec: Codec[Any] = IdentityCodec() if backend.stores_objects else codec or JsonCodec()
+        used_codec: Codec[Any] = (codec or JsonCodec()) if backend.is_blocking else IdentityCodec()
         store = Store(name, key, Engine(used_codec, head=backend.head), backend)
         _registry.all.add(store)
         if name != PRIVATE_URL:

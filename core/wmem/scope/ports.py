@@ -1,6 +1,7 @@
 """How the faces of a scope reach the store: the sync and async ports of a memory, and what drives a flow with them."""
 
 from collections.abc import Awaitable, Callable
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from wmem.flow import Flow, Ports
@@ -36,24 +37,16 @@ class AsyncRunRead(Protocol):
 class PortPair:
     """The sync and async ports of one memory, each made when first needed."""
 
-    __slots__ = ("_async", "_make_async", "_make_sync", "_sync")
-
     def __init__(self, make_sync: Callable[[], Ports], make_async: Callable[[], Ports]) -> None:
         self._make_sync = make_sync
         self._make_async = make_async
-        self._sync: Ports | None = None
-        self._async: Ports | None = None
 
-    @property
+    @cached_property
     def sync(self) -> Ports:
         """The sync ports."""
-        if self._sync is None:
-            self._sync = self._make_sync()
-        return self._sync
+        return self._make_sync()
 
-    @property
+    @cached_property
     def aio(self) -> Ports:
         """The async ports."""
-        if self._async is None:
-            self._async = self._make_async()
-        return self._async
+        return self._make_async()
