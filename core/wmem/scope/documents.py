@@ -20,9 +20,10 @@ from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import check_json, decode_type_name, dump_json, load_value
 from wmem.rules.importance import importance as importance_of
+from wmem.scope.entries.quota import check_entry_limit
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
-from wmem.scope.items.flows import check_content
+from wmem.scope.items.flows import content_columns
 from wmem.scope.items.reads import to_current_item
 from wmem.scope.messages.flows import to_row
 from wmem.state import State
@@ -94,7 +95,7 @@ def import_document(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
             if there is not None and (there.key, there.role is None) != (row.key, row.role is None):
                 msg = f"scope {handle.path!r} has something else under the id {row.id!r}; nothing was imported"
                 raise InvalidInputError(msg)
-        _check_entry_limit(handle, state, rows, now)
+        check_entry_limit(handle, state, rows, now, "imported")
         plain = [row for row in rows if row.key is None and row.role is None and row.visible(now)]
         room = make_room(handle, state, plain, now)
         steps = [StepAdvanced(step, now)] if step > state.step else []
@@ -103,14 +104,6 @@ def import_document(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
     count, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)
     return count
-
-
-def _check_entry_limit(handle: Handle, state: State, rows: Sequence[Row], now: float) -> None:
-    fresh = sum(row.key is not None and row.key not in state.entries for row in rows)
-    room = handle.policy.max_entries - len(state.visible(state.entries.values(), now))
-    if fresh > max(0, room):
-        msg = f"scope {handle.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was imported"
-        raise CapacityError(msg)
 
 
 def _parse_step(document: object) -> int:
@@ -165,16 +158,13 @@ def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
     columns = {name: getattr(item, name) for name in _COLUMNS}
     if item.step_index is not None:
         check_whole_number(item.step_index, "step_index")
-    columns |= {
-        "id": check_id(item.id),
-        "tags": check_tags(item.tags),
-        "access_count": _check_access_count(item.access_count),
-    }
+    check_whole_number(item.access_count, "access_count")
+    columns |= {"id": check_id(item.id), "tags": check_tags(item.tags)}
     return Row(
         importance=item.importance if "importance" in fields else None,
         rest=_dump_rest(item),
         **(
-            _content_columns(handle, item.content)
+            content_columns(handle, item.content)  # tokens are counted again, not taken from the document
             if item.key is None
             else _value_columns(handle, item.content, check_key(item.key))
         ),
@@ -190,13 +180,6 @@ def _dump_rest(item: MemoryItem) -> bytes | None:
         if item.type_name == decode_type_name(stored):
             del rest["type_name"]  # the stored JSON holds it
     return dump_json(rest) if rest else None
-
-
-def _content_columns(handle: Handle, content: str) -> dict[str, Any]:
-    """The row columns of a memory's content; tokens are counted again, not taken from the document."""
-    counter = handle.settings.counter()
-    text = check_content(handle, content)
-    return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
 
 def _value_columns(handle: Handle, content: str, key: str) -> dict[str, Any]:
@@ -217,10 +200,6 @@ def _parse_instant(value: object) -> float:
     return float(value)
 
 
-def _check_access_count(count: object) -> int:
-    return check_whole_number(count, "access_count")
-
-
 def _parse_message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:
     message = Message.model_validate({name: value for name, value in fields.items() if name not in _ROW_ONLY_FIELDS})
     if message.id is None:
@@ -228,5 +207,5 @@ def _parse_message_row(handle: Handle, fields: Mapping[str, Any], now: float) ->
     row = to_row(message, handle, now)
     return row._replace(
         updated_at=fields.get("updated_at") or row.created_at,
-        access_count=_check_access_count(fields.get("access_count", 0)),
+        access_count=check_whole_number(fields.get("access_count", 0), "access_count"),
     )

@@ -6,6 +6,7 @@ at once, purge the store, and ask it what may still keep some bytes.
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from wmem.engine.replica import Replica
@@ -28,7 +29,6 @@ from wmem.state import State
 
 _log = logging.getLogger("wmem.scope")
 _COMPACT_TRIES = 8
-_FACETS = ("entries", "items", "messages")
 
 
 def clear(handle: Handle, facet: str) -> Flow[int]:
@@ -36,7 +36,8 @@ def clear(handle: Handle, facet: str) -> Flow[int]:
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
-        held = [each for name in (_FACETS if facet == "all" else (facet,)) for each in _facet_ids(state, name)]
+        facets = {"entries": state.entries.values(), "items": state.items, "messages": state.messages}
+        held = list(chain(*facets.values()) if facet == "all" else facets[facet])
         count = len(state.visible(held, now))
         return [Cleared(facet, count, now)] if held else [], count
 
@@ -62,12 +63,6 @@ def log_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
     for sentence in remaining:
         if handle.engine.warn_once(sentence):
             _log.warning("what was %s may leave bytes behind: %s", what, sentence)
-
-
-def _facet_ids(state: State, facet: str) -> Iterable[str]:
-    if facet == "entries":
-        return state.entries.values()
-    return state.items if facet == "items" else state.messages
 
 
 # -- by id
@@ -153,9 +148,7 @@ def _erase_rows(
 
 def _derives_from(row: Row, ids: Mapping[str, None]) -> bool:
     """Whether a row has one of these ids, or was made from such a row."""
-    if row.id in ids or parse_promoted_id(row.id) in ids:
-        return True
-    return not ids.keys().isdisjoint(_lineage_ids(row))
+    return row.id in ids or parse_promoted_id(row.id) in ids or not ids.keys().isdisjoint(_lineage_ids(row))
 
 
 def _find_related_ids(row: Row) -> Iterable[str]:

@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Sequence
 
-from wmem.errors import CapacityError, DisposedError, InvalidInputError
+from wmem.errors import DisposedError, InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.checks import check_flag
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.scope.entries.quota import check_entry_limit
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
@@ -57,11 +58,7 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int
             if held is not None and not overwrite and target.rows[held].visible(now):
                 continue
             puts.append(ItemPut(_to_parent_row(row, None if held is None else target.rows[held], handle.path, source)))
-        fresh = sum(put.row.key is not None and put.row.key not in target.entries for put in puts)
-        room = parent.policy.max_entries - len(target.visible(target.entries.values(), now))
-        if fresh > room:
-            msg = f"scope {parent.path!r} has room for {max(0, room)} entries more, not for {fresh}; nothing was merged"
-            raise CapacityError(msg)
+        check_entry_limit(parent, target, [put.row for put in puts], now, "merged")
         room_made = make_room(parent, target, [put.row for put in puts if put.row.key is None], now)
         merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
         return [*room_made, *puts, merged], (len(puts), room_made)

@@ -124,11 +124,8 @@ class AsyncEntries(AsyncEntryReads):
         ttl_s: float | None = None,
     ) -> None:
         """See `Entries.set`."""
-        await self._drive(
-            flows.put(
-                self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s
-            )
-        )
+        fields = flows.EntryFields(tags, importance, metadata, kind, ttl_s)
+        await self._drive(flows.put(self._handle, key, value, fields))
 
     async def update(
         self, key: str, fn: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None

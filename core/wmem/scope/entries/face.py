@@ -175,11 +175,8 @@ class Entries(EntryReads):
             SerializationError: The value cannot be stored without loss.
             CapacityError: The value or the scope is larger than the policy allows.
         """
-        self._drive(
-            flows.put(
-                self._handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s
-            )
-        )
+        fields = flows.EntryFields(tags, importance, metadata, kind, ttl_s)
+        self._drive(flows.put(self._handle, key, value, fields))
 
     def update(self, key: str, fn: Callable[[Any], Any], default: Any = flows.MISSING, *, as_type: Any = None) -> Any:
         """Replace a value by ``fn(value)`` and return the new one; concurrent updates all count.

@@ -36,6 +36,16 @@ class Missing:
 MISSING = Missing()
 
 
+class EntryFields(NamedTuple):
+    """What is stored beside the value of an entry; see `Entries.set`."""
+
+    tags: Iterable[str] = ()
+    importance: float = 0.5
+    metadata: Mapping[str, Any] | None = None
+    kind: ItemKind = "fact"
+    ttl_s: float | None = None
+
+
 class _Draft(NamedTuple):
     """A checked and serialized value, from which a row is made."""
 
@@ -47,17 +57,8 @@ class _Draft(NamedTuple):
     ttl_s: float | None
 
 
-def _to_draft(
-    handle: Handle,
-    key: str,
-    value: object,
-    *,
-    tags: Iterable[str] = (),
-    importance: float = 0.5,
-    metadata: Mapping[str, Any] | None = None,
-    kind: ItemKind = "fact",
-    ttl_s: float | None = None,
-) -> _Draft:
+def _to_draft(handle: Handle, key: str, value: object, fields: EntryFields) -> _Draft:
+    tags, importance, metadata, kind, ttl_s = fields
     try:
         content = dump_value(value, key=key)
     except SerializationError as exc:
@@ -108,24 +109,14 @@ def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: s
     )
 
 
-def put(
-    handle: Handle,
-    key: str,
-    value: object,
-    *,
-    tags: Iterable[str],
-    importance: float,
-    metadata: Mapping[str, Any] | None,
-    kind: ItemKind,
-    ttl_s: float | None,
-) -> Flow[None]:
+def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
     key = check_key(key)
     metrics = handle.settings.metrics
     began = 0.0 if metrics is None else time.perf_counter()
     if handle.incarnation is None:
         yield from handle.replica()
-    draft = _to_draft(handle, key, value, tags=tags, importance=importance, metadata=metadata, kind=kind, ttl_s=ttl_s)
+    draft = _to_draft(handle, key, value, fields)
     now = handle.settings.clock()
     # The id of an existing key is known from the last catch-up; otherwise the fold decides.
     replica = handle.engine.replica(handle.path)
@@ -175,8 +166,8 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
                 if isinstance(default, Missing):
                     raise NotFoundError(f"no entry {key!r} in scope {handle.path!r}; pass default= to begin with")
             # Outside all locks: the function may be slow, and may read and write this same scope.
-            value = _apply_fn(fn, _load_or_default(before, default, as_type, key))
-            draft = _to_draft(handle, key, value)
+            value = _apply_fn(fn, default if before is None else load_value(before.content, as_type, key=key))
+            draft = _to_draft(handle, key, value, EntryFields())
             decide = _put_unless_changed(handle, draft, local=local, before=before, fresh_id=fresh_id, now=now)
             if (yield from store_within_limit(handle, key, partial(handle.commit, decide, now), now)):
                 _log.debug(_WRITE_LOG, "set" if local is None else "updated", key, handle.path[0])
@@ -188,10 +179,9 @@ def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_
                 # The first try may have queued for long before its one refusal: that is no repeated conflict.
                 deadline = max(deadline, time.monotonic() + RETRY_S)
             elif time.monotonic() > deadline:
-                msg = (
+                raise ConflictError(
                     f"entry {key!r} of scope {handle.path!r} changed under each of {tries} updates; nothing was changed"
                 )
-                raise ConflictError(msg)
             yield from ask(Pause.sleep, backoff(tries))
 
 
@@ -224,10 +214,6 @@ def _merge_rest(before: Row, draft: _Draft) -> bytes | None:
     return dump_json(kept) if kept else None
 
 
-def _load_or_default(row: Row | None, default: Any, as_type: Any, key: str) -> Any:
-    return default if row is None else load_value(row.content, as_type, key=key)
-
-
 def _apply_fn(fn: Callable[[Any], Any], value: Any) -> Any:
     made = fn(value)
     if inspect.iscoroutine(made):
@@ -247,7 +233,7 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
     value = yield from ask(Callback.call, factory)
     if handle.incarnation is None:
         yield from handle.replica()
-    draft = _to_draft(handle, key, value)
+    draft = _to_draft(handle, key, value, EntryFields())
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
 

@@ -1,7 +1,7 @@
 """The limit on an agent's entries over all its scopes, checked so that a write seldom has to count."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from wmem.engine.write_queue import Pause, backoff
@@ -9,12 +9,24 @@ from wmem.engine.writing import RETRY_S
 from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.model.row import Row
 from wmem.scope.entries.counts import MANY_SCOPES, NEARLY_FULL
 from wmem.scope.handle import Handle
+from wmem.state import State
 
 R = TypeVar("R")
 
 _WRITERS_MARGIN = 64  # margin for so many concurrent writers
+
+
+def check_entry_limit(handle: Handle, state: State, rows: Sequence[Row], now: float, act: str) -> None:
+    """Raise `CapacityError` if a scope has no room for the new entries among these rows."""
+    fresh = sum(row.key is not None and row.key not in state.entries for row in rows)
+    room = max(0, handle.policy.max_entries - len(state.visible(state.entries.values(), now)))
+    if fresh > room:
+        raise CapacityError(
+            f"scope {handle.path!r} has room for {room} entries more, not for {fresh}; nothing was {act}"
+        )
 
 
 def has_ample_room(handle: Handle, entries: int) -> bool:

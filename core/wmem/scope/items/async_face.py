@@ -121,7 +121,8 @@ class AsyncItems(AsyncItemReads):
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.add`."""
-        return await self._drive(flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
+        draft = flows.draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+        return await self._drive(flows.add(self._handle, draft))
 
     async def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """See `Items.fetch`."""

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import math
 from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
@@ -105,12 +106,13 @@ def store_item(handle: Handle, row: Row, now: float, *, queued: bool = False) ->
         counts = queued or _counts_steps(policy)
         put = row._replace(step_index=state.step) if counts and row.step_index is None else row
         gone = _choose_evictions_for(handle, state, [put], now)
-        near = may_cross_threshold(policy, len(state.items))
+        threshold = math.inf if policy.flush_threshold is None else policy.flush_threshold
+        near = len(state.items) + 1 >= threshold  # visible or not: most adds need not count
         before = state.visible(state.items, now) if queued or near else []
         left = {put.id, *(victim.row.id for victim in gone)}
         seen = (*(each for each in before if each.id not in left), put)
         changes = to_changes(gone, now)
-        due = near and crosses_threshold(policy, len(before), len(seen))
+        due = near and len(before) < threshold <= len(seen)
         return [*changes, ItemPut(put)], (StoreResult(put, seen, tuple(gone)), changes, due)
 
     made, changes, due = yield from handle.commit(decide, now)
@@ -192,19 +194,6 @@ def _capacity_error(handle: Handle, size: Size, advice: str) -> CapacityError:
         if limit is not None and count > limit
     ]
     return CapacityError(f"scope {handle.path!r} is full: it would hold {' and '.join(told)}; {advice}")
-
-
-_log = logging.getLogger("wmem.scope.queue")
-
-
-def may_cross_threshold(policy: Policy, item_count: int) -> bool:
-    """Whether one more than the stored items, visible or not, could reach the threshold: most adds need not count."""
-    return policy.flush_threshold is not None and item_count + 1 >= policy.flush_threshold
-
-
-def crosses_threshold(policy: Policy, before: int, after: int) -> bool:
-    """Whether an add took the number of items from below the threshold to it or above."""
-    return policy.flush_threshold is not None and before < policy.flush_threshold <= after
 
 
 def call_on_flush(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:

@@ -146,7 +146,8 @@ class Items(ItemReads):
         Raises:
             InvalidInputError: Anything out of range; nothing was stored.
         """
-        return self._drive(flows.add(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
+        draft = flows.draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+        return self._drive(flows.add(self._handle, draft))
 
     def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """Read an item and count the access, which may promote it; its importance is as of now.

@@ -1,7 +1,7 @@
 """Flows that write items: add, count an access, update, remove."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from typing import Any, cast
 
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
@@ -26,36 +26,6 @@ _NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.ite
 }
 
 
-def _build_row(
-    handle: Handle,
-    content: object,
-    *,
-    priority: str,
-    ttl_s: float | DefaultTtl | None,
-    fields: ItemFields,
-    now: float,
-) -> Row:
-    text = check_content(handle, content)
-    _check_priority(priority)
-    given = _normalize_fields(fields)
-    rest, columns = encode_fields(given, now=now)
-    counter = handle.settings.counter()
-    return Row(
-        id=new_ulid(now),
-        content=dump_json(text),
-        created_at=now,
-        updated_at=now,
-        priority=priority,
-        length=len(text),
-        tokens=counter(text),
-        counter=counter.name,
-        expires_at=expiry(handle.policy, priority, ttl_s, now, pinned=bool(columns.get("pinned"))),
-        access_count=1,
-        rest=rest,
-        **columns,
-    )
-
-
 def _normalize_fields(fields: ItemFields) -> dict[str, object]:
     """The caller's fields, with tags checked and the agent's fingerprint added."""
     given = dict(fields)
@@ -66,15 +36,16 @@ def _normalize_fields(fields: ItemFields) -> dict[str, object]:
     return given
 
 
-def check_content(handle: Handle, content: object) -> str:
-    """Check an item's text against the scope's policy and return it."""
+def content_columns(handle: Handle, content: object) -> dict[str, Any]:
+    """The row columns of an item's text, checked against the scope's policy and counted."""
     if not isinstance(content, str) or not content:
         raise InvalidInputError(f"content must be text of at least 1 character, got {content!r:.80}")
     limit = handle.policy.max_content_bytes
     if len(content) * 4 > limit and (size := len(content.encode("utf-8", "surrogatepass"))) > limit:
         msg = f"content takes {size} bytes, more than the {limit} an item may take; store it in parts"
         raise InvalidInputError(msg)
-    return str(content)
+    text, counter = str(content), handle.settings.counter()
+    return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
 
 def _check_priority(priority: object) -> None:
@@ -90,19 +61,30 @@ def draft_item(
     if handle.incarnation is None:
         yield from handle.replica()
     now = handle.settings.clock()
-    return _build_row(handle, content, priority=priority, ttl_s=ttl_s, fields=fields, now=now), now
+    text = content_columns(handle, content)
+    _check_priority(priority)
+    rest, columns = encode_fields(_normalize_fields(fields), now=now)
+    row = Row(
+        id=new_ulid(now),
+        created_at=now,
+        updated_at=now,
+        priority=priority,
+        expires_at=expiry(handle.policy, priority, ttl_s, now, pinned=bool(columns.get("pinned"))),
+        access_count=1,
+        rest=rest,
+        **text,
+        **columns,
+    )
+    return row, now
 
 
-def add(
-    handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
-) -> Flow[MemoryItem]:
-    """Store an item; see `Items.add`."""
-    row, now = yield from draft_item(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+def add(handle: Handle, draft: Flow[tuple[Row, float]]) -> Flow[MemoryItem]:
+    """Store an item that `draft_item` makes; see `Items.add`."""
+    row, now = yield from draft
     if handle.incarnation is not None and not depends_on_state(handle.policy):
         yield from handle.post([ItemPut(row)], now)
     else:
-        made = yield from store_item(handle, row, now)
-        row = made.row
+        row = (yield from store_item(handle, row, now)).row
     return to_item(row, importance_of(row, now))
 
 
@@ -162,9 +144,7 @@ def update(
         _check_priority(priority)
         columns["priority"] = priority
     if content is not None:
-        counter = handle.settings.counter()
-        text = check_content(handle, content)
-        columns |= {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
+        columns |= content_columns(handle, content)
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[MemoryItem, Sequence[Change]]]:
         row = rewrite_row(find_item(handle, state, item_id, now), now)._replace(**columns)

@@ -11,6 +11,7 @@ from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.handle import Handle
 from wmem.scope.items.filters import ItemFilter
+from wmem.scope.items.flows import draft_item
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 from wmem.scope.queue import flows
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
@@ -76,7 +77,8 @@ class AsyncQueue(AsyncQueueReads):
         **fields: Unpack[ItemFields],
     ) -> Memorized:
         """See `Queue.memorize`."""
-        return await self._drive(flows.memorize(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
+        draft = draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+        return await self._drive(flows.memorize(self._handle, draft))
 
     async def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
         """See `Queue.forget`."""

@@ -10,6 +10,7 @@ from wmem.policy import Capacity
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.handle import Handle
 from wmem.scope.items.filters import ItemFilter
+from wmem.scope.items.flows import draft_item
 from wmem.scope.ports import Drive, RunRead
 from wmem.scope.queue import flows
 from wmem.scope.queue.flows import ForgetMode, SummarySpan
@@ -103,7 +104,8 @@ class Queue(QueueReads):
             CapacityError: It exceeds the queue's limits by itself, or all else is pinned.
             InvalidInputError: Anything out of range; nothing was stored.
         """
-        return self._drive(flows.memorize(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields))
+        draft = draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+        return self._drive(flows.memorize(self._handle, draft))
 
     def forget(self, instruction: str, mode: ForgetMode = "soft") -> Forgotten:
         """Forget the items that an instruction selects; selecting none is no error.

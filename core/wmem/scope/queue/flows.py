@@ -8,26 +8,20 @@ from wmem.analysis.summarize import WeightedText, extract
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import (
-    check_count,
-    check_fraction,
-    check_limit,
-    check_whole_number,
-)
-from wmem.model.item import ItemFields, MemoryItem, to_item
+from wmem.model.checks import check_count, check_fraction, check_limit, check_whole_number
+from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.policy import Capacity, Policy
+from wmem.policy import Capacity
 from wmem.rules.eviction import Victim, is_recent
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
 from wmem.rules.tfidf_importance import importance_by_id
-from wmem.rules.ttl import DefaultTtl, rewrite_row
+from wmem.rules.ttl import rewrite_row
 from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
 from wmem.scope.items.filters import ItemFilter
-from wmem.scope.items.flows import draft_item
 from wmem.state import Decision, State
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
@@ -101,22 +95,19 @@ def capacity(handle: Handle) -> Read[Capacity]:
     """How full the scope is."""
 
     def read(states: Sequence[State], now: float) -> Capacity:
-        return _to_capacity(handle.policy, states[0].visible(states[0].items, now))
+        policy = handle.policy
+        items, tokens = size_of(states[0].visible(states[0].items, now))
+        return Capacity(
+            items=items,
+            tokens=tokens,
+            max_items=policy.max_items,
+            max_tokens=policy.max_tokens,
+            free_items=None if policy.max_items is None else max(0, policy.max_items - items),
+            free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
+            policy=policy,
+        )
 
     return read
-
-
-def _to_capacity(policy: Policy, rows: Sequence[Row]) -> Capacity:
-    items, tokens = size_of(rows)
-    return Capacity(
-        items=items,
-        tokens=tokens,
-        max_items=policy.max_items,
-        max_tokens=policy.max_tokens,
-        free_items=None if policy.max_items is None else max(0, policy.max_items - items),
-        free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
-        policy=policy,
-    )
 
 
 def list_decisions(limit: int | None) -> Read[list[Decision]]:
@@ -133,11 +124,9 @@ def list_decisions(limit: int | None) -> Read[list[Decision]]:
 # -- writes
 
 
-def memorize(
-    handle: Handle, content: str, *, priority: str, ttl_s: float | DefaultTtl | None, fields: ItemFields
-) -> Flow[Memorized]:
-    """Store an item at the end of the queue; see `Queue.memorize`."""
-    row, now = yield from draft_item(handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
+def memorize(handle: Handle, draft: Flow[tuple[Row, float]]) -> Flow[Memorized]:
+    """Store an item that `draft_item` makes at the end of the queue; see `Queue.memorize`."""
+    row, now = yield from draft
     made = yield from store_item(handle, row, now, queued=True)
     items, tokens = size_of(made.visible)
     score = made.row.importance
@@ -167,10 +156,12 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
     def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
         rows = state.visible(state.items, now)
         gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer))
-        ids = {row.id for row in gone}
+        ids = dict.fromkeys(row.id for row in gone)
         left = size_of(row for row in rows if row.id not in ids)
-        changes = _soft_delete_changes(gone, now) if mode == "soft" else _erase_changes(gone)
-        return changes, Forgotten(tuple(row.id for row in gone), left.items, left.tokens)
+        changes: list[Change] = [Erased(tuple(ids))] if ids else []
+        if mode == "soft":
+            changes = [ItemPut(rewrite_row(row, now)._replace(deleted_at=now)) for row in gone]
+        return changes, Forgotten(tuple(ids), left.items, left.tokens)
 
     told = yield from handle.commit(decide, now)
     if not told.ids:
@@ -178,14 +169,6 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
     elif mode == "hard":
         log_remaining(handle, "forgotten", (yield from erase(handle, told.ids)).remaining)
     return told
-
-
-def _soft_delete_changes(rows: Sequence[Row], now: float) -> list[Change]:
-    return [ItemPut(rewrite_row(row, now)._replace(deleted_at=now)) for row in rows]
-
-
-def _erase_changes(rows: Sequence[Row]) -> list[Change]:
-    return [Erased(tuple(row.id for row in rows))] if rows else []
 
 
 def evict_to(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[list[MemoryItem]]:
