@@ -181,9 +181,8 @@ class Engine(Generic[P]):
         replicas: list[Replica[P]] = []
         for path in paths:
             replica = self.replicas.get(path)
-            self._uses = used = self._uses + (
-                path[-1] != VECTOR_SCOPE
-            )  # no cache, as below; a call costs too much here
+            # No cache, as below; a call costs too much here.
+            self._uses = used = self._uses + (path[-1] != VECTOR_SCOPE)
             # By identity: a replica in step with its journal holds the journal's own cursor object.
             if replica is None or not replica.has_synced or replica.cursor is not head(path):
                 return None

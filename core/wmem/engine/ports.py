@@ -165,22 +165,25 @@ class InPlaceJournal(Generic[P]):
     def __init__(self, journal: Journal[P]) -> None:
         self._journal = journal
 
+    async def _call(self, function: Callable[..., R], *args: Any) -> R:
+        return function(*args)
+
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
-        return self._journal.read(after)
+        return await self._call(self._journal.read, after)
 
     async def append(
         self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]:
-        return self._journal.append(path, record_id, record, expected, keep_s)
+        return await self._call(self._journal.append, path, record_id, record, expected, keep_s)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
-        return self._journal.compact(path, upto, snapshot, keep_s)
+        return await self._call(self._journal.compact, path, upto, snapshot, keep_s)
 
     async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
-        self._journal.delete(path, incarnation)
+        await self._call(self._journal.delete, path, incarnation)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return self._journal.paths(prefix)
+        return list(await self._call(self._journal.paths, prefix))
 
 
 class Pool:
@@ -211,7 +214,7 @@ class Pool:
         self.abandoned = set()
 
 
-class PooledJournal(Generic[P]):
+class PooledJournal(InPlaceJournal[P]):
     """An async journal over one of files: each call runs in the engine's own small pool.
 
     A cancelled call goes on in its thread: its outcome is unknown, as the port says. Later
@@ -219,10 +222,10 @@ class PooledJournal(Generic[P]):
     """
 
     def __init__(self, journal: Journal[P], pool: Pool) -> None:
-        self._journal = journal
+        super().__init__(journal)
         self._pool = pool
 
-    async def _run_in_pool(self, function: Callable[..., R], *args: Any) -> R:
+    async def _call(self, function: Callable[..., R], *args: Any) -> R:
         import asyncio
 
         if self._pool.abandoned:
@@ -242,23 +245,6 @@ class PooledJournal(Generic[P]):
             work.add_done_callback(abandoned.discard)
             raise
 
-    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
-        return await self._run_in_pool(self._journal.read, after)
-
-    async def append(
-        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
-    ) -> Appended[P]:
-        return await self._run_in_pool(self._journal.append, path, record_id, record, expected, keep_s)
-
-    async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
-        return await self._run_in_pool(self._journal.compact, path, upto, snapshot, keep_s)
-
-    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
-        await self._run_in_pool(self._journal.delete, path, incarnation)
-
-    async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return list(await self._run_in_pool(self._journal.paths, prefix))
-
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)
-        return () if purge is None else await self._run_in_pool(purge, path)
+        return () if purge is None else await self._call(purge, path)

@@ -25,11 +25,8 @@ Word: TypeAlias = str | bytes | int
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds
 _MAX_CONNECTIONS = 2**16  # one per thread that waits for a reply
 
-_RAW_REPLY_COMMANDS = (
-    "EVAL",
-    "EVALSHA",
-    "SMEMBERS",
-)  # only these: the driver's reply callbacks of others take no such option
+# Only these: the driver's reply callbacks of others take no such option.
+_RAW_REPLY_COMMANDS = ("EVAL", "EVALSHA", "SMEMBERS")
 
 _REFUSALS = (
     exceptions.ResponseError,
@@ -70,10 +67,6 @@ class Server(Protocol):
             StoreError: The server refused, or could not be reached.
         """
         ...
-
-
-class ServerClient(Server, Protocol):
-    """A `Server` that can be closed."""
 
     def close(self) -> None:
         """Close the connections that wmem made."""
@@ -167,7 +160,7 @@ class _DriverClient:
             self._client.close()
 
 
-def server_client(url: RedisUrl, client: object | None) -> ServerClient:
+def server_client(url: RedisUrl, client: object | None) -> Server:
     """The sync connection to a server, not yet connected.
 
     Raises:

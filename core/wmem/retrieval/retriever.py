@@ -256,9 +256,7 @@ def _accept(rows: Sequence[Row | None], query: Query, nearer: Sequence[Replica[A
 
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
     """Whether a parent's row is not seen from below: a message, or an entry that a nearer scope has."""
-    if row.role is not None:
-        return True
-    return row.key is not None and any(each.state.entry(row.key, now) for each in nearer)
+    return row.role is not None or (row.key is not None and any(each.state.entry(row.key, now) for each in nearer))
 
 
 def _overlaps(memory: RecallIndex, rows: Sequence[Row], newest: Sequence[Row]) -> list[float]:

@@ -68,7 +68,9 @@ def pack_scope(
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
-        wanted = Query(query, now, weighing, _hit_limit(options.budget), dense)
+        # As many short memories as fill the budget, within limits.
+        limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
+        wanted = Query(query, now, weighing, limit, dense)
         found = tuple(_limit_to_budget(search(replicas, wanted), options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
@@ -105,11 +107,6 @@ def _pack_quotes(
     return PackQuotes(
         cache, counter.name, {id: row for id, row in mine.items() if id not in overrides} if overrides else mine
     )
-
-
-def _hit_limit(budget: int) -> int:
-    """How many hits to ask for: as many short memories as fill the budget, within limits."""
-    return max(_MIN_HITS, min(CANDIDATE_LIMIT, budget // _SHORT_MEMORY_TOKENS))
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:

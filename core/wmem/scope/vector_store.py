@@ -96,7 +96,9 @@ def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bo
     except (CorruptionError, WrongKeyError):
         damaged = True
     if damaged:
-        yield from _reset_store(store)
+        _log.warning("vectors of agent %s cannot be read: they are deleted and made again", store.path[0])
+        yield from ask(Journal.delete, store.path, None)
+        store.engine.drop_replicas(store.path)
         return False
     if store.incarnation is None:
         return False
@@ -113,12 +115,6 @@ def prune_vectors(store: Handle, replica: Replica[Any] | None = None) -> Flow[bo
             # Without tombstones: an id is made from the text.
             yield from store.post([ItemRemoved(id, now) for id in gone], now)
     return True
-
-
-def _reset_store(store: Handle) -> Flow[None]:
-    _log.warning("vectors of agent %s cannot be read: they are deleted and made again", store.path[0])
-    yield from ask(Journal.delete, store.path, None)
-    store.engine.drop_replicas(store.path)
 
 
 def _log_failure(store: Handle, exc: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from wmem.errors import InvalidInputError
@@ -22,6 +23,7 @@ MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
 
 _ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
+_COMPARED = attrgetter("content", "turn_id", "pinned", "role")  # a message with these unchanged is not stored again
 _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
 
@@ -31,8 +33,7 @@ _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool
 def list_messages(limit: int | None) -> Read[list[Message]]:
     """The messages, oldest first; with a limit, only the newest ones."""
 
-    def read(states: Sequence[State], now: float) -> list[Message]:
-        del now  # messages have no time to live
+    def read(states: Sequence[State], _: float) -> list[Message]:  # messages have no time to live
         rows = states[0].rows
         ids = list(islice(reversed(states[0].messages), limit))
         return [to_message(rows[each]) for each in reversed(ids)]
@@ -43,8 +44,7 @@ def list_messages(limit: int | None) -> Read[list[Message]]:
 def find_message(message_id: str) -> Read[Message | None]:
     """The message under an id."""
 
-    def read(states: Sequence[State], now: float) -> Message | None:
-        del now  # see `everything`
+    def read(states: Sequence[State], _: float) -> Message | None:
         return to_message(states[0].rows[message_id]) if message_id in states[0].messages else None
 
     return read
@@ -106,13 +106,7 @@ def _to_changes(rows: Sequence[Row], state: State) -> list[Change]:
         latest[row.id] = row
         if there is not None and there.role is None:
             raise InvalidInputError(f"{row.id!r} is the id of an item or entry of this scope; a message needs another")
-        same = there is not None and (there.content, there.turn_id, there.pinned, there.role) == (
-            row.content,
-            row.turn_id,
-            row.pinned,
-            row.role,
-        )
-        if not same:
+        if there is None or _COMPARED(there) != _COMPARED(row):
             changes.append(ItemPut(row))
     return changes
 
