@@ -9,7 +9,7 @@ import logging
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -28,6 +28,7 @@ P = TypeVar("P")
 
 _log = logging.getLogger("wmem.replica")
 
+_ID = operator.attrgetter("id")
 _RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way
 
 
@@ -130,7 +131,7 @@ class Replica(Generic[P]):
                 self._emit_resync(tail.head)
             for record_id, changes in read:
                 self._fold(record_id, changes, tail.head, silent=silent)
-            self._remember_records(self.cursor if restored is None else tail.base, records)
+            self._remember_records(self.cursor if restored is None else tail.base, map(_ID, records))
             self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
             self._stand_at(tail)
             return True
@@ -188,17 +189,14 @@ class Replica(Generic[P]):
         theirs = [record.id for record in tail.records]
         return min(len(ids), len(theirs)) if all(map(operator.eq, reversed(ids), theirs)) else None
 
-    def _remember_records(self, before: Cursor | None, records: Sequence[Record[P]]) -> None:
-        for record in records:
-            self._remember_record(before, record.id)
-            before = None  # cursors within a tail are unknown
-
-    def _remember_record(self, before: Cursor | None, record_id: int) -> None:
-        """Remember an applied record while a read that may return it again is under way. Under the lock."""
-        if self.readers:
-            self._recent_records.append((before, record_id))
-        elif self._recent_records:
+    def _remember_records(self, before: Cursor | None, record_ids: Iterable[int]) -> None:
+        """Remember applied records while a read that may return them again is under way. Under the lock."""
+        if not self.readers:
             self._recent_records.clear()
+            return
+        for record_id in record_ids:
+            self._recent_records.append((before, record_id))
+            before = None  # cursors within a tail are unknown
 
     def apply_appended(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
         """Apply the record this process just appended; False, applying nothing, if others precede it."""
@@ -211,7 +209,7 @@ class Replica(Generic[P]):
                 self._fold(record_id, changes, reply.cursor, silent=False)
             else:
                 self.state.fold(record_id, changes)
-            self._remember_record(self.cursor, record_id)
+            self._remember_records(self.cursor, (record_id,))
             self.cursor = reply.cursor
             self.incarnation = reply.incarnation
             self.has_synced = True

@@ -175,11 +175,9 @@ def _client_factory(url: RedisUrl, client: object | None) -> Callable[[], _LoopC
     """Factory of a loop's connection to the server; to be called in that loop."""
     if client is None:
         check_options(url)
-        return (
-            (lambda: _AsyncDriverClient(_async_cluster(url), owned=True))
-            if url.is_cluster
-            else (lambda: _SharedConnection(url))
-        )
+        if url.is_cluster:
+            return lambda: _AsyncDriverClient(_async_cluster(url), owned=True)
+        return lambda: _SharedConnection(url)
     if isinstance(client, redis.asyncio.Redis | redis.asyncio.cluster.RedisCluster):
         return lambda: _AsyncDriverClient(client, owned=False)
     raise wrong_client_error(client, "redis.asyncio.Redis or redis.asyncio.RedisCluster", "wmem.aopen")

@@ -44,12 +44,8 @@ def check_server(url: str) -> Flow[None]:
         raise StoreError(f"{url} runs version {version_text}; wmem needs Redis 6.2 or newer, or Valkey")
     policy = info.get("maxmemory_policy", _NO_EVICTION)
     if policy != _NO_EVICTION:
-        _log.warning(
-            "%s has maxmemory-policy %r: when its memory is full it drops what is stored; set %r",
-            url,
-            policy,
-            _NO_EVICTION,
-        )
+        told = "%s has maxmemory-policy %r: when its memory is full it drops what is stored; set %r"
+        _log.warning(told, url, policy, _NO_EVICTION)
 
 
 def purge_server(url: RedisUrl) -> Flow[Sequence[str]]:

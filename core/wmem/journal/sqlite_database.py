@@ -186,9 +186,8 @@ def vacuum_file(file: str, wait_s: float) -> Sequence[str]:
         remaining = []
         connection.execute("PRAGMA secure_delete=ON")
         connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
-        size = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size").fetchone()[
-            0
-        ]
+        sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        (size,) = sizes.fetchone()
         if size > _VACUUM_MAX_BYTES:
             remaining.append(
                 f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "

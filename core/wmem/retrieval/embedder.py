@@ -87,8 +87,6 @@ class GuardedEmbedder:
 def fingerprint(text: str, embedder_name: str = "") -> str:
     """The key of a text's vectors in the store; with an embedder's name, of the vector that it made."""
     told = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
-    return (
-        f"{told}-{blake2b(embedder_name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"
-        if embedder_name
-        else told
-    )
+    if not embedder_name:
+        return told
+    return f"{told}-{blake2b(embedder_name.encode('utf-8', 'surrogatepass'), digest_size=4).hexdigest()}"

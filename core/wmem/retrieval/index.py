@@ -3,6 +3,7 @@
 Scores are the same as if removed texts had never been in the index.
 """
 
+from collections import Counter
 from itertools import compress, islice
 
 from wmem.analysis.analyzer import Analyzer
@@ -43,12 +44,9 @@ class Index:
         """
         self.remove(id)
         language, terms = self._analyzer.analyze(text)
-        frequencies: dict[str, int] = {}
-        for term in terms:
-            frequencies[term] = frequencies.get(term, 0) + 1
         self._postings.append(
             id,
-            list(frequencies.items()),
+            list(Counter(terms).items()),
             length=len(terms),
             group=group,
             slot=slot,

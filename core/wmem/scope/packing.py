@@ -103,10 +103,8 @@ def _pack_quotes(
         return None
     with own.derived(QuoteCache) as cache:
         rows = own.state.rows
-    mine = {each.row.id: each.row for each in hits if rows.get(each.row.id) is each.row}
-    return PackQuotes(
-        cache, counter.name, {id: row for id, row in mine.items() if id not in overrides} if overrides else mine
-    )
+    mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
+    return PackQuotes(cache, counter.name, {row.id: row for row in mine if row.id not in overrides})
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:

@@ -37,13 +37,13 @@ class AsyncEntryReads:
     async def get(self, key: str, default: Any = None, *, as_type: Any = None) -> Any:
         """See `EntryReads.get`."""
         row = await self._find_row(key)
-        if row is None:
-            self._check_intact()
-            return default
-        return load_value(row.content, as_type, key=key)
+        return default if row is None else load_value(row.content, as_type, key=key)
 
     async def _find_row(self, key: str) -> Row | None:
-        return await self._run(reads.row_at(check_key(key)))
+        row: Row | None = await self._run(reads.row_at(check_key(key)))
+        if row is None:
+            self._check_intact()
+        return row
 
     async def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """See `EntryReads.get_many`."""
@@ -53,17 +53,11 @@ class AsyncEntryReads:
     async def entry(self, key: str) -> MemoryItem | None:
         """See `EntryReads.entry`."""
         row = await self._find_row(key)
-        if row is None:
-            self._check_intact()
-            return None
-        return to_item(row, row.importance or 0.0)
+        return None if row is None else to_item(row, row.importance or 0.0)
 
     async def contains(self, key: str) -> bool:
         """See `EntryReads.contains`."""
-        if await self._find_row(key) is None:
-            self._check_intact()
-            return False
-        return True
+        return await self._find_row(key) is not None
 
     async def keys(self) -> list[str]:
         """See `EntryReads.keys`."""
@@ -102,6 +96,8 @@ class AsyncEntries(AsyncEntryReads):
             row = await self._drive(self._handle.lookup(key))
         if self._has_metrics or _log.isEnabledFor(_DEBUG):
             reads.log_lookup(self._handle, key, row, began)
+        if row is None:
+            self._check_intact()
         return row
 
     @property

@@ -54,13 +54,13 @@ class EntryReads:
             CorruptionError: Not found, and a damaged record could hold it.
         """
         row = self._find_row(key)
-        if row is None:
-            self._check_intact()
-            return default
-        return load_value(row.content, as_type, key=key)
+        return default if row is None else load_value(row.content, as_type, key=key)
 
     def _find_row(self, key: str) -> Row | None:
-        return self._run(reads.row_at(check_key(key)))
+        row: Row | None = self._run(reads.row_at(check_key(key)))
+        if row is None:
+            self._check_intact()
+        return row
 
     def get_many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values of those keys that exist."""
@@ -70,17 +70,11 @@ class EntryReads:
     def entry(self, key: str) -> MemoryItem | None:
         """The whole item under a key, with its metadata."""
         row = self._find_row(key)
-        if row is None:
-            self._check_intact()
-            return None
-        return to_item(row, row.importance or 0.0)
+        return None if row is None else to_item(row, row.importance or 0.0)
 
     def contains(self, key: str) -> bool:
         """Whether a key exists."""
-        if self._find_row(key) is None:
-            self._check_intact()
-            return False
-        return True
+        return self._find_row(key) is not None
 
     def keys(self) -> list[str]:
         """All keys, those of the nearest scope first."""
@@ -97,7 +91,6 @@ class EntryReads:
     def __getitem__(self, key: str) -> Any:  # sync only
         row = self._find_row(key)
         if row is None:
-            self._check_intact()
             raise NotFoundError(f"no entry {key!r}")
         return load_value(row.content, key=key)
 
@@ -143,6 +136,8 @@ class Entries(EntryReads):
             row = self._drive(self._handle.lookup(key))
         if self._has_metrics or _log.isEnabledFor(_DEBUG):
             reads.log_lookup(self._handle, key, row, began)
+        if row is None:
+            self._check_intact()
         return row
 
     @property

@@ -1,6 +1,7 @@
 """Pure reads of items over a state: get, list, count, expired, promoted, pending."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
@@ -30,15 +31,13 @@ def list_items(
     """The items, oldest first; or, with `newest`, that many of the newest, newest first."""
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
-        rows = states[0].rows
-        found: list[Row] = []
-        for each in states[0].items if newest is None else reversed(states[0].items):
-            if newest is not None and len(found) >= newest:
-                break
-            row = rows[each]
-            if is_listed(row, now, include_expired=include_expired, include_promoted=include_promoted):
-                found.append(row)
-        return [to_current_item(states[0], row, now) for row in found]
+        ids = states[0].items if newest is None else reversed(states[0].items)
+        listed = (
+            row
+            for row in map(states[0].rows.__getitem__, ids)
+            if is_listed(row, now, include_expired=include_expired, include_promoted=include_promoted)
+        )
+        return [to_current_item(states[0], row, now) for row in islice(listed, newest)]
 
     return read
 
