@@ -5,26 +5,27 @@ It is never stored: what is missing is computed again. It belongs to one state, 
 
 import threading
 from collections.abc import Mapping
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from wmem.model.row import Row
 
 
-class Derived(Protocol):
+class Derived:
     """Data computed from rows; its user holds the follower's lock."""
+
+    __slots__ = ()
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         """Take rows as they are now, by id; None for one that is gone."""
-        ...
+        raise NotImplementedError
 
     def compact(self) -> None:
-        """Leave nothing of rows that are gone: an erasure follows."""
-        ...
+        """Leave nothing of rows that are gone: an erasure follows. Not needed where `apply` drops all of it."""
 
     @property
     def bytes(self) -> int:
-        """Memory it takes beside the rows."""
-        ...
+        """Memory it takes beside the rows; 0 for what need not be counted."""
+        return 0
 
 
 D = TypeVar("D", bound=Derived)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from wmem.analysis.analyzer import Analyzer
+from wmem.engine.derived import Derived
 from wmem.model.item import to_message
 from wmem.model.row import Row
 from wmem.model.row_text import message_text, row_text
@@ -44,7 +45,7 @@ class VectorCache:
             self.missing[id] = None
 
 
-class RecallIndex:
+class RecallIndex(Derived):
     """BM25 index, neighbour graph and vectors of one replica's rows."""
 
     __slots__ = ("_last_user_message", "index", "neighbors", "vector_caches")

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from wmem.engine.derived import Derived
 from wmem.model.row import Row
 from wmem.pack.request import Candidate, Quote
 
@@ -14,12 +15,10 @@ _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000  # a longer quote is not cached
 
 
-class DecodedMessages:
+class DecodedMessages(Derived):
     """The messages that the last pack decoded, with their rows; one budget bounds them."""
 
     __slots__ = ("messages",)
-
-    bytes = 0
 
     def __init__(self) -> None:
         self.messages: Mapping[str, tuple[Row, Message]] = {}
@@ -28,16 +27,11 @@ class DecodedMessages:
         if not changed.keys().isdisjoint(self.messages):
             self.messages = {id: each for id, each in self.messages.items() if id not in changed}
 
-    def compact(self) -> None:
-        """Nothing to do: a changed row is dropped at once."""
 
-
-class QuoteCache:
+class QuoteCache(Derived):
     """The newest 1,024 quotes, by row and counter."""
 
     __slots__ = ("_lock", "_quotes")
-
-    bytes = 0
 
     def __init__(self) -> None:
         self._quotes: dict[str, tuple[Row, str, Quote]] = {}
@@ -61,9 +55,6 @@ class QuoteCache:
         with self._lock:
             for id in changed.keys() & self._quotes.keys():
                 del self._quotes[id]
-
-    def compact(self) -> None:
-        """Nothing to do: a changed row is dropped at once."""
 
 
 class PackQuotes:

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import to_terms, to_words
+from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
@@ -29,12 +30,10 @@ Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 _ORDERS = ("relevance", "recency", "importance", "recall")
 
 
-class ItemTexts:
+class ItemTexts(Derived):
     """The case-folded texts of a scope's items."""
 
     __slots__ = ("texts",)
-
-    bytes = 0
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -45,9 +44,6 @@ class ItemTexts:
                 self.texts[id] = load_json(row.content).casefold()
             else:
                 self.texts.pop(id, None)
-
-    def compact(self) -> None:
-        """Nothing to do: a removed text is dropped at once."""
 
 
 class Search(NamedTuple):
