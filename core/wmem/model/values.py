@@ -10,10 +10,11 @@ import base64
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias
 from uuid import UUID
@@ -50,9 +51,11 @@ _ENCODERS: Mapping[type, tuple[str, _EncodeValue]] = {
     type(PurePath()): ("path", str),
     type(Path()): ("localpath", str),
 }
-_COLLECTION_TAGS: Mapping[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
+# A set has no order of its own: by repr, equal sets are stored as equal bytes.
+_by_repr = partial(sorted, key=repr)
+_ELEMENTS: Mapping[type, Callable[[Any], Iterable[Any]]] = {tuple: iter, set: _by_repr, frozenset: _by_repr}
 _DECODERS: Mapping[str, Callable[[Any], Any]] = {
-    **{kind.__name__: kind for kind in (float, dict, *_COLLECTION_TAGS)},
+    **{kind.__name__: kind for kind in (float, dict, *_ELEMENTS)},
     "bytes": lambda stored: base64.b64decode(stored, validate=True),
     "datetime": lambda stored: _to_datetime(*([stored] if isinstance(stored, str) else stored)),
     "date": date.fromisoformat,
@@ -171,10 +174,9 @@ def _to_plain(value: Any, ancestors: tuple[int, ...], encode_object: _EncodeObje
             return {name: _to_plain(each, ancestors, encode_object) for name, each in value.items()}
         pairs = [[_to_plain(part, ancestors, encode_object) for part in pair] for pair in value.items()]
         return {_TAG_KEY: "dict", "value": pairs}
-    if name := _COLLECTION_TAGS.get(kind):
-        # A set has no order of its own: by repr, equal sets are stored as equal bytes.
-        elements = value if kind is tuple else sorted(value, key=repr)
-        return {_TAG_KEY: name, "value": [_to_plain(each, ancestors, encode_object) for each in elements]}
+    if kind in _ELEMENTS:
+        elements = [_to_plain(each, ancestors, encode_object) for each in _ELEMENTS[kind](value)]
+        return {_TAG_KEY: kind.__name__, "value": elements}
     if kind in _ENCODERS and not _has_foreign_zone(value):
         return _to_tagged(value, kind)
     return encode_object(value, ancestors)

@@ -336,7 +336,7 @@ class Selection:
         bound = self.conversation.messages_read + _EXCHANGE_LOOK_BACK
         while (
             self.conversation.messages_read < bound
-            and any(place < user.place for results in self.conversation.open_results.values() for place, _ in results)
+            and self._has_open_results_after(user)
             and self.conversation.advance()
         ):
             pass
@@ -355,6 +355,9 @@ class Selection:
         query, text = normalize_text(self.request.query), normalize_text(message_text(self.loader.load(user.head)))
         same = text.startswith(query) or text.endswith(query) or text in query
         return bool(self.request.recalled) and not same
+
+    def _has_open_results_after(self, user: Unit) -> bool:
+        return any(place < user.place for results in self.conversation.open_results.values() for place, _ in results)
 
     def _quote_limits(self, room: int) -> tuple[int, int, int]:
         """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
