@@ -35,12 +35,8 @@ from wmem.errors import InvalidInputError, SerializationError
 FRAMEWORK = "langchain"
 
 MESSAGE_CLASSES: dict[type[BaseMessage], str] = {
-    HumanMessage: "human",
-    AIMessage: "ai",
-    SystemMessage: "system",
-    ToolMessage: "tool",
-    FunctionMessage: "function",
-    ChatMessage: "chat",
+    kind: kind.model_fields["type"].default
+    for kind in (HumanMessage, AIMessage, SystemMessage, ToolMessage, FunctionMessage, ChatMessage)
 }
 
 

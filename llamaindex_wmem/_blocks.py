@@ -72,8 +72,7 @@ def block_to_json(block: BaseContentBlock) -> dict[str, JsonValue]:
         value = getattr(block, free)
         bare = block.model_copy(update={free: {}}).model_dump(mode="json")
         return {**bare, free: to_tagged_json(value, f"{free} of a {kind} block")}
-    written: dict[str, JsonValue] = _load_open_file(block).model_dump(mode="json")
-    return written
+    return _load_open_file(block).model_dump(mode="json")
 
 
 def _load_open_file(block: BaseContentBlock) -> BaseContentBlock:

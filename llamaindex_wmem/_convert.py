@@ -34,17 +34,13 @@ from wmem import CorruptionError, Message, Native, SerializationError, is_note
 from wmem.adapter import check_instances, from_tagged_json, to_tagged_json
 
 _FRAMEWORK = "llamaindex"
+_PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
 _ROLES: Mapping[MessageRole, str] = {
-    MessageRole.SYSTEM: "system",
-    MessageRole.DEVELOPER: "developer",
-    MessageRole.USER: "user",
-    MessageRole.ASSISTANT: "assistant",
+    **{role: role.value for role in (*_PLAIN_ROLES, MessageRole.TOOL)},
     MessageRole.CHATBOT: "assistant",
     MessageRole.MODEL: "assistant",
-    MessageRole.TOOL: "tool",
     MessageRole.FUNCTION: "tool",
 }
-_PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
 _CONTENT_FIELDS = ("role", "parts", "tool_calls", "tool_call_id", "name")
 _log = logging.getLogger("wmem.llamaindex")
 
@@ -188,13 +184,12 @@ def _native_json(
     role: MessageRole, extra: Mapping[str, Any], blocks: Sequence[BaseContentBlock]
 ) -> dict[str, JsonValue]:
     """`ChatMessage.model_dump(mode="json")` with bytes and the like tagged, so that it can be read back."""
-    written: list[JsonValue] = [block_to_json(block) for block in blocks]
     return {
         "role": role.value,
         "additional_kwargs": {
             key: to_tagged_json(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()
         },
-        "blocks": written,
+        "blocks": [block_to_json(block) for block in blocks],
     }
 
 

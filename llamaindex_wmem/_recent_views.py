@@ -56,12 +56,8 @@ class RecentViews:
         texts = [canonical_json(message) for message in incoming]
         shown = self._find_known_view(session, stored, texts)
         if shown is not None:
-            before = (
-                [canonical_json(message) for message in stored[: shown.stored_count]]
-                if shown.stored_count == shown.length
-                else None
-            )
-            if before == texts[: shown.length]:
+            begun = texts[: shown.length]
+            if shown.stored_count == shown.length and [*map(canonical_json, stored[: shown.length])] == begun:
                 return None  # nothing was left out: a list that lacks later messages removes them
         else:
             shown = ViewMatcher(stored, incoming, texts).find_view(has_note=has_note)

@@ -111,16 +111,12 @@ def _parse_relative_dates(text: str, today: date) -> list[PartialDate]:
     back += [(each["what"], 1) for each in _LAST.finditer(text) if each["what"] in _UNIT_DAYS]
     back += [("day", 1)] * ("yesterday" in text) + [("day", 0)] * ("today" in text)
     then = [(unit, _days_before(today, _UNIT_DAYS[unit] * count)) for unit, count in back]
+    then += [("day", _days_before(today, (today.weekday() - day - 1) % 7 + 1)) for day in days]
     return [
-        *(PartialDate(on.year) if unit == "year"
-          else PartialDate(on.year, on.month, None if unit == "month" else on.day) for unit, on in then),
-        *(_exact_date(_days_before(today, (today.weekday() - day - 1) % 7 + 1)) for day in days),
-    ]  # fmt: skip
+        PartialDate(on.year) if unit == "year" else PartialDate(on.year, on.month, None if unit == "month" else on.day)
+        for unit, on in then
+    ]
 
 
 def _days_before(today: date, days: int) -> date:
     return date.fromordinal(max(1, today.toordinal() - days))
-
-
-def _exact_date(day: date) -> PartialDate:
-    return PartialDate(day.year, day.month, day.day)

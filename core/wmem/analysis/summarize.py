@@ -2,8 +2,9 @@
 
 import math
 import re
+from collections import Counter as Tally
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
@@ -80,10 +81,7 @@ def _score_sentences(texts: Sequence[WeightedText], counter: Counter, analyzer: 
             if same not in split or split[same][2] < weight:
                 split[same] = (index, sentence, weight)
     terms = {same: frozenset(analyzer.to_terms(same)) for same in split}
-    held_by: dict[str, int] = {}
-    for each in terms.values():
-        for term in each:
-            held_by[term] = held_by.get(term, 0) + 1
+    held_by = Tally(chain.from_iterable(terms.values()))
     sentences = []
     for same, (index, sentence, weight) in split.items():
         tokens = counter(sentence)

@@ -1,7 +1,7 @@
 """`Context`, the result of a pack: the prompt, its tokens, and why each unit is in or out."""
 
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -67,13 +67,11 @@ class Context(Prompt):
 
     def to_langchain(self) -> list[Any]:
         """The prompt as LangChain messages; needs the extra ``langchain``."""
-        rendered: list[Any] = _import_adapter("langchain").to_langchain(list(self.prompt()))
-        return rendered
+        return list(_import_adapter("langchain").to_langchain(list(self.prompt())))
 
     def to_llamaindex(self) -> list[Any]:
         """The prompt as LlamaIndex chat messages; needs the extra ``llamaindex``."""
-        rendered: list[Any] = _import_adapter("llamaindex").to_llamaindex(list(self.prompt()))
-        return rendered
+        return list(_import_adapter("llamaindex").to_llamaindex(list(self.prompt())))
 
     def explain(self, *, all: bool = False) -> Explanation:  # `all` is the word users look for
         """Report why each unit is included, truncated or dropped.
@@ -81,9 +79,7 @@ class Context(Prompt):
         Args:
             all: Enumerate every dropped unit, not only the best hundred.
         """
-        out: Sequence[UnitReport] = self.dropped.best
-        if all and self.all_dropped is not None:
-            out = self.all_dropped
+        out = self.dropped.best if self.all_dropped is None or not all else self.all_dropped
         return Explanation(
             budget=self.budget,
             tokens=self.tokens,

@@ -238,14 +238,8 @@ def to_item(
 
 def to_message(row: Row) -> Message:
     """Convert a row to a message."""
-    fields = load_json(row.content)
-    fields["id"], fields["turn_id"], fields["created_at"], fields["pinned"] = (
-        row.id,
-        row.turn_id,
-        row.created_at,
-        row.pinned,
-    )
+    columns = {"id": row.id, "turn_id": row.turn_id, "created_at": row.created_at, "pinned": row.pinned}
     try:
-        return Message.model_validate(fields)
+        return Message.model_validate(load_json(row.content) | columns)
     except ValidationError as exc:
         raise CorruptionError(f"message {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc

@@ -5,7 +5,7 @@ neutral form does not reproduce it, so that conversion loses nothing.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, get_args
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
@@ -16,13 +16,9 @@ from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
 _SIMPLE_KEYS = {"role", "content"}
 _SYNTHETIC_METADATA: Mapping[str, JsonValue] = {"wmem": "note"}
 _ROLES: Mapping[str, Role] = {
-    "system": "system",
-    "developer": "developer",
-    "user": "user",
+    **{role: role for role in get_args(Role)},
     "human": "user",
-    "assistant": "assistant",
     "ai": "assistant",
-    "tool": "tool",
     "function": "tool",
 }
 

@@ -1,13 +1,14 @@
 """Report of a pack: what became of each unit it considered, and why."""
 
 from collections import Counter as Tally
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from wmem.display.html import excerpt
 from wmem.model.prompt import DroppedUnits
 from wmem.model.results import LazyReports, Placed, UnitReport
+from wmem.pack.loader import Rendered
 from wmem.pack.render import NoteEntry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.selection import SelectedUnit, Selection
@@ -56,13 +57,11 @@ def build_report(
         [id for kept in selection.pinned for id in kept.unit.ids],
         [each.id for each, _ in excluded],
     )
-    elsewhere = sum(
-        each.candidate.role is not None and each.candidate.id not in looked_at for each in _distinct(request.recalled)
-    )
+    recalled = {each.candidate.id: each for each in request.recalled}
+    elsewhere = sum(each.candidate.role is not None and id not in looked_at for id, each in recalled.items())
     if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
-    recalled = request.recalled
-    dropped = LazyReports(lambda: _report_dropped(out, recalled))
+    dropped = LazyReports(lambda: [_unit_report(each.members, each.rule, recalled) for each in out])
     stays = LazyReports(lambda: _report_included(ordered, entries, summary, recalled))
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
@@ -71,10 +70,6 @@ def build_report(
         all_dropped=dropped,
         warnings=tuple(_warnings(selection, ordered, totals, request.total)),
     )
-
-
-def _distinct(recalled: Sequence[RecalledCandidate]) -> Iterable[RecalledCandidate]:
-    return {each.candidate.id: each for each in recalled}.values()
 
 
 def _list_dropped(
@@ -103,25 +98,14 @@ def _list_dropped(
     return drops
 
 
-def _report_dropped(units: Sequence[_DroppedUnit], recalled: Sequence[RecalledCandidate]) -> list[UnitReport]:
-    by_id = {each.candidate.id: each for each in recalled}
-    return [_unit_report(each.members, each.rule, by_id) for each in units]
-
-
 def _report_included(
     ordered: Sequence[SelectedUnit],
     entries: Sequence[NoteEntry],
     summary: ExtractiveSummary | None,
-    recalled: Sequence[RecalledCandidate],
+    by_id: Mapping[str, RecalledCandidate],
 ) -> list[UnitReport]:
-    by_id = {each.candidate.id: each for each in recalled}
-    reports = [_report_selected(each, by_id) for each in ordered]
-    reports += [
-        _unit_report(
-            (each.candidate,), each.rule, by_id, "note", tokens=each.tokens, cut=each.tokens_cut, block=each.quote.block
-        )
-        for each in entries
-    ]
+    reports = [_unit_report(each.unit.members, each.rule, by_id, "messages", each.rendered) for each in ordered]
+    reports += [_unit_report((each.candidate,), each.rule, by_id, "note", each) for each in entries]
     if summary is not None:
         reports.append(
             UnitReport(
@@ -137,23 +121,14 @@ def _report_included(
     return reports
 
 
-def _report_selected(selected: SelectedUnit, recalled_by_id: Mapping[str, RecalledCandidate]) -> UnitReport:
-    served = selected.rendered
-    return _unit_report(
-        selected.unit.members, selected.rule, recalled_by_id, "messages", tokens=served.tokens, cut=served.tokens_cut
-    )
-
-
 def _unit_report(
     members: Sequence[Candidate],
     rule: str,
     recalled_by_id: Mapping[str, RecalledCandidate],
     placed: Placed = "nowhere",
-    *,
-    tokens: int | None = None,
-    cut: int = 0,
-    block: str = "",
+    served: Rendered | NoteEntry | None = None,
 ) -> UnitReport:
+    cut = served.tokens_cut if served else 0
     best = max(
         (recalled_by_id[each.id] for each in members if each.id in recalled_by_id),
         key=lambda each: each.score,
@@ -164,11 +139,11 @@ def _unit_report(
         fate="dropped" if placed == "nowhere" else "truncated" if cut else "included",
         rule=rule,
         placed=placed,
-        tokens=sum(each.tokens for each in members) if tokens is None else tokens,
+        tokens=served.tokens if served else sum(each.tokens for each in members),
         tokens_cut=cut,
         score=best.score if best else None,
         parts=best.parts() if best else {},
-        says=excerpt(block),
+        says=excerpt(served.quote.block) if isinstance(served, NoteEntry) else "",
     )
 
 

@@ -7,6 +7,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import chain
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.model.row import Row
@@ -22,9 +23,7 @@ def tfidf_per_token(rows: Iterable[Row], analyzer: Analyzer | None = None) -> di
     rows = list(rows)
     analyzer = analyzer or Analyzer()
     terms = {row.id: analyzer.content_terms(row.content) for row in rows}
-    held_by: Counter[str] = Counter()
-    for each in terms.values():
-        held_by.update(set(each))
+    held_by = Counter(chain.from_iterable(map(set, terms.values())))
     rarity = {term: math.log(1 + (len(terms) - count + 0.5) / (count + 0.5)) for term, count in held_by.items()}
     # `fsum`: the sum must not depend on the order of the terms.
     return {

@@ -49,7 +49,7 @@ class TiktokenCounter:
     def __post_init__(self) -> None:
         if self.encoding not in _SHA256:
             raise InvalidInputError(f"unknown encoding {self.encoding!r}; known: {', '.join(_SHA256)}")
-        _cache_directory(self.encoding)
+        _find_directory_once(self.encoding)
 
     @property
     def name(self) -> str:
@@ -111,11 +111,6 @@ def _load_encoding(encoding: str) -> "tiktoken.Encoding | None":
                 os.environ[_CACHE_VARIABLE] = before
 
 
-@cache
-def _cache_directory(encoding: str) -> Path:
-    return _find_directory(encoding)
-
-
 def _find_directory(encoding: str) -> Path:
     """The directory of an intact encoding file; tiktoken would replace a damaged one over the network."""
     if importlib.util.find_spec("tiktoken") is None:
@@ -134,6 +129,9 @@ def _find_directory(encoding: str) -> Path:
         f"as {file!r} into a directory that {_CACHE_VARIABLE} names, or install llama-index-core"
     )
     raise MissingExtraError(msg)
+
+
+_find_directory_once = cache(_find_directory)
 
 
 def _candidate_directories() -> Iterator[Path]:

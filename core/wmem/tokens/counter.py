@@ -30,15 +30,8 @@ _TOOL_OVERHEAD = 8
 _TOKENS_BY_MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
 _LOW_DETAIL_IMAGE = 85
 _MEDIA_BY_BLOCK_TYPE = {
-    "image": "image",
+    **{f"{prefix}{kind}": kind for kind in _TOKENS_BY_MEDIA for prefix in ("", "input_")},
     "image_url": "image",
-    "input_image": "image",
-    "audio": "audio",
-    "input_audio": "audio",
-    "video": "video",
-    "input_video": "video",
-    "file": "file",
-    "input_file": "file",
     "document": "file",
 }
 # In a block of unknown type, a longer text without any space is encoded bytes, not language.
