@@ -112,8 +112,7 @@ class State:
 
     def newest_messages(self) -> Iterator[Row]:
         """Messages, newest first; to be consumed under the lock."""
-        rows = self.rows
-        return (rows[each] for each in reversed(self.messages))
+        return map(self.rows.__getitem__, reversed(self.messages))
 
     # -- folding
 

@@ -6,6 +6,7 @@ engine, which clears it on erasure.
 
 import re
 import unicodedata
+from collections import defaultdict
 
 from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language
@@ -45,7 +46,7 @@ class Analyzer:
     __slots__ = ("_content_terms", "_stems")
 
     def __init__(self) -> None:
-        self._stems: dict[str, dict[str, str]] = {}  # by language
+        self._stems: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by language
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
@@ -64,11 +65,11 @@ class Analyzer:
         if text.isascii():
             words = _ASCII_WORD.findall(text.lower())
             language = detect_language(words, default_language)
-            stop, stems = STOP_WORDS[language], self._stems_of(language)
+            stop, stems = STOP_WORDS[language], self._stems[language]
             return language, [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
         found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
         language = detect_language((word for word, unspaced in found if not unspaced), default_language)
-        stop, stems = STOP_WORDS[language], self._stems_of(language)
+        stop, stems = STOP_WORDS[language], self._stems[language]
         terms: list[str] = []
         for word, unspaced in found:
             if unspaced:
@@ -95,11 +96,8 @@ class Analyzer:
         self._stems.clear()
         self._content_terms.clear()
 
-    def _stems_of(self, language: str) -> dict[str, str]:
-        return self._stems.setdefault(language, {})
-
     def _add_stem(self, word: str, language: str) -> str:
-        stems = self._stems_of(language)
+        stems = self._stems[language]
         if len(stems) >= _MAX_STEMS:
             stems.clear()
         made = stem(word, language)

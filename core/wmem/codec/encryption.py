@@ -49,9 +49,8 @@ class AesCodec:
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
         self._head = b"wmem-aes %d %s " % (_VERSION, keys.active.encode())
-        self._cipher = lru_cache(_MAX_CACHED_CIPHERS)(
-            _scope_cipher
-        )  # per codec, not per module: cached keys are freed with the ring
+        # Per codec, not per module: cached keys are freed with the ring.
+        self._cipher = lru_cache(_MAX_CACHED_CIPHERS)(_scope_cipher)
 
     def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
         plain = _JSON_CODEC.encode_record(changes, path, record_id)

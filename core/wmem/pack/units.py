@@ -53,8 +53,10 @@ class ConversationReader:
         self._source = iter(newest_first)
         self._max_messages = max_messages
         self._skip = frozenset(skip)
-        self._seen_ids: set[str] = set()
-        self._units: list[Unit] = []
+        self.read_ids: set[str] = set()
+        """The ids of the messages read so far."""
+        self.units: list[Unit] = []
+        """The units formed so far."""
         self.open_results: dict[str, list[tuple[int, Candidate]]] = {}
         self.superseded: list[Candidate] = []
         self.skipped_places: dict[str, int] = {}
@@ -66,21 +68,11 @@ class ConversationReader:
         """Every unit, newest first, reading on as needed; iterating again costs nothing."""
         at = 0
         while True:
-            while at >= len(self._units):
+            while at >= len(self.units):
                 if not self.advance():
                     return
-            yield self._units[at]
+            yield self.units[at]
             at += 1
-
-    @property
-    def units(self) -> Sequence[Unit]:
-        """The units formed so far."""
-        return self._units
-
-    @property
-    def read_ids(self) -> frozenset[str]:
-        """The ids of the messages read so far."""
-        return frozenset(self._seen_ids)
 
     def advance(self) -> bool:
         """Read one more message; False at the end or at the limit."""
@@ -92,18 +84,18 @@ class ConversationReader:
             return False
         place = self.messages_read
         self.messages_read += 1
-        if candidate.id in self._seen_ids:
+        if candidate.id in self.read_ids:
             return True
-        self._seen_ids.add(candidate.id)
+        self.read_ids.add(candidate.id)
         if candidate.id in self._skip:
             self.skipped_places[candidate.id] = place
         elif candidate.role == "tool":
             key = candidate.calls[0] if candidate.calls else ""
             self.open_results.setdefault(key, []).append((place, candidate))
         elif candidate.role == "assistant" and candidate.calls:
-            self._units.append(self._close_exchange(candidate, place))
+            self.units.append(self._close_exchange(candidate, place))
         else:
-            self._units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
+            self.units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
         return True
 
     def _close_exchange(self, caller: Candidate, place: int) -> Unit:
