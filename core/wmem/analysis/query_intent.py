@@ -62,11 +62,6 @@ class QueryIntent(NamedTuple):
     dates: tuple[PartialDate, ...]
     asks_when: bool
 
-    @property
-    def is_specific(self) -> bool:
-        """Whether the question has any of these."""
-        return self.speaker is not None or self.first_person or self.second_person or bool(self.dates) or self.asks_when
-
 
 def detect_intent(query: str, now: float, speakers: Collection[str]) -> QueryIntent:
     """The intent of a question.

@@ -19,7 +19,7 @@ from wmem.pack.provider_order import (
 from wmem.pack.render import message_text, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
-from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection, select_content
+from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
@@ -90,7 +90,8 @@ class _Packer:
         )
         tokens = 0
         for _ in range(_MAX_ATTEMPTS):
-            choice = select_content(self.request, self.conversation, self.loader, self.pinned, room, prefix=prefix)
+            choice = Selection(self.request, self.conversation, self.loader, self.pinned, room)
+            choice.fill(prefix)
             context = self._to_context(choice)
             tokens = context.tokens
             if tokens <= budget:

@@ -61,6 +61,29 @@ class Selection:
         self.dropped: dict[Unit, str] = {}
         self.rejected: list[tuple[RecalledCandidate, str]] = []
 
+    def fill(self, prefix: StablePrefix | None) -> None:
+        """Select messages and recalled memories within the room, beside the pinned units.
+
+        Args:
+            prefix: Start points of a prompt whose prefix is to stay stable; None to take what fits.
+
+        Raises:
+            BudgetError: Not even the newest message fits.
+        """
+        self.add_pinned_items()
+        self.add_required()
+        if prefix is not None:
+            self.add_stable_prefix(prefix)
+        reserved = self.add_recent()
+        summary = min(self.options.summary_tokens, self.tokens_left)
+        self.add_recalled(self.tokens_left - summary - (reserved if prefix is None else 0))
+        if prefix is None:
+            self.fill_by_recency(reserved=summary)
+            self.remove_duplicate_quotes()
+        if summary:
+            (self.add_all_or_summary if prefix is None else self.add_summary)(summary)
+        self.expand_passages()
+
     @cached_property
     def _query_terms(self) -> tuple[str, ...]:
         """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
@@ -405,37 +428,3 @@ def _final_answer(newest_first: Iterable[Unit]) -> Unit | None:
     spoken = [unit for unit in newest_first if unit.head.role != "system"]
     last = min(spoken, key=lambda unit: unit.newest, default=None)
     return last if last is not None and last.head.role == "assistant" and not last.head.calls else None
-
-
-def select_content(
-    request: PackRequest,
-    conversation: ConversationReader,
-    loader: MessageLoader,
-    pinned: Sequence[SelectedUnit],
-    room: int,
-    *,
-    prefix: StablePrefix | None,
-) -> Selection:
-    """Select messages and recalled memories within `room` tokens, beside the pinned units.
-
-    Args:
-        prefix: Start points of a prompt whose prefix is to stay stable; None to take what fits.
-
-    Raises:
-        BudgetError: Not even the newest message fits.
-    """
-    selection = Selection(request, conversation, loader, pinned, room)
-    selection.add_pinned_items()
-    selection.add_required()
-    if prefix is not None:
-        selection.add_stable_prefix(prefix)
-    reserved = selection.add_recent()
-    summary = min(request.options.summary_tokens, selection.tokens_left)
-    selection.add_recalled(selection.tokens_left - summary - (reserved if prefix is None else 0))
-    if prefix is None:
-        selection.fill_by_recency(reserved=summary)
-        selection.remove_duplicate_quotes()
-    if summary:
-        (selection.add_all_or_summary if prefix is None else selection.add_summary)(summary)
-    selection.expand_passages()
-    return selection

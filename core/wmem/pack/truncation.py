@@ -30,14 +30,12 @@ def _fit_text(text: str, tokens: int, count: Counter, *, from_start: bool) -> tu
     return "", 0
 
 
-def is_truncatable(message: Message) -> bool:
-    """Whether the message may be truncated: not if it is empty or a provider verifies its parts."""
-    return not any(part.signature or part.kind == "reasoning" for part in message.parts) and bool(message.parts)
-
-
 def min_tokens(message: Message, tokens: int, count: Counter) -> int:
-    """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible."""
-    if not is_truncatable(message):
+    """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible.
+
+    An empty message, and one whose parts a provider verifies, stays whole.
+    """
+    if not message.parts or any(part.signature or part.kind == "reasoning" for part in message.parts):
         return tokens
     emptied = message.model_copy(update={"parts": (Part(text=_text_with_marker("", "", tokens, ("audio",))),)})
     return min(tokens, message_tokens(emptied, count) + _MIN_CONTENT_TOKENS)
