@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from wmem.codec.codec import IdentityCodec
@@ -22,7 +22,7 @@ PRIVATE_URL = "memory://"
 _POOL_THREADS = 4  # of one engine, for async calls of a file journal
 
 
-class Backend(Protocol):
+class Backend:
     """A connected backend.
 
     Attributes:
@@ -31,32 +31,31 @@ class Backend(Protocol):
         head: Returns a journal's head cursor, for a store that answers without waiting.
     """
 
-    is_blocking: ClassVar[bool]
+    is_blocking: ClassVar[bool] = True
 
     @property
-    def head(self) -> Callable[[Path], Cursor] | None: ...
+    def head(self) -> Callable[[Path], Cursor] | None:
+        return None
+
     def sync_journal(self) -> Any:
         """The sync journal."""
-        ...
+        raise NotImplementedError
 
     def async_journal(self) -> Any:
         """The async journal, for any event loop."""
-        ...
+        raise NotImplementedError
 
     def close(self) -> None:
         """Close connections and files, from a thread."""
-        ...
 
     async def aclose(self) -> None:
         """Close connections and files, from the loop that used them."""
-        ...
 
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process."""
-        ...
 
 
-class MemoryBackend:
+class MemoryBackend(Backend):
     """`memory://` is private; `memory://name` is shared in the process until it ends."""
 
     is_blocking: ClassVar[bool] = False
@@ -77,21 +76,12 @@ class MemoryBackend:
     def async_journal(self) -> Any:
         return InPlaceJournal(self._journal)
 
-    def close(self) -> None:
-        """Nothing to close."""
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
-
     def reset_after_fork(self) -> None:
         self._journal.reset_after_fork()
 
 
-class _PooledBackend:
+class _PooledBackend(Backend):
     """A journal of files, or of the caller, which is never closed here; a sync one is called in a small thread pool."""
-
-    is_blocking: ClassVar[bool] = True
-    head = None
 
     def __init__(self, journal: Any, *, owned: bool = True) -> None:
         self._journal = journal
@@ -140,11 +130,8 @@ def _connect_sqlite(name: str, client: object | None) -> Backend:
     return _PooledBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
 
 
-class _RedisBackend:
+class _RedisBackend(Backend):
     """A Redis server, with its own sync and async clients, or the one client of the caller."""
-
-    is_blocking: ClassVar[bool] = True
-    head = None
 
     def __init__(self, name: str, client: object | None) -> None:
         from wmem.journal.redis import RedisJournal

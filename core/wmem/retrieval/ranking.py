@@ -230,15 +230,7 @@ def score_function(maxima: SignalMaxima, profile: RecallProfile) -> Callable[...
 
 def score_parts(signals: Signals[float], maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
     """The score by component: what is added, and the factors other than 1."""
-    made = {name: term for name, term in _additive_parts(signals, maxima, profile).items() if term}
-    for name, factor in zip(Signals._fields[-4:], signals[-4:], strict=True):
-        if factor != 1.0:
-            made[f"x {name}"] = factor
-    return made
-
-
-def _additive_parts(signals: Signals[float], maxima: SignalMaxima, profile: RecallProfile) -> dict[str, float]:
-    return {
+    added = {
         "bm25": profile.similarity * signals.bm25 / maxima.bm25 if maxima.bm25 else 0.0,
         "near": profile.similarity * signals.near / maxima.bm25 if maxima.bm25 else 0.0,
         "session": profile.session * signals.session / maxima.session if maxima.session else 0.0,
@@ -247,3 +239,8 @@ def _additive_parts(signals: Signals[float], maxima: SignalMaxima, profile: Reca
         "importance": profile.importance * signals.importance,
         "duplication": -profile.duplication * signals.overlap,
     }
+    made = {name: term for name, term in added.items() if term}
+    for name, factor in zip(Signals._fields[-4:], signals[-4:], strict=True):
+        if factor != 1.0:
+            made[f"x {name}"] = factor
+    return made

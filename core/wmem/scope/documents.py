@@ -6,7 +6,7 @@ Instants are UTC epoch seconds; ISO 8601 texts are read too.
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeGuard
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -102,14 +102,10 @@ def _parse_step(document: object) -> int:
     if not isinstance(document, Mapping) or document.get("format") != _FORMAT:
         raise InvalidInputError(f"not a document that `export` made: its format is not {_FORMAT!r}")
     version, step = document.get("version"), document.get("step", 0)
-    if not _is_int(version) or not 1 <= version <= _VERSION:
+    if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= _VERSION:
         msg = f"the document is of version {version!r:.80}; this version of wmem reads up to {_VERSION}"
         raise InvalidInputError(msg)
     return check_whole_number(step, "the document's step")
-
-
-def _is_int(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list[Row]:

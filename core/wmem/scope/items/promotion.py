@@ -147,19 +147,14 @@ def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
 def fetch(handle: Handle, item_id: str) -> Flow[MemoryItem]:
     """Read an item, count the access, and promote it when a rule is met; see `Items.fetch`."""
     fetched, rule, write = yield from touch(handle, item_id)
-    if rule is not None and (yield from _auto_promote(handle, item_id, rule)):
-        return (yield from handle.read(get_item(item_id), local_only=True)) or fetched
+    if rule is not None:
+        try:
+            yield from promote(handle, item_id, if_promoted="return", rule=rule)
+        except WmemError as exc:
+            if handle.engine.warn_once(("promotion", handle.path, item_id)):
+                _log.warning("item %s of scope %s stays pending: %s", item_id, "/".join(handle.path), exc)
+        else:
+            return (yield from handle.read(get_item(item_id), local_only=True)) or fetched
     if write:
         yield from handle.post((), handle.settings.clock())
     return fetched
-
-
-def _auto_promote(handle: Handle, item_id: str, rule: str) -> Flow[bool]:
-    """Promote an item during its fetch; a failure is logged once and leaves it pending."""
-    try:
-        yield from promote(handle, item_id, if_promoted="return", rule=rule)
-    except WmemError as exc:
-        if handle.engine.warn_once(("promotion", handle.path, item_id)):
-            _log.warning("item %s of scope %s stays pending: %s", item_id, "/".join(handle.path), exc)
-        return False
-    return True
