@@ -232,8 +232,8 @@ POOLED: Mapping[str, Mutant] = {
     ),
     "ReadsPathByPath": _ports(
         {
-            "return await self._call(self._journal.read, after)": (
-                "return {path: (await self._call(self._journal.read, {path: cursor}))[path] "
+            "return await self._run_in_pool(self._journal.read, after)": (
+                "return {path: (await self._run_in_pool(self._journal.read, {path: cursor}))[path] "
                 "for path, cursor in after.items()}"
             )
         },
@@ -241,8 +241,8 @@ POOLED: Mapping[str, Mutant] = {
     ),
     "AppendsUnconditionally": _ports(
         {
-            "_call(self._journal.append, path, record_id, record, expected,": (
-                "_call(self._journal.append, path, record_id, record, None,"
+            "_run_in_pool(self._journal.append, path, record_id, record, expected,": (
+                "_run_in_pool(self._journal.append, path, record_id, record, None,"
             )
         },
         ("test_a_stale_append_changes_nothing_and_brings_what_was_missed",),
@@ -256,7 +256,7 @@ POOLED: Mapping[str, Mutant] = {
         ("test_a_prefix_means_whole_segments",),
     ),
     "PurgesNothing": _ports(
-        {"return () if purge is None else await self._call(purge, path)": "return ()"},
+        {"return () if purge is None else await self._run_in_pool(purge, path)": "return ()"},
         ("test_no_byte_of_a_deleted_journal_is_left", "test_no_byte_of_compacted_records_is_left"),
     ),
 }
@@ -264,15 +264,15 @@ POOLED: Mapping[str, Mutant] = {
 IN_PLACE: Mapping[str, Mutant] = {
     "AppendsUnconditionally": _ports(
         {
-            "self._journal.append, path, record_id, record, expected,": (
-                "self._journal.append, path, record_id, record, None,"
+            "self._journal.append(path, record_id, record, expected,": (
+                "self._journal.append(path, record_id, record, None,"
             )
         },
         ("test_a_stale_append_changes_nothing_and_brings_what_was_missed",),
     ),
     "AppendsLater": _ports(
         {
-            "return await self._call(self._journal.append, path, record_id, record, expected, keep_s)": (
+            "return self._journal.append(path, record_id, record, expected, keep_s)": (
                 "import asyncio\n\n"
                 "        head = self._journal.read({path: Cursor(0, 0)})[path].head\n"
                 "        await asyncio.sleep(0)\n"
@@ -284,16 +284,16 @@ IN_PLACE: Mapping[str, Mutant] = {
         ("test_of_many_that_begin_at_one_head_one_is_taken",),
     ),
     "DeletesAnyIncarnation": _ports(
-        {"self._journal.delete, path, incarnation)": "self._journal.delete, path, None)"},
+        {"self._journal.delete(path, incarnation)": "self._journal.delete(path, None)"},
         ("test_a_deletion_that_means_another_life_deletes_nothing",),
     ),
     "CompactsNothing": _ports(
-        {"return await self._call(self._journal.compact, path, upto, snapshot, keep_s)": "return True"},
+        {"return self._journal.compact(path, upto, snapshot, keep_s)": "return True"},
         ("test_no_byte_of_compacted_records_is_left",),
     ),
     "ReadsPathByPath": _ports(
         {
-            "return await self._call(self._journal.read, after)": (
+            "return self._journal.read(after)": (
                 "import asyncio\n\n"
                 "        tails = {}\n"
                 "        for path, cursor in after.items():\n"
@@ -305,7 +305,7 @@ IN_PLACE: Mapping[str, Mutant] = {
         ("test_several_paths_are_read_as_of_one_instant",),
     ),
     "ListsEverything": _ports(
-        {"self._journal.paths, prefix)": "self._journal.paths, ())"},
+        {"return self._journal.paths(prefix)": "return self._journal.paths(())"},
         ("test_a_prefix_means_whole_segments",),
     ),
 }

@@ -165,25 +165,22 @@ class InPlaceJournal(Generic[P]):
     def __init__(self, journal: Journal[P]) -> None:
         self._journal = journal
 
-    async def _call(self, function: Callable[..., R], *args: Any) -> R:
-        return function(*args)
-
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
-        return await self._call(self._journal.read, after)
+        return self._journal.read(after)
 
     async def append(
         self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[P]:
-        return await self._call(self._journal.append, path, record_id, record, expected, keep_s)
+        return self._journal.append(path, record_id, record, expected, keep_s)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
-        return await self._call(self._journal.compact, path, upto, snapshot, keep_s)
+        return self._journal.compact(path, upto, snapshot, keep_s)
 
     async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
-        await self._call(self._journal.delete, path, incarnation)
+        self._journal.delete(path, incarnation)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return list(await self._call(self._journal.paths, prefix))
+        return self._journal.paths(prefix)
 
 
 class Pool:
@@ -214,7 +211,7 @@ class Pool:
         self.abandoned = set()
 
 
-class PooledJournal(InPlaceJournal[P]):
+class PooledJournal(Generic[P]):
     """An async journal over one of files: each call runs in the engine's own small pool.
 
     A cancelled call goes on in its thread: its outcome is unknown, as the port says. Later
@@ -222,10 +219,10 @@ class PooledJournal(InPlaceJournal[P]):
     """
 
     def __init__(self, journal: Journal[P], pool: Pool) -> None:
-        super().__init__(journal)
+        self._journal = journal
         self._pool = pool
 
-    async def _call(self, function: Callable[..., R], *args: Any) -> R:
+    async def _run_in_pool(self, function: Callable[..., R], *args: Any) -> R:
         import asyncio
 
         if self._pool.abandoned:
@@ -245,6 +242,23 @@ class PooledJournal(InPlaceJournal[P]):
             work.add_done_callback(abandoned.discard)
             raise
 
+    async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
+        return await self._run_in_pool(self._journal.read, after)
+
+    async def append(
+        self, path: Path, record_id: int, record: P, expected: Cursor | Incarnation | None, keep_s: float | None, /
+    ) -> Appended[P]:
+        return await self._run_in_pool(self._journal.append, path, record_id, record, expected, keep_s)
+
+    async def compact(self, path: Path, upto: Cursor, snapshot: P, keep_s: float | None, /) -> bool:
+        return await self._run_in_pool(self._journal.compact, path, upto, snapshot, keep_s)
+
+    async def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
+        await self._run_in_pool(self._journal.delete, path, incarnation)
+
+    async def paths(self, prefix: Path, /) -> Iterable[Path]:
+        return list(await self._run_in_pool(self._journal.paths, prefix))
+
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)
-        return () if purge is None else await self._call(purge, path)
+        return () if purge is None else await self._run_in_pool(purge, path)
