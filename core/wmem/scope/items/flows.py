@@ -36,15 +36,20 @@ def _normalize_fields(fields: ItemFields) -> dict[str, object]:
     return given
 
 
-def content_columns(handle: Handle, content: object) -> dict[str, Any]:
-    """The row columns of an item's text, checked against the scope's policy and counted."""
+def _check_content(handle: Handle, content: object) -> str:
+    """Check an item's text against the scope's policy and return it."""
     if not isinstance(content, str) or not content:
         raise InvalidInputError(f"content must be text of at least 1 character, got {content!r:.80}")
     limit = handle.policy.max_content_bytes
     if len(content) * 4 > limit and (size := len(content.encode("utf-8", "surrogatepass"))) > limit:
         msg = f"content takes {size} bytes, more than the {limit} an item may take; store it in parts"
         raise InvalidInputError(msg)
-    text, counter = str(content), handle.settings.counter()
+    return str(content)
+
+
+def content_columns(handle: Handle, content: object) -> dict[str, Any]:
+    """The row columns of an item's text, checked and counted."""
+    text, counter = _check_content(handle, content), handle.settings.counter()
     return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
 
@@ -61,18 +66,21 @@ def draft_item(
     if handle.incarnation is None:
         yield from handle.replica()
     now = handle.settings.clock()
-    text = content_columns(handle, content)
+    text, counter = _check_content(handle, content), handle.settings.counter()
     _check_priority(priority)
     rest, columns = encode_fields(_normalize_fields(fields), now=now)
-    row = Row(
+    row = Row(  # written out: faster than the columns of `content_columns`
         id=new_ulid(now),
+        content=dump_json(text),
         created_at=now,
         updated_at=now,
         priority=priority,
+        length=len(text),
+        tokens=counter(text),
+        counter=counter.name,
         expires_at=expiry(handle.policy, priority, ttl_s, now, pinned=bool(columns.get("pinned"))),
         access_count=1,
         rest=rest,
-        **text,
         **columns,
     )
     return row, now
