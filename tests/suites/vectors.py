@@ -164,7 +164,7 @@ class VectorsSuite(EmbedderSuite):
         call(session.pack, "dog", budget=1_000)
         (puppy,) = [item.id for item in call(session.items.all) if item.content == PUPPY]
         call(session.erase, puppy)
-        held = memory._core.store.engine.replica(session.path).find_derived(RecallIndex)  # nothing public shows it
+        held = memory._core.store.engine.replica(session.path)._followers[RecallIndex].data  # nothing public shows it
         assert isinstance(held, RecallIndex)
         assert [len(shelf.vectors) for shelf in held.vector_caches.values()] == [2]
         assert held.index.count == 2

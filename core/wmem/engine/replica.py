@@ -255,11 +255,6 @@ class Replica(Generic[P]):
                     yield follower.data
                     return
 
-    def find_derived(self, kind: Callable[..., D]) -> D | None:
-        """Data of a kind as it was last updated, not locked; None if there is none."""
-        follower = self._followers.get(kind)
-        return None if follower is None else follower.data
-
     def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
         """Apply the changed rows to a follower; False if the state was replaced. Under the follower's lock."""
         with self.lock:
