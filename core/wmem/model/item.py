@@ -238,8 +238,10 @@ def to_item(
 
 def to_message(row: Row) -> Message:
     """Convert a row to a message."""
-    columns = {"id": row.id, "turn_id": row.turn_id, "created_at": row.created_at, "pinned": row.pinned}
+    fields = load_json(row.content)
+    fields["id"], fields["turn_id"] = row.id, row.turn_id
+    fields["created_at"], fields["pinned"] = row.created_at, row.pinned
     try:
-        return Message.model_validate(load_json(row.content) | columns)
+        return Message.model_validate(fields)
     except ValidationError as exc:
         raise CorruptionError(f"message {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc
