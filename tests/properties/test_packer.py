@@ -16,7 +16,7 @@ from wmem.errors import BudgetError
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
-from wmem.pack.packer import pack
+from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.tokens.counter import default_counter, message_tokens
 from wmem.tokens.estimate import EstimateCounter

@@ -12,7 +12,7 @@ from tests.matrix import examples
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.model.part import ToolCall
-from wmem.pack.packer import pack
+from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.tokens.counter import default_counter, message_tokens
 

@@ -9,7 +9,7 @@ import pytest
 import wmem
 from wmem.errors import InvalidInputError
 from wmem.model.message import Message
-from wmem.pack.packer import pack
+from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest
 from wmem.pack.summary import MAX_COVERED_MESSAGES
 from wmem.tokens.counter import default_counter, message_tokens

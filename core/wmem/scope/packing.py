@@ -15,7 +15,7 @@ from wmem.model.message import Message, parse_messages
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
-from wmem.pack.packer import pack
+from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
