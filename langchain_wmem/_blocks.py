@@ -152,15 +152,19 @@ def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[st
 
 def _write_for_openai(part: Part) -> dict[Any, Any] | None:
     kept = dict(part.data or {})
-    data_url = f"data:{part.mime_type or ''};base64,{part.base64}"
     if part.kind == "image" and part.file_id is None:
-        return {"type": "image_url", "image_url": {"url": part.url if part.base64 is None else data_url, **kept}}
+        url = part.url if part.base64 is None else _data_url(part)
+        return {"type": "image_url", "image_url": {"url": url, **kept}}
     if part.kind == "audio" and part.base64 is not None and part.mime_type is not None:
         form = part.mime_type.removeprefix("audio/")
         return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
     if part.kind == "file" and part.base64 is not None:
-        return {"type": "file", "file": {**kept, "file_data": data_url}}
+        return {"type": "file", "file": {**kept, "file_data": _data_url(part)}}
     return None
+
+
+def _data_url(part: Part) -> str:
+    return f"data:{part.mime_type or ''};base64,{part.base64}"
 
 
 def _write_for_anthropic(part: Part) -> dict[Any, Any] | None:
