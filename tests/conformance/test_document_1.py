@@ -294,6 +294,23 @@ def test_from_95_percent_on_every_new_key_is_counted_afresh() -> None:
     assert census.record_write(("a", "t"), 1, 10_000) is True
 
 
+@pytest.mark.parametrize("writers", [30, 60])
+def test_near_the_limit_a_write_counts_though_writes_that_passed_a_count_are_not_in_the_known_total(
+    writers: int,
+) -> None:
+    census, limit = EntryCounts(), 200
+    stored = limit - writers
+    census.replace_counts({("a", "s"): stored, ("a", "t"): 1}, limit, revision=0)
+    passed = [object() for _ in range(writers - 1)]
+    for each in passed:
+        census.uncounted_writes.add(each)
+        census.record_write(("a", "s"), stored, limit)
+    # Another writer's count, begun after these were noted and before they were stored, replaces what was noted.
+    census.replace_counts({("a", "s"): stored, ("a", "t"): 1}, limit, revision=census.revision)
+    census.uncounted_writes.clear()
+    assert census.record_write(("a", "t"), 0, limit) is True
+
+
 @given(processes=st.integers(1, 16), limit=st.integers(1, 400), start=st.integers(0, 15))
 def test_writers_in_turn_that_count_when_due_never_exceed_the_limit(processes: int, limit: int, start: int) -> None:
     stored = dict.fromkeys(range(processes), 0)

@@ -6,13 +6,15 @@ from wmem.model.history import Path
 
 NEARLY_FULL = 0.95
 MANY_SCOPES = 256  # an agent with more is counted again only when nearly full: reading them all is slow
+WRITERS_MARGIN = 64  # the most by which so many concurrent writers put a known count off
 _ROOM_DIVISOR = 16
 
 
 class EntryCounts:
     """The last known counts of one agent, by scope.
 
-    It takes no lock: racing threads may put the total a key or two off, until the next count.
+    It takes no lock, and two writers of one scope may note the same new count of it: until the next count, the total
+    may be too low by as many entries as there are concurrent writers.
     """
 
     __slots__ = ("_counting_writes", "_counts", "_recount_above", "revision", "total", "uncounted_writes")
@@ -40,7 +42,8 @@ class EntryCounts:
             known = 0
         self.total = total = self.total + entries + 1 - known
         # Counts in progress do not know of a later write: near the limit it must count, and so know of them.
-        return total > self._recount_above or total + self.writes_in_progress > NEARLY_FULL * limit
+        near = min(NEARLY_FULL * limit, limit - WRITERS_MARGIN)
+        return total > self._recount_above or total + self.writes_in_progress > near
 
     @property
     def writes_in_progress(self) -> int:

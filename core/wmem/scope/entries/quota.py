@@ -10,13 +10,11 @@ from wmem.errors import CapacityError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.model.row import Row
-from wmem.scope.entries.counts import MANY_SCOPES, NEARLY_FULL
+from wmem.scope.entries.counts import MANY_SCOPES, NEARLY_FULL, WRITERS_MARGIN
 from wmem.scope.handle import Handle
 from wmem.state import State
 
 R = TypeVar("R")
-
-_WRITERS_MARGIN = 64  # margin for so many concurrent writers
 
 
 def check_entry_limit(handle: Handle, state: State, rows: Sequence[Row], now: float, act: str) -> None:
@@ -32,7 +30,7 @@ def check_entry_limit(handle: Handle, state: State, rows: Sequence[Row], now: fl
 def has_ample_room(handle: Handle, entries: int) -> bool:
     """Note that a scope of so many entries gets one more; true if there is room enough to just append it."""
     path, census, limit = handle.path, handle.settings.entry_counts, handle.root.policy.max_entries
-    return entries + _WRITERS_MARGIN < handle.policy.max_entries and not census.record_write(path, entries, limit)
+    return entries + WRITERS_MARGIN < handle.policy.max_entries and not census.record_write(path, entries, limit)
 
 
 def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], now: float) -> Flow[R]:
