@@ -30,6 +30,7 @@ from langchain_core.messages import (
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
 from wmem import Message, Native
+from wmem.adapter import describe_error
 from wmem.errors import InvalidInputError, SerializationError
 
 FRAMEWORK = "langchain"
@@ -86,11 +87,13 @@ def read_message(original: BaseMessage) -> Message:
         to_json(held, (original.type, original.id, "artifact"))
     whole = message_to_dict(original)
     kind, data = MESSAGE_CLASSES[type(original)], to_json(whole["data"], (original.type, original.id))
+    fault = ""
     try:
-        neutral = Message(id=original.id or None, **read_fields(kind, data))
+        neutral: Message | None = Message(id=original.id or None, **read_fields(kind, data))
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
-        msg = f"{kind} message {original.id!r} does not have the fields of its class: {exc}"
-        raise SerializationError(msg) from exc
+        neutral, fault = None, describe_error(exc)
+    if neutral is None:  # raised here: the chain would hold the message
+        raise SerializationError(f"{kind} message {original.id!r} does not have the fields of its class: {fault}")
     dialect: Dialect = next(
         (each for each in DIALECTS if _is_identical(data["content"], write_parts(neutral.parts, each))), "v1"
     )
@@ -144,15 +147,22 @@ def _to_langchain(message: Message) -> BaseMessage:
     if native:
         data |= _drop_stale_fields(native, data, kind, message)
     try:
-        [revived] = messages_from_dict([{"type": kind, "data": data}])
-        if documents and isinstance(revived, ToolMessage):
-            revived.artifact = [Document(**each) for each in revived.artifact]
+        revived = _revive(kind, data, documents=documents)
     except (TypeError, ValueError, KeyError, AttributeError) as exc:
-        raise SerializationError(f"message {message.id!r} is not one that LangChain can hold: {exc}") from exc
+        revived, fault = None, describe_error(exc)
+    if revived is None:  # raised here: the chain would hold the message
+        raise SerializationError(f"message {message.id!r} is not one that LangChain can hold: {fault}")
     if isinstance(revived, AIMessage) and not message.tool_calls and (revived.tool_calls or revived.invalid_tool_calls):
         # LangChain parsed the provider's raw calls again, although they have since been removed.
         revived.tool_calls, revived.invalid_tool_calls = [], []
         del revived.additional_kwargs["tool_calls"]
+    return revived
+
+
+def _revive(kind: str, data: dict[str, Any], *, documents: bool) -> BaseMessage:
+    [revived] = messages_from_dict([{"type": kind, "data": data}])
+    if documents and isinstance(revived, ToolMessage):
+        revived.artifact = [Document(**each) for each in revived.artifact]
     return revived
 
 
@@ -184,8 +194,10 @@ def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: st
     """
     try:
         said = read_fields(kind, {**data, **native})
-    except (TypeError, KeyError, AttributeError) as exc:
-        raise SerializationError(f"what is stored beside message {message.id!r} is not in LangChain's form") from exc
+    except (TypeError, KeyError, AttributeError):
+        said = None
+    if said is None:
+        raise SerializationError(f"what is stored beside message {message.id!r} is not in LangChain's form")
     overtaken: set[str] = set()
     retold: set[str] = set()
     if said["parts"] != message.parts:

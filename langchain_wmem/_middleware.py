@@ -24,7 +24,7 @@ from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
-from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, run
+from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, describe, run
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile
 
@@ -121,12 +121,13 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if reserve is not None:
             check_count(reserve, "reserve")
         if profile not in get_args(ProviderProfile):
-            raise InvalidInputError(f"unknown profile {profile!r:.40}; known: {', '.join(get_args(ProviderProfile))}")
+            known = ", ".join(get_args(ProviderProfile))
+            raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
         check_flag(stable, "stable")
         if not isinstance(summary, bool):
             check_count(summary, "summary")
         if not isinstance(name, str) or not name.strip():
-            raise InvalidInputError(f"name must be a text that is not blank, not {name!r:.40}")
+            raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session

@@ -31,7 +31,7 @@ from llamaindex_wmem._blocks import (
 )
 from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
 from wmem import CorruptionError, Message, Native, SerializationError, is_note
-from wmem.adapter import check_instances, from_tagged_json, to_tagged_json
+from wmem.adapter import check_instances, describe_error, from_tagged_json, to_tagged_json
 
 _FRAMEWORK = "llamaindex"
 _PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
@@ -66,7 +66,8 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
     try:
         return [_to_message(_check_fields(message)) for message in given]
     except (PydanticSerializationError, UnicodeError) as exc:
-        raise SerializationError(f"cannot store a content block that LlamaIndex itself cannot write: {exc}") from exc
+        fault = describe_error(exc)
+    raise SerializationError(f"cannot store a content block that LlamaIndex itself cannot write: {fault}")
 
 
 def canonical_json(message: Message) -> str:

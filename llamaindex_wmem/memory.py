@@ -12,7 +12,7 @@ from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
-from wmem.adapter import Steps, arun, check_count, fade_on_overflow, prompt_tokens, run
+from wmem.adapter import Steps, arun, check_count, describe, fade_on_overflow, prompt_tokens, run
 from wmem.types import Orphans, ProviderProfile
 
 _NEWEST_COUNT = 16
@@ -195,7 +195,7 @@ class WmemMemory(SessionMemory):
         check_count(reported, "reported")
         check_count(counted, "counted")
         if not isinstance(model, str):
-            raise InvalidInputError(f"model must be a name, not {model!r:.40}")
+            raise InvalidInputError(f"model must be a name, not {describe(model)}")
         self._calibrations.learn(model, counted, reported, limit=self.token_limit - self.reserve)
 
     def get(self, input: str | None = None, **kwargs: Any) -> list[ChatMessage]:

@@ -36,7 +36,21 @@ def _deep() -> list[object]:
     return deep
 
 
-BLANKS: list[object] = ["", "  ", "a\x00b", "a\nb", "tab\t", "\x7f", "\x85", "\ud800", None, 3, b"bytes", ["k"]]
+BLANKS: list[object] = [
+    "",
+    "  ",
+    "a\x00b",
+    "a\nb",
+    "tab\t",
+    "\x7f",
+    "\x85",
+    "a\u2028b",
+    "\ud800",
+    None,
+    3,
+    b"bytes",
+    ["k"],
+]
 IDS = BLANKS
 HUGE = 10**400  # no float holds it
 LIMITS: list[object] = [-1, 1.5, "3", True, -HUGE]

@@ -5,6 +5,8 @@ or by mistake; items would then expire at once or never. A monotonic source avoi
 """
 
 import time
+from collections.abc import Callable
+from contextlib import suppress
 
 _AHEAD_MAX_S = 86_400.0
 
@@ -13,14 +15,22 @@ def _boottime() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+def _find_elapsed() -> Callable[[], float]:
+    """The clock that also counts while the machine sleeps, where the system has one and allows to read it."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        with suppress(OSError):  # a sandbox may refuse it
+            _boottime()
+            return _boottime
+    return time.monotonic
+
+
 class SteadyClock:
     """UTC epoch seconds: one reading of the system clock plus the monotonic time since."""
 
     __slots__ = ("_elapsed", "_offset")
 
     def __init__(self) -> None:
-        # Prefer the clock that also counts while the machine sleeps, where there is one.
-        self._elapsed = _boottime if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
+        self._elapsed = _find_elapsed()
         self._offset = time.time() - self._elapsed()
 
     def __call__(self) -> float:

@@ -1,16 +1,23 @@
 """The policy of a scope: limits, TTLs and thresholds as one frozen value; each source document is a preset."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from wmem.errors import InvalidInputError
 from wmem.model.recall_profile import RecallProfile, Scoring
+from wmem.model.validation import first_fault, parse
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
 _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
+
+
+def _to_input_error(exc: ValidationError) -> InvalidInputError:
+    field, what = first_fault(exc)
+    return InvalidInputError(f"policy: {field or 'policy'!r} {what}")
 
 
 class Policy(BaseModel):
@@ -80,13 +87,7 @@ class Policy(BaseModel):
     recall: Scoring = "evidence"
 
     def __init__(self, **numbers: object) -> None:
-        try:
-            super().__init__(**numbers)
-        except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            where = ".".join(str(each) for each in first["loc"]) or "policy"
-            msg = f"policy: {where!r} {first['msg'][:1].lower()}{first['msg'][1:]}, got {first['input']!r:.80}"
-            raise InvalidInputError(msg) from exc
+        parse(partial(super().__init__, **numbers), _to_input_error)
 
     @field_validator("*", mode="before")
     @classmethod

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -143,3 +145,23 @@ def test_an_item_that_a_clock_ahead_saw_expire_is_there_again_when_the_clock_is_
         clock.standing = NOON
         assert session.items.get(item.id) is not None
         assert session.entries.get("k") == 1
+
+
+REFUSED_CLOCK = """
+import time
+time.CLOCK_BOOTTIME = 4_095  # no kernel has it: refused like a clock that a sandbox does not allow
+try:
+    time.clock_gettime(time.CLOCK_BOOTTIME)
+except OSError:
+    import wmem
+    with wmem.open("memory://", agent_id="a") as memory:
+        memory.working.entries.set("k", 1, ttl_s=60)
+        age = time.time() - memory.working.entries.entry("k").created_at
+        assert -5 < age < 60, age
+    print("stored")
+"""
+
+
+def test_a_system_that_refuses_the_clock_which_counts_sleep_is_served_by_another() -> None:
+    done = subprocess.run([sys.executable, "-c", REFUSED_CLOCK], check=False, capture_output=True, text=True)
+    assert done.stdout.strip() == "stored", done.stderr

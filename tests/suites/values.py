@@ -1,9 +1,10 @@
 """Suite of entry values: a round trip changes nothing, and what cannot be revived is refused at write."""
 
+import json
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
+from enum import Enum, IntEnum
 from pathlib import PurePosixPath
 from typing import Any
 from uuid import UUID
@@ -12,10 +13,30 @@ from zoneinfo import ZoneInfo
 import pytest
 from pydantic import BaseModel
 
-from wmem import CapacityError, InvalidInputError, Scope, SerializationError, WmemError
+from wmem import AgentMemory, CapacityError, InvalidInputError, Scope, SerializationError, WmemError
 from wmem.testing.suite import Call, FacetSuite, MemoryOpener
 
 __all__ = ["ValuesSuite"]
+
+TEXT_FIELDS = ("some text", "high", "work", "work", 1)
+
+
+class Word(str, Enum):  # noqa: UP042  # the older form, whose `str` is the member's name
+    """Texts of an application, which hash and print by their names."""
+
+    SESSION = "work"
+    NAME = "name"
+    TEXT = "some text"
+    HIGH = "high"
+    USER = "user"
+
+
+class Number(IntEnum):
+    """Numbers of an application."""
+
+    ONE = 1
+    HOUR = 3_600
+
 
 VALUES: list[Any] = [
     None,
@@ -122,7 +143,7 @@ class ValuesSuite(FacetSuite):
         assert call(session.entries.get, "n") == number
 
     def test_a_key_that_is_blank_or_holds_control_characters_is_refused(self, session: Scope, call: Call) -> None:
-        bad: list[Any] = ["", " ", "\t", "a\x00b", "a\nb", "\ud83d", 5, None]
+        bad: list[Any] = ["", " ", "\t", "a\x00b", "a\nb", "a\x85b", "a\u2028b", "a\u2029b", "\ud83d", 5, None]
         for key in bad:
             with pytest.raises(InvalidInputError, match="a key"):
                 call(session.entries.set, key, 1)
@@ -135,6 +156,50 @@ class ValuesSuite(FacetSuite):
             with pytest.raises(InvalidInputError, match="a key"):
                 call(session.entries.get_or_set, key, str)
         assert call(session.entries.keys) == []
+
+    def test_a_member_of_an_enumeration_is_stored_by_its_value(
+        self, memory: AgentMemory, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        name: Any = Word.SESSION
+        high: Any = Word.HIGH  # a type checker takes literals alone
+        session = memory.scope(name)
+        call(session.entries.set, Word.NAME, 1, tags=[name], metadata={name: name}, ttl_s=Number.HOUR)
+        call(session.entries.update, Word.NAME, lambda value: value + Number.ONE)
+        added = call(
+            session.items.add,
+            Word.TEXT,
+            priority=high,
+            type=name,
+            tags=[name],
+            task_id=name,
+            step_index=Number.ONE,
+        )
+        call(session.messages.append, {"role": Word.USER, "content": Word.TEXT, "id": Word.NAME, "turn_id": name})
+        for seen in (session, open_memory.in_other_process().scope("work")):
+            for key in (Word.NAME, "name"):
+                assert call(seen.entries.get, key) == 2
+                assert call(seen.messages.get, key).text == "some text"
+            assert call(seen.entries.keys) == ["name"]
+            assert call(seen.entries.entry, "name").tags == ("work",)
+            item = call(seen.items.get, added.id)
+            assert (item.content, item.priority, item.type, item.task_id, item.step_index) == TEXT_FIELDS
+            for priority in (high, "high"):
+                assert [hit.id for hit in call(seen.items.search, None, priority=priority, tags=[name])] == [item.id]
+            plain = [*seen.path, *call(seen.entries.keys), item.content, item.priority, item.type, *item.tags]
+            assert {type(text) for text in plain} == {str}
+            assert all(Word.__name__ not in json.dumps(part) for part in call(seen.export).values())
+
+    def test_another_kind_of_text_or_number_is_stored_by_its_value(self, session: Scope, call: Call) -> None:
+        numpy = pytest.importorskip("numpy")
+        call(session.entries.set, numpy.str_("k"), 1, importance=numpy.float32(0.25), ttl_s=numpy.int64(60))
+        entry = call(session.entries.entry, "k")
+        assert (type(entry.key), entry.importance, type(entry.importance)) == (str, 0.25, float)
+        item = call(session.items.add, "x", step_index=numpy.int64(3), tags=[numpy.str_("t")])
+        assert (item.step_index, type(item.step_index), type(item.tags[0])) == (3, int, str)
+        assert len(call(session.items.search, None, limit=numpy.int64(1))) == 1
+        for number in (numpy.True_, numpy.float64("nan")):
+            with pytest.raises(InvalidInputError):
+                call(session.entries.set, "k", 1, importance=number)
 
     def test_what_an_option_does_not_accept_is_refused_and_nothing_is_stored(self, session: Scope, call: Call) -> None:
         bad: list[dict[str, Any]] = [

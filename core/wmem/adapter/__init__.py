@@ -4,8 +4,10 @@ from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.usage import fade_on_overflow, prompt_tokens
+from wmem.describe import describe
 from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
+from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
 
 __all__ = [
@@ -17,6 +19,8 @@ __all__ = [
     "check_count",
     "check_flag",
     "check_instances",
+    "describe",
+    "describe_error",
     "fade_on_overflow",
     "from_tagged_json",
     "media_location",

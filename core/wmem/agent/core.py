@@ -1,6 +1,5 @@
 """What the sync and async memory of an agent share: how it is opened, its settings and its flows."""
 
-import logging
 import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -9,6 +8,7 @@ from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, maintain
 from wmem.codec.codec import Codec
 from wmem.codec.keyring import KeyRing
+from wmem.describe import describe, describe_failure
 from wmem.engine.events import Listener
 from wmem.engine.replica import Damage, decode_records
 from wmem.engine.store import Store, is_blocking, open_store
@@ -16,6 +16,7 @@ from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_path, check_seconds
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
@@ -30,7 +31,7 @@ from wmem.scope.stats import MemoryStats, memory_stats
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, default_counter
 
-_log = logging.getLogger("wmem.agent")
+_log = find_logger("wmem.agent")
 
 
 class Changes(NamedTuple):
@@ -156,7 +157,7 @@ class AgentCore:
 
 def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
     if not isinstance(after, Mapping) or not all(isinstance(cursor, Cursor) for cursor in after.values()):
-        raise InvalidInputError(f"after must be the cursors of an earlier call, not {after!r:.80}")
+        raise InvalidInputError(f"after must be the cursors of an earlier call, not {describe(after)}")
     if any(path[:1] != (agent_id,) for path in after):
         raise InvalidInputError(f"changes are read of the scopes of agent {agent_id!r} alone")
     return after
@@ -187,10 +188,14 @@ class _CheckedCounter:
             tokens = self._counter(text)
         except WmemError:
             raise
-        except Exception as exc:  # a user's function, which should not raise
-            raise InvalidInputError(f"the counter {self.name!r} raised {type(exc).__name__}") from exc
+        except Exception as exc:  # noqa: BLE001  # a user's function, which should not raise
+            tokens, failure = -1, describe_failure(exc)
+        else:
+            failure = ""
+        if failure:  # raised here: the user's error may quote the text
+            raise InvalidInputError(f"the counter {self.name!r} raised {failure}")
         if isinstance(tokens, bool) or not isinstance(tokens, int) or tokens < 0:
-            msg = f"the counter {self.name!r} must return a whole number of tokens, not {tokens!r:.40}"
+            msg = f"the counter {self.name!r} must return a whole number of tokens, not {describe(tokens)}"
             raise InvalidInputError(msg)
         return tokens
 

@@ -5,7 +5,6 @@ accepts only one newer than the one it has: if no record came after that, an emp
 appended first.
 """
 
-import logging
 from typing import Any
 
 from wmem.engine.engine import Engine, retention_s
@@ -14,10 +13,11 @@ from wmem.engine.writing import post
 from wmem.errors import ConflictError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge, Tail
+from wmem.log import find_logger
 from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
 
-_log = logging.getLogger("wmem.agent")
+_log = find_logger("wmem.agent")
 
 _MAX_ATTEMPTS = 16  # a writer whose active key is still the old one may come in between
 

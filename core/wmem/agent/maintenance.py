@@ -3,7 +3,6 @@
 Nothing here runs by itself: `maintain` is one pass, `Maintenance` repeats it until it is stopped.
 """
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -16,6 +15,7 @@ from wmem.engine.writing import COMPACT_MIN_BYTES, commit
 from wmem.errors import ConflictError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut
 from wmem.model.history import Path, is_cache
 from wmem.rules.ttl import clamp_expiry, rewrite_row
@@ -24,7 +24,7 @@ from wmem.state import State
 if TYPE_CHECKING:
     import asyncio
 
-_log = logging.getLogger("wmem.agent")
+_log = find_logger("wmem.agent")
 _READ_BATCH = 256  # scopes read in one call
 
 

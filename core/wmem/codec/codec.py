@@ -15,6 +15,7 @@ from wmem.codec.frame import (
     newer_format_error,
     unframe_payload,
 )
+from wmem.describe import describe
 from wmem.errors import WrongKeyError
 from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
@@ -46,13 +47,18 @@ def _check_fields(fields: Mapping[str, Any], types: Mapping[str, tuple[type, ...
     """Raise `TypeError` for a value that is not of its declared type: the fold relies on the types."""
     for name, value in fields.items():
         if not isinstance(value, types[name]) or (isinstance(value, bool) and bool not in types[name]):
-            raise TypeError(f"{name!r} holds {value!r:.40}")
+            raise TypeError(f"{name!r} holds {describe(value)}")
+
+
+def _describe_fault(exc: Exception) -> str:
+    """What does not read, without the stored text that errors of other types may quote."""
+    return str(exc) if isinstance(exc, TypeError) else type(exc).__name__
 
 
 def _check_texts(values: Iterable[Any]) -> tuple[str, ...]:
     texts = tuple(values)
     if isinstance(values, str) or not all(isinstance(each, str) for each in texts):
-        raise TypeError(f"expected texts, found {values!r:.40}")
+        raise TypeError(f"expected texts, found {describe(values)}")
     return texts
 
 
@@ -146,7 +152,8 @@ class JsonCodec:
         try:
             return tuple(_decode_changes(documents, body))
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise corruption_error(path, f"a record reads as no change: {exc}") from exc
+            fault = _describe_fault(exc)
+        raise corruption_error(path, f"a record reads as no change: {fault}")
 
     def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
         blobs: list[bytes] = []
@@ -176,7 +183,8 @@ class JsonCodec:
                 step=int(document.get("step", 0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
-            raise corruption_error(path, f"a checkpoint reads as no state: {exc}") from exc
+            fault = _describe_fault(exc)
+        raise corruption_error(path, f"a checkpoint reads as no state: {fault}")
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
@@ -238,7 +246,7 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
             fields[name] = _check_texts(fields[name])
     _check_fields(fields, _ROW_CLASSES)
     if fields.get("priority", "medium") not in PRIORITIES:
-        raise ValueError(f"no priority is called {fields['priority']!r:.40}")
+        raise TypeError(f"no priority is called {describe(fields['priority'])}")
     return Row(**fields), offset
 
 

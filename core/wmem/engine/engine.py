@@ -1,6 +1,5 @@
 """The engine: one per store and process, with its replicas, their sync with the journals, and compaction."""
 
-import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
@@ -13,13 +12,14 @@ from wmem.engine.write_queue import WriteQueue
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, PolicyChanged
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
 
 P = TypeVar("P")
 R = TypeVar("R")
 
-_log = logging.getLogger("wmem.engine")
+_log = find_logger("wmem.engine")
 
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # larger states are compacted by maintenance
 KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which runs every 300 s

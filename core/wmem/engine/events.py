@@ -1,14 +1,14 @@
 """Events of one engine: its listeners, and the outbox from which they are delivered in order."""
 
-import logging
 import threading
 from collections import deque
 from collections.abc import Callable
 
+from wmem.log import find_logger, log_callback_failure
 from wmem.model.change import Event
 from wmem.model.checks import check_listener
 
-_log = logging.getLogger("wmem.engine")
+_log = find_logger("wmem.engine")
 
 Listener = Callable[[Event], None]
 
@@ -54,5 +54,6 @@ class EventFeed:
 def _notify(listener: Listener, event: Event) -> None:
     try:
         listener(event)
-    except Exception:  # noqa: BLE001  # a user's function must not break the engine
-        _log.exception("a listener failed on %s of scope %r", type(event.change).__name__, event.path)
+    except Exception as exc:  # noqa: BLE001  # a user's function must not break the engine
+        what = type(event.change).__name__
+        log_callback_failure(_log, "a listener failed on %s of scope %r", what, event.path, exc=exc)

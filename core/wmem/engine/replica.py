@@ -5,7 +5,6 @@ since applied only records that the reply contains, too. Otherwise nothing is ap
 and the flow reads again. The lock covers this check and the fold, never IO.
 """
 
-import logging
 import operator
 import threading
 from collections import deque
@@ -18,6 +17,7 @@ from wmem.codec.codec import Codec
 from wmem.engine.derived import D, Derived, Follower
 from wmem.errors import CorruptionError
 from wmem.journal.port import Appended, Record, Tail
+from wmem.log import find_logger
 from wmem.model.change import Change, Event, ItemTouched, Resynced
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
@@ -26,7 +26,7 @@ from wmem.state import State
 A = ParamSpec("A")
 P = TypeVar("P")
 
-_log = logging.getLogger("wmem.replica")
+_log = find_logger("wmem.replica")
 
 _ID = operator.attrgetter("id")
 _RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way

@@ -4,7 +4,6 @@ A write syncs the replica, decides, appends and applies; nothing waits between a
 and apply. A refused or lost append is retried under the same record id.
 """
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,6 +14,7 @@ from wmem.engine.write_queue import Pause, Ticket, backoff
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Appended, Journal, new_record_id
+from wmem.log import find_logger
 from wmem.model.change import Change, ItemTouched
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.state import APPLIED_MAX, State
@@ -22,7 +22,7 @@ from wmem.state import APPLIED_MAX, State
 P = TypeVar("P")
 R = TypeVar("R")
 
-_log = logging.getLogger("wmem.engine")
+_log = find_logger("wmem.engine")
 
 COMPACT_MIN_BYTES = 64 * 1024
 RETRY_S = 5.0  # a write that meets others for longer raises ConflictError

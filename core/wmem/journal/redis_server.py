@@ -1,14 +1,14 @@
 """Checks of a Redis server: its version and settings, and where it still keeps deleted bytes."""
 
-import logging
 from collections.abc import Mapping, Sequence
 
 from wmem.errors import StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.redis_client import Server
 from wmem.journal.redis_url import RedisUrl
+from wmem.log import find_logger
 
-_log = logging.getLogger("wmem.journal.redis")
+_log = find_logger("wmem.journal.redis")
 
 _MIN_VERSION = (6, 2)
 _NO_EVICTION = "noeviction"

@@ -1,13 +1,15 @@
 """Conversion between `Message` and dictionaries in OpenAI's chat form."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from wmem.describe import describe, describe_field
 from wmem.errors import InvalidInputError
+from wmem.model.checks import plain_text
 from wmem.model.data_url import media_location
 from wmem.model.instants import to_epoch
 from wmem.model.part import Part, Role, ToolCall
+from wmem.model.values import dump_argument
 
 _WMEM_KEYS = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
 _KNOWN_KEYS = frozenset(
@@ -32,11 +34,13 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
     """The fields of a `Message` from a dictionary in OpenAI's chat form."""
     # Empty values are ignored: SDKs dump all the fields they know.
     if unknown := sorted(str(key) for key in data.keys() - _KNOWN_KEYS if data[key] not in (None, "", [], {})):
-        msg = f"unknown key {unknown[0]!r} in a message; metadata is the place for what wmem does not know"
+        named = describe_field(unknown[0])
+        msg = f"unknown key {named!r} in a message; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
-    role = roles.get(str(data.get("role")))
+    given = data.get("role")
+    role = roles.get(plain_text(given)) if isinstance(given, str) else None
     if role is None:
-        raise InvalidInputError(f"unknown role {data.get('role')!r}; known: {', '.join(sorted(set(roles.values())))}")
+        raise InvalidInputError(f"unknown role {describe(given)}; known: {', '.join(sorted(set(roles.values())))}")
     fields: dict[str, Any] = {key: data[key] for key in _WMEM_KEYS if data.get(key) is not None}
     if data.get("annotations"):
         known = fields.get("metadata", {})
@@ -120,13 +124,10 @@ def _read_call(call: object) -> dict[str, Any]:
     if isinstance(call, Mapping) and isinstance(custom := call.get("custom"), Mapping):
         return {"id": call.get("id"), "name": custom.get("name"), "arguments": custom.get("input"), "type": "custom"}
     if not isinstance(call, Mapping) or not isinstance(function := call.get("function"), Mapping):
-        raise InvalidInputError(f"a tool call must be a dictionary with a 'function', not {call!r:.80}")
+        raise InvalidInputError(f"a tool call must be a dictionary with a 'function', not {describe(call)}")
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
-        try:
-            arguments = json.dumps(arguments, ensure_ascii=False)
-        except (TypeError, ValueError) as exc:
-            raise InvalidInputError(f"a tool call's arguments must be JSON: {exc}") from exc
+        arguments = dump_argument(arguments, "a tool call's arguments must be JSON")
     return {
         "id": call.get("id") or f"call_{function.get('name')}",
         "name": function.get("name"),

@@ -5,8 +5,10 @@ import math
 import sys
 import unicodedata
 from collections.abc import Iterable, Mapping
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.history import Path
 
@@ -14,16 +16,24 @@ T = TypeVar("T")
 
 RESERVED_PREFIX = "~"
 _MAX_SAFE_INTEGER = 2**53 - 1
+_REFUSED_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # controls, surrogates, line and paragraph separators
 
 
 def _check_text(value: object, name: str) -> str:
     if type(value) is str and value.isascii() and value.isprintable() and value.strip():
         return value  # fast path: nearly every name
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInputError(f"{name} must be text that is not blank, got {value!r:.80}")
-    if any(unicodedata.category(char) in ("Cc", "Cs") for char in value):
-        raise InvalidInputError(f"{name} must not hold control characters, got {value!r:.80}")
-    return str(value)
+        raise InvalidInputError(f"{name} must be text that is not blank, got {describe(value)}")
+    for place, char in enumerate(value):
+        if unicodedata.category(char) in _REFUSED_CATEGORIES:
+            told = f"got U+{ord(char):04X} as character {place + 1} of {len(value)}"
+            raise InvalidInputError(f"{name} must not hold control characters or line separators, {told}")
+    return plain_text(value)
+
+
+def plain_text(value: str) -> str:
+    """A text as `str` itself: a member of an enumeration hashes by its name, and prints it."""
+    return value if type(value) is str else str.__str__(value)
 
 
 def check_key(key: object) -> str:
@@ -51,22 +61,22 @@ def check_tags(value: Any) -> tuple[str, ...]:
     listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
     tags: list[Any] = list(value) if listed else [None]
     if not all(isinstance(tag, str) and tag.strip() for tag in tags):
-        raise InvalidInputError(f"tags must be a list of texts that are not blank, got {value!r:.80}")
-    return tuple(dict.fromkeys(tags))
+        raise InvalidInputError(f"tags must be a list of texts that are not blank, got {describe(value)}")
+    return tuple(dict.fromkeys(map(plain_text, tags)))
 
 
 def check_metadata(metadata: object) -> Mapping[str, Any]:
     """Check metadata that an item must match; None becomes an empty mapping."""
     if metadata is not None and not isinstance(metadata, Mapping):
-        raise InvalidInputError(f"metadata must be pairs of names and values, got {metadata!r:.80}")
+        raise InvalidInputError(f"metadata must be pairs of names and values, got {describe(metadata)}")
     return metadata or {}
 
 
 def check_count(value: object, name: str, minimum: int = 0) -> int:
-    """Check a whole number."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}, got {value!r:.80}")
-    return value
+    """Check a whole number; one of an enumeration or of numpy counts as its value."""
+    if isinstance(value, bool) or not isinstance(value, int | Integral) or value < minimum:
+        raise InvalidInputError(f"{name} must be a whole number of at least {minimum}, got {describe(value)}")
+    return int(value)
 
 
 def check_limit(limit: object) -> int:
@@ -78,28 +88,39 @@ def check_whole_number(value: object, name: str, minimum: int = 0) -> int:
     """Check an integer (a step, a position) that every JSON reader represents exactly."""
     number = check_count(value, name, minimum)
     if number > _MAX_SAFE_INTEGER:
-        raise InvalidInputError(f"{name} must be a whole number up to {_MAX_SAFE_INTEGER}, got {value!r:.80}")
+        raise InvalidInputError(f"{name} must be a whole number up to {_MAX_SAFE_INTEGER}, got {describe(number)}")
     return number
 
 
 def check_fraction(value: object, name: str) -> float:
     """Check a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise InvalidInputError(f"{name} must be a number from 0 to 1, got {value!r:.80}")
-    return float(value)
+    number = _to_number(value)
+    if not 0 <= number <= 1:
+        raise InvalidInputError(f"{name} must be a number from 0 to 1, got {describe(value)}")
+    return float(number)
 
 
 def check_seconds(value: object, name: str, limit: float = math.inf) -> float:
     """Check a duration in seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= limit:
-        raise InvalidInputError(f"{name} must be above 0 seconds, got {value!r:.80}")
-    return value
+    number = _to_number(value)
+    if not 0 < number <= limit:
+        raise InvalidInputError(f"{name} must be above 0 seconds, got {describe(value)}")
+    return number
+
+
+def _to_number(value: object) -> float:
+    """A number as `int` or `float` itself, one of an enumeration or of numpy too; nan for anything else."""
+    if type(value) is float or type(value) is int:
+        return value
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    return int(value) if isinstance(value, Integral) else float(value)
 
 
 def check_flag(value: object, name: str) -> bool:
     """Check an option that is on or off."""
     if not isinstance(value, bool):
-        raise InvalidInputError(f"{name} must be True or False, got {value!r:.80}")
+        raise InvalidInputError(f"{name} must be True or False, got {describe(value)}")
     return value
 
 

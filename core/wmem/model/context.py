@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
 from wmem.model.prompt import Prompt
@@ -100,7 +101,7 @@ class Context(Prompt):
             InvalidInputError: `ids` is one string.
         """
         if isinstance(ids, str):
-            raise InvalidInputError(f"ids must be several, got the one text {ids!r:.80}")
+            raise InvalidInputError(f"ids must be several, got the one text {describe(ids)}")
         used = set(ids)
         found = (unit for unit in (*self.included, *self.truncated) if unit.rule == "recalled")
         return [RecallUse(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 
 _MIN_EPOCH, _MAX_EPOCH = -62_135_596_800, 253_402_300_799  # years 1 to 9999, which every form can represent
@@ -22,7 +23,7 @@ def to_epoch(instant: object) -> float:
     except ValueError:
         read = None
     if not isinstance(read, datetime):
-        raise InvalidInputError(f"expected epoch seconds, an ISO 8601 text or a datetime, not {instant!r:.80}")
+        raise InvalidInputError(f"expected epoch seconds, an ISO 8601 text or a datetime, not {describe(instant)}")
     return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
 
 

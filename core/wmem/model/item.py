@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from wmem.describe import describe, describe_field
 from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import check_whole_number
 from wmem.model.message import Message
 from wmem.model.row import Row
+from wmem.model.validation import describe_error, parse
 from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
 
 Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
@@ -150,7 +153,9 @@ def encode_fields(
     if refused := sorted(fields.keys() - _CALLER_FIELDS):
         if refused[0] in MemoryItem.model_fields:
             raise InvalidInputError(f"the field {refused[0]!r} is set by wmem, not by a caller")
-        raise InvalidInputError(f"unknown field {refused[0]!r}; metadata is the place for what wmem does not know")
+        raise InvalidInputError(
+            f"unknown field {describe_field(refused[0])!r}; metadata is the place for what wmem does not know"
+        )
     given = {name: value for name, value in (*fields.items(), ("type_name", type_name)) if value is not None}
     if not given:
         return None, {}
@@ -161,27 +166,27 @@ def encode_fields(
         checked = MemoryItem(id="-", content="-", created_at=now, updated_at=now, **given)
         check_json(*map(vars(checked).get, given))
         told = checked.model_dump(mode="json", include=set(_REST_FIELDS & given.keys()), exclude_defaults=True)
+        columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_CALLER_COLUMNS) if name in given}
+        return (dump_json(told) if told else None), columns
     except (ValidationError, ValueError, TypeError) as exc:
-        first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
-        where = ".".join(str(each) for each in first["loc"]) if first else "a field"
-        what = f"{first['msg']}, got {first['input']!r:.80}" if first else str(exc)
-        raise InvalidInputError(f"{where}: {what[:1].lower()}{what[1:]}") from exc
-    columns: dict[str, Any] = {name: getattr(checked, name) for name in sorted(_CALLER_COLUMNS) if name in given}
-    return (dump_json(told) if told else None), columns
+        fault = describe_error(exc)
+        if not isinstance(exc, ValidationError):
+            fault = f"a field: {fault}"
+    raise InvalidInputError(fault)  # outside `except`: the chain would hold the input
 
 
 def _check_numbers(fields: Mapping[str, Any]) -> None:
     """Refuse what pydantic would accept: booleans, non-finite times, steps that are not exact whole numbers."""
     for name in ("importance", "confidence", "novelty"):
         if isinstance(fields.get(name), bool):
-            raise InvalidInputError(f"{name}: expected a number from 0 to 1, got {fields[name]!r}")
+            raise InvalidInputError(f"{name}: expected a number from 0 to 1, got {describe(fields[name])}")
     for name in ("step_index", "chunk_index"):
         if name in fields:
             check_whole_number(fields[name], name)
     for name in ("valid_from", "valid_to"):
         at = fields.get(name)
         if isinstance(at, bool) or (isinstance(at, float) and not math.isfinite(at)):
-            raise InvalidInputError(f"{name}: expected UTC epoch seconds, got {at!r}")
+            raise InvalidInputError(f"{name}: expected UTC epoch seconds, got {describe(at)}")
 
 
 def parse_confidence(value: object) -> float:
@@ -197,7 +202,7 @@ def parse_confidence(value: object) -> float:
     except (ValueError, OverflowError):
         read = math.nan
     if not 0 <= read <= 1:
-        raise InvalidInputError(f"confidence must be low, medium, high or a number from 0 to 1, got {value!r:.80}")
+        raise InvalidInputError(f"confidence must be low, medium, high or a number from 0 to 1, got {describe(value)}")
     return read
 
 
@@ -230,10 +235,7 @@ def to_item(
             fields["type_name"] = decode_type_name(row.content)
     else:
         fields["content"] = load_json(row.content)
-    try:
-        return MemoryItem.model_validate(fields)
-    except ValidationError as exc:
-        raise CorruptionError(f"item {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc
+    return parse(lambda: MemoryItem.model_validate(fields), partial(_damage_error, f"item {row.id!r}"))
 
 
 def to_message(row: Row) -> Message:
@@ -241,7 +243,8 @@ def to_message(row: Row) -> Message:
     fields = load_json(row.content)
     fields["id"], fields["turn_id"] = row.id, row.turn_id
     fields["created_at"], fields["pinned"] = row.created_at, row.pinned
-    try:
-        return Message.model_validate(fields)
-    except ValidationError as exc:
-        raise CorruptionError(f"message {row.id!r} is damaged: {exc.error_count()} fields do not read") from exc
+    return parse(lambda: Message.model_validate(fields), partial(_damage_error, f"message {row.id!r}"))
+
+
+def _damage_error(what: str, exc: ValidationError) -> CorruptionError:
+    return CorruptionError(f"{what} is damaged: {exc.error_count()} fields do not read")

@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError
 from wmem.errors import InvalidInputError
 from wmem.model._openai import read_message, write_message
 from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
+from wmem.model.validation import describe_error, parse
 
 _SIMPLE_KEYS = {"role", "content"}
 _SYNTHETIC_METADATA: Mapping[str, JsonValue] = {"wmem": "note"}
@@ -62,10 +63,7 @@ class Message(BaseModel):
         Raises:
             InvalidInputError: An unknown role or field, or a value of the wrong shape.
         """
-        try:
-            return cls(role=role, parts=(Part(text=text),) if text else (), **fields)
-        except ValidationError as exc:
-            raise _to_input_error(exc) from exc
+        return parse(lambda: cls(role=role, parts=(Part(text=text),) if text else (), **fields), _to_input_error)
 
     @classmethod
     def recall(cls, role: Role, text: str, **fields: Any) -> Self:
@@ -109,10 +107,7 @@ class Message(BaseModel):
             role = _ROLES.get(data["role"])
             if role is not None:
                 return cls(role=role, parts=(Part(text=data["content"]),) if data["content"] else ())
-        try:
-            return cls.model_validate(read_message(data, _ROLES))
-        except ValidationError as exc:
-            raise _to_input_error(exc) from exc
+        return parse(lambda: cls.model_validate(read_message(data, _ROLES)), _to_input_error)
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
@@ -120,9 +115,7 @@ class Message(BaseModel):
 
 
 def _to_input_error(exc: ValidationError) -> InvalidInputError:
-    first = exc.errors(include_url=False)[0]
-    where = ".".join(map(str, first["loc"]))
-    return InvalidInputError(f"message: {where}: {first['msg']}, got {first['input']!r:.80}")
+    return InvalidInputError(f"message: {describe_error(exc)}")
 
 
 def parse_messages(messages: "Message | Mapping[str, Any] | Sequence[Message | Mapping[str, Any]]") -> list[Message]:

@@ -1,11 +1,13 @@
 """Recall profiles: the coefficients of the ranking formula."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Literal, Self, TypeAlias, Union
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.model.validation import first_fault, parse
 
 Scoring: TypeAlias = Union[Literal["evidence", "balanced"], "RecallProfile"]
 """A built-in profile by its name, or coefficients of one's own."""
@@ -69,13 +71,7 @@ class RecallProfile(BaseModel):
     vector: float = Field(0.4, ge=0)
 
     def __init__(self, **coefficients: object) -> None:
-        try:
-            super().__init__(**coefficients)
-        except ValidationError as exc:
-            first = exc.errors(include_url=False)[0]
-            where = ".".join(str(each) for each in first["loc"]) or "recall"
-            msg = f"recall: {where!r} {first['msg'][:1].lower()}{first['msg'][1:]}, got {first['input']!r:.80}"
-            raise InvalidInputError(msg) from exc
+        parse(partial(super().__init__, **coefficients), _to_input_error)
 
     @staticmethod
     def resolve(profile: Scoring) -> "RecallProfile":
@@ -88,7 +84,8 @@ class RecallProfile(BaseModel):
             return profile
         if not isinstance(profile, str) or profile not in _PROFILES:
             msg = (
-                f"a scoring profile must be a wmem.RecallProfile or one of {', '.join(_PROFILES)}, not {profile!r:.40}"
+                f"a scoring profile must be a wmem.RecallProfile or one of {', '.join(_PROFILES)}, "
+                f"not {describe(profile)}"
             )
             raise InvalidInputError(msg)
         return _load_profile(profile)
@@ -108,6 +105,11 @@ class RecallProfile(BaseModel):
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
         factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
+
+
+def _to_input_error(exc: ValidationError) -> InvalidInputError:
+    field, what = first_fault(exc)
+    return InvalidInputError(f"recall: {field or 'recall'!r} {what}")
 
 
 _PROFILES = ("evidence", "balanced")

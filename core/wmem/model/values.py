@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from enum import Enum
@@ -19,10 +20,12 @@ from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, TypeAlias
 from uuid import UUID
 
-from pydantic import BaseModel, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic_core import from_json, to_json
 
+from wmem.describe import describe
 from wmem.errors import CorruptionError, InvalidInputError, SerializationError
+from wmem.model.validation import describe_error, list_faults, parse
 
 _TAG_KEY = "~wmem"
 _MAX_DEPTH = 200  # safe for every reader's stack
@@ -91,6 +94,19 @@ def dump_json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
+def dump_argument(value: object, claim: str) -> str:
+    """A caller's JSON as text, without non-ASCII escapes.
+
+    Raises:
+        InvalidInputError: It is none; the message begins with the claim.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError) as exc:
+        fault = str(exc)  # names classes; what is chained would also name keys
+    raise InvalidInputError(f"{claim}: {fault}")
+
+
 def check_json(*values: object) -> None:
     """Check that what pydantic accepts as JSON reads back unchanged.
 
@@ -108,7 +124,7 @@ def check_json(*values: object) -> None:
             left += vars(value).values()
         elif isinstance(value, Mapping):
             if odd := [name for name in value if isinstance(name, str) and not _is_unicode(name)]:
-                msg = f"the name {odd[0]!r:.80} holds a lone surrogate and would be stored as another"
+                msg = f"the name {ascii(odd[0])[:20]} holds a lone surrogate and would be stored as another"
                 raise SerializationError(msg)
             left += value.values()
         elif isinstance(value, list | tuple):
@@ -136,13 +152,13 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
 
 def load_json(data: bytes) -> Any:
     """Read what `dump_json` wrote."""
-    try:
-        return from_json(data)
-    except ValueError:
+    fault = ""
+    for read in (from_json, json.loads):  # pydantic's reader refuses a lone surrogate
         try:
-            return json.loads(data)
+            return read(data)
         except ValueError as exc:
-            raise CorruptionError(f"stored JSON is damaged: {exc}") from exc
+            fault = str(exc)
+    raise CorruptionError(f"stored JSON is damaged: {fault}")  # unchained: json's error holds the document
 
 
 def dump_value(value: object, *, key: str) -> bytes:
@@ -156,7 +172,8 @@ def dump_value(value: object, *, key: str) -> bytes:
     try:
         return dump_json(_to_plain(value, (), _tag_object))
     except (SerializationError, RecursionError, ValueError) as exc:
-        raise SerializationError(f"cannot store the value of {key!r}: {exc}") from exc
+        fault = describe_error(exc)
+    raise SerializationError(f"cannot store the value of {key!r}: {fault}")
 
 
 def _to_plain(value: Any, ancestors: tuple[int, ...], encode_object: _EncodeObject) -> Any:
@@ -270,7 +287,8 @@ def to_tagged_json(value: object, where: str) -> Any:
     try:
         return _to_plain(value, (), _unwrap_object)
     except (SerializationError, RecursionError) as exc:
-        raise SerializationError(f"cannot store {where}{_find_fault(value, ())}: {exc}") from exc
+        fault = describe_error(exc)
+    raise SerializationError(f"cannot store {where}{_find_fault(value, ())}: {fault}")
 
 
 def _find_fault(value: Any, ancestors: tuple[int, ...]) -> str:
@@ -280,7 +298,7 @@ def _find_fault(value: Any, ancestors: tuple[int, ...]) -> str:
         try:
             _to_plain(each, ancestors, _unwrap_object)
         except (SerializationError, RecursionError):
-            return "" if id(each) in ancestors else f"[{name!r}]{_find_fault(each, (*ancestors, id(each)))}"
+            return "" if id(each) in ancestors else f"[{describe(name)}]{_find_fault(each, (*ancestors, id(each)))}"
     return ""
 
 
@@ -312,23 +330,21 @@ def load_value(data: bytes, as_type: Any = None, *, key: str = "") -> Any:
     revived = _revive(plain, key=key, unwrap_objects=as_type is not None)
     if as_type is None:
         return revived
-    made = _type_adapter(as_type)
-    try:
-        return made.validate_python(revived)
-    except ValidationError as exc:
-        msg = f"the value of {key!r} is no {getattr(as_type, '__name__', as_type)!r}: {exc.error_count()} errors"
-        raise SerializationError(msg) from exc
+    made, name = _type_adapter(as_type), getattr(as_type, "__name__", as_type)
+    return parse(
+        lambda: made.validate_python(revived),
+        lambda exc: SerializationError(
+            f"the value of {key!r} is no {name!r}: {exc.error_count()} errors ({list_faults(exc)})"
+        ),
+    )
 
 
 def _type_adapter(as_type: Any) -> TypeAdapter[Any]:
     """Pydantic's adapter of a type. A string is refused: pydantic would evaluate it."""
-    try:
+    with suppress(PydanticUserError):
         if not isinstance(as_type, _NOT_TYPES):
             return TypeAdapter(as_type)
-        cause = None
-    except PydanticUserError as exc:
-        cause = exc
-    raise InvalidInputError(f"as_type must be a type that pydantic can make, got {as_type!r:.80}") from cause
+    raise InvalidInputError(f"as_type must be a type that pydantic can make, got {describe(as_type)}")
 
 
 def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
@@ -348,8 +364,9 @@ def _revive(plain: Any, *, key: str, unwrap_objects: bool) -> Any:
         told = _revive(plain["value"], key=key, unwrap_objects=unwrap_objects)
         value = _DECODERS[name](told)
         return value.replace(tzinfo=_to_time_zone(zoned, plain["zone"])) if zoned else value
-    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as exc:
-        raise CorruptionError(f"the stored value of {key!r} has a damaged tag {tag!r}") from exc
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError):
+        fault = f"the stored value of {key!r} has a damaged tag {describe(tag)}"
+    raise CorruptionError(fault)
 
 
 def _to_datetime(text: str, fold: int = 0) -> datetime:

@@ -1,16 +1,17 @@
 """The request of a pack: everything it may use, as values."""
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.analysis.analyzer import Analyzer
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.checks import check_count, check_flag
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Role
+from wmem.model.values import dump_argument
 from wmem.tokens.counter import Counter
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
@@ -100,13 +101,10 @@ class PackOptions:
         check_count(self.summary_tokens, "summary")
         for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
             if (value := getattr(self, name)) not in get_args(known):
-                raise InvalidInputError(f"unknown {name} {value!r:.40}; known: {', '.join(get_args(known))}")
+                raise InvalidInputError(f"unknown {name} {describe(value)}; known: {', '.join(get_args(known))}")
         if not isinstance(self.tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in self.tools):
-            raise InvalidInputError(f"tools must be a list of JSON schemas, not {self.tools!r:.80}")
-        try:
-            json.dumps(self.tools)
-        except (TypeError, ValueError, RecursionError) as exc:
-            raise InvalidInputError(f"tools must be JSON schemas: {exc}") from exc
+            raise InvalidInputError(f"tools must be a list of JSON schemas, not {describe(self.tools)}")
+        dump_argument(self.tools, "tools must be JSON schemas")
         if self.prompt_counter is not None and not callable(self.prompt_counter):
             raise InvalidInputError(f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}")
         if not isinstance(self.system, str):

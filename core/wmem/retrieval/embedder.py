@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.checks import check_seconds
 from wmem.retrieval.arrays import has_numpy
@@ -53,7 +54,7 @@ class GuardedEmbedder:
     def __init__(self, embedder: Embedder) -> None:
         name = getattr(embedder, "name", None)
         if not callable(embedder) or not isinstance(name, str) or not name.strip():
-            msg = f"embedder must be callable and have a name, under which vectors are stored, not {embedder!r:.80}"
+            msg = f"embedder must be callable and have a name, under which vectors are stored, not {describe(embedder)}"
             raise InvalidInputError(msg)
         seconds = check_seconds(getattr(embedder, "timeout_s", TIMEOUT_S), f"timeout_s of the embedder {name!r}")
         if not has_numpy():

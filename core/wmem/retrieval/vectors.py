@@ -4,6 +4,8 @@ import math
 from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from wmem.errors import InvalidInputError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -19,16 +21,17 @@ def to_unit_rows(matrix: Any, text_count: int) -> "Floats":
     """The matrix that an embedder returned for this many texts, each row scaled to length 1, or all 0.
 
     Raises:
-        ValueError: It is no matrix of finite numbers with a row for each text.
+        InvalidInputError: It is no matrix of finite numbers with a row for each text.
+        TypeError, ValueError: It is no array of numbers.
     """
     import numpy as np
 
     with np.errstate(over="ignore"):  # what is too large for float32 becomes infinite and is refused below
         made = np.array(matrix, dtype=np.float32)
     if made.ndim != 2 or made.shape[0] != text_count or not made.shape[1]:  # noqa: PLR2004  # a matrix has two
-        raise ValueError(f"returned the shape {made.shape} for {text_count} texts")
+        raise InvalidInputError(f"returned the shape {made.shape} for {text_count} texts")
     if not np.isfinite(made).all():
-        raise ValueError("returned numbers that are not finite")
+        raise InvalidInputError("returned numbers that are not finite")
     return _normalize(made)
 
 

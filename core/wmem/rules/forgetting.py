@@ -6,6 +6,7 @@ Source: bounded store document, "forget": oldest, least important, position:N, b
 import re
 from collections.abc import Mapping, Sequence
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.row import Row
 
@@ -29,7 +30,7 @@ def parse_instruction(instruction: object) -> tuple[str, int]:
         return text, 0
     if (match := _NUMBERED_INSTRUCTION.fullmatch(text)) and ("step" in text) is (match[1] == "before"):
         return match[1], int(match[2])
-    msg = f"an instruction to forget is one of {', '.join(map(repr, INSTRUCTIONS))}; got {instruction!r:.80}"
+    msg = f"an instruction to forget is one of {', '.join(map(repr, INSTRUCTIONS))}; got {describe(instruction)}"
     raise InvalidInputError(msg)
 
 

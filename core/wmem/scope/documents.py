@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pydantic import ValidationError
-
+from wmem.describe import describe
 from wmem.errors import CapacityError, CorruptionError, InvalidInputError, SerializationError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, StepAdvanced
@@ -18,6 +17,7 @@ from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
+from wmem.model.validation import describe_error
 from wmem.model.values import check_json, decode_type_name, dump_json, load_value
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.entries.quota import check_entry_limit
@@ -103,7 +103,7 @@ def _parse_step(document: object) -> int:
         raise InvalidInputError(f"not a document that `export` made: its format is not {_FORMAT!r}")
     version, step = document.get("version"), document.get("step", 0)
     if isinstance(version, bool) or not isinstance(version, int) or not 1 <= version <= _VERSION:
-        msg = f"the document is of version {version!r:.80}; this version of wmem reads up to {_VERSION}"
+        msg = f"the document is of version {describe(version)}; this version of wmem reads up to {_VERSION}"
         raise InvalidInputError(msg)
     return check_whole_number(step, "the document's step")
 
@@ -114,14 +114,15 @@ def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list
     for facet in ("entries", "memories", "messages"):
         listed = document.get(facet, [])
         if not isinstance(listed, list | tuple):
-            raise InvalidInputError(f"{facet!r} must be a list, got {listed!r:.80}")
+            raise InvalidInputError(f"{facet!r} must be a list, got {describe(listed)}")
         for place, told in enumerate(listed):
+            row, fault = None, ""
             try:
                 row = _parse_row(handle, facet, told, now)
             except _PARSE_ERRORS as exc:
-                first = exc.errors(include_url=False)[0] if isinstance(exc, ValidationError) else None
-                what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}" if first else str(exc)
-                raise InvalidInputError(f"{facet}[{place}] does not read: {what}; nothing was imported") from exc
+                fault = describe_error(exc)
+            if row is None:  # raised here: the chain would hold the document
+                raise InvalidInputError(f"{facet}[{place}] does not read: {fault}; nothing was imported")
             if row.id in rows or row.key in keys:
                 raise InvalidInputError(f"{facet}[{place}] has an id or key that came before; nothing was imported")
             rows[row.id] = row
@@ -132,7 +133,7 @@ def _parse_rows(handle: Handle, document: Mapping[str, Any], now: float) -> list
 
 def _parse_row(handle: Handle, facet: str, record: Any, now: float) -> Row:
     if not isinstance(record, Mapping):
-        raise InvalidInputError(f"expected a dictionary, got {record!r:.80}")
+        raise InvalidInputError(f"expected a dictionary, got {describe(record)}")
     fields = {
         name: _parse_instant(value) if name in _INSTANT_FIELDS and value is not None else value
         for name, value in record.items()
@@ -184,7 +185,7 @@ def _parse_instant(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return to_epoch(value)
     if not math.isfinite(value):
-        raise InvalidInputError(f"an instant must be finite, got {value!r}")
+        raise InvalidInputError(f"an instant must be finite, got {describe(value)}")
     return float(value)
 
 

@@ -4,20 +4,22 @@ The embedder is called outside all locks, in batches, for vectors neither in mem
 When it fails, retrieval goes by words alone; the pack never fails.
 """
 
-import logging
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wmem.describe import describe_failure
 from wmem.engine.ports import TimedCallback
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import DisposedError, StoreError
 from wmem.flow import Flow, ask
+from wmem.log import find_logger
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
+from wmem.model.validation import describe_error
 from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
 from wmem.retrieval.retriever import QueryVector, add_vectors, rows_without_vectors
 from wmem.retrieval.vectors import to_unit_rows
@@ -33,7 +35,7 @@ MAX_NEW_TEXTS = 512  # texts embedded for one pack; the others wait for later pa
 MAX_ITEMS = 100_000  # of one scope: the cosine of every one is computed
 MAX_CHARACTERS = 8_000  # of a text: few models read more, and one too long would fail its whole batch
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 
 
 class _Text(NamedTuple):
@@ -225,11 +227,11 @@ def _embed_texts(handle: Handle, embedding: GuardedEmbedder, texts: Sequence[str
     except TimeoutError as exc:
         raise _Failed(f"took longer than {embedding.timeout_s:g} s") from exc
     except Exception as exc:  # a user's function: whatever it raises, the pack goes on
-        raise _Failed(f"raised {type(exc).__name__}") from exc
+        raise _Failed(f"raised {describe_failure(exc)}") from exc
     try:
         made = to_unit_rows(given, len(texts))
     except (TypeError, ValueError) as exc:
-        raise _Failed(f"failed: {exc}") from exc
+        raise _Failed(f"failed: {describe_error(exc)}") from exc
     except Exception as exc:  # a tensor on another device, say: its conversion to an array is foreign code
         raise _Failed(f"returned a {type(given).__name__} that is no array: {type(exc).__name__}") from exc
     if (took := clock() - began) > embedding.timeout_s:

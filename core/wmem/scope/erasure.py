@@ -4,7 +4,6 @@ A plain removal only hides; the bytes leave with the next compaction. These flow
 at once, purge the store, and ask it what may still keep some bytes.
 """
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -14,6 +13,7 @@ from wmem.engine.write_queue import Pause, backoff
 from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
+from wmem.log import find_logger
 from wmem.model.change import Change, Cleared
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.checks import check_id
@@ -27,7 +27,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.state import State
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _COMPACT_TRIES = 8
 
 

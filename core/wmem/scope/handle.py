@@ -4,7 +4,6 @@ A handle holds no replica. It binds to the first incarnation of its path that it
 never moves to the next: code that disposed a scope may rely on that.
 """
 
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
@@ -16,6 +15,7 @@ from wmem.engine.writing import Decide, StaleIncarnation
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
 from wmem.model.history import Incarnation, Path
 from wmem.model.row import Row
@@ -31,7 +31,7 @@ R = TypeVar("R")
 Read: TypeAlias = Callable[[Sequence[State], float], R]
 """A pure function of the states of a scope and its parents (own state first) and the time."""
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _SESSION_DEPTH = 2
 
 

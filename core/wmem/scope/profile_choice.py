@@ -1,16 +1,16 @@
 """Changing the recall profile of a scope, recorded in its journal."""
 
-import logging
 from collections.abc import Sequence
 
 from wmem.flow import Flow
+from wmem.log import find_logger
 from wmem.model.change import Change, PolicyChanged
 from wmem.model.recall_profile import Scoring
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 
 
 def use_profile(handle: Handle, scoring: Scoring) -> Flow[Policy]:

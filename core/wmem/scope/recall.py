@@ -5,6 +5,7 @@ from functools import partial
 from itertools import islice
 from typing import get_args
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.checks import check_limit
@@ -19,10 +20,10 @@ from wmem.scope.handle import Handle
 def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
     """What matches a query, best first; see `Scope.recall`."""
     if not isinstance(query, str):
-        raise InvalidInputError(f"query must be text, got {query!r:.80}")
+        raise InvalidInputError(f"query must be text, got {describe(query)}")
     wanted: frozenset[RecallKind] = frozenset(kinds)
     if odd := wanted.difference(get_args(RecallKind)):
-        msg = f"kinds must be among {', '.join(get_args(RecallKind))}, got {min(map(str, odd))!r:.80}"
+        msg = f"kinds must be among {', '.join(get_args(RecallKind))}, got {describe(min(map(str, odd)))}"
         raise InvalidInputError(msg)
     most = check_limit(limit)
     replicas = yield from handle.replicas()

@@ -4,7 +4,6 @@ It is a cache: a missing vector is computed again. Vectors whose text the agent 
 are pruned, for a vector reveals its text.
 """
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
+from wmem.log import find_logger
 from wmem.model.change import ItemPut, ItemRemoved
 from wmem.model.history import VECTOR_SCOPE
 from wmem.model.row import Row
@@ -23,7 +23,7 @@ from wmem.scope.handle import Handle
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 
 
 def vector_store_handle(handle: Handle) -> Handle:

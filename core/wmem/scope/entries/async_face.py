@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
+from wmem.log import find_logger
 from wmem.model.checks import check_key
 from wmem.model.item import ItemKind, MemoryItem, to_item
 from wmem.model.row import Row
@@ -15,7 +16,7 @@ from wmem.scope.erasure import clear
 from wmem.scope.handle import CacheMiss, Handle
 from wmem.scope.ports import AsyncDrive, AsyncRunRead
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _DEBUG = logging.DEBUG
 
 T = TypeVar("T")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, overload
 
 from wmem.errors import NotFoundError
+from wmem.log import find_logger
 from wmem.model.checks import check_key
 from wmem.model.item import ItemKind, MemoryItem, to_item
 from wmem.model.row import Row
@@ -18,7 +19,7 @@ from wmem.scope.erasure import clear
 from wmem.scope.handle import CacheMiss, Handle
 from wmem.scope.ports import Drive, RunRead
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _DEBUG = logging.DEBUG
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ from wmem.engine.write_queue import Pause, backoff
 from wmem.engine.writing import RETRY_S, Decide
 from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoundError, SerializationError
 from wmem.flow import Flow, ask
+from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import check_fraction, check_key, check_tags
 from wmem.model.ids import new_ulid
@@ -24,7 +25,7 @@ from wmem.scope.entries.reads import local_and_nearest, row_at
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _WRITE_LOG = "Working memory %s for key %s by agent %s"
 _JSON_TYPES = (str, int, float, bool, list, dict, type(None))
 

@@ -1,11 +1,12 @@
 """Reads of entries, as pure functions of the states of a scope and its parents."""
 
-import logging
 import time
 from collections.abc import Iterable, Sequence
 from typing import cast
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.log import find_logger
 from wmem.model.checks import check_key
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
@@ -13,7 +14,7 @@ from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle, Read, nearest_entry
 from wmem.state import State
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 
 
 def row_at(key: str) -> Read[Row | None]:
@@ -53,7 +54,7 @@ def rows_at(keys: Sequence[str]) -> Read[dict[str, Row]]:
 def check_keys(keys: Iterable[str]) -> list[str]:
     """Check each of several keys."""
     if isinstance(keys, str) or not isinstance(keys, Iterable):
-        raise InvalidInputError(f"keys must be a list of keys, got {keys!r:.80}")
+        raise InvalidInputError(f"keys must be a list of keys, got {describe(keys)}")
     return [check_key(key) for key in keys]
 
 

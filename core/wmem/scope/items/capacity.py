@@ -10,6 +10,7 @@ from typing import NamedTuple
 from wmem.engine.ports import Callback
 from wmem.errors import CapacityError, InvalidInputError
 from wmem.flow import Flow, ask
+from wmem.log import find_logger, log_callback_failure
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
 from wmem.model.item import to_item
 from wmem.model.row import Row
@@ -19,7 +20,7 @@ from wmem.rules.importance import importance
 from wmem.scope.handle import Handle
 from wmem.state import State
 
-_log = logging.getLogger("wmem.scope.queue")
+_log = find_logger("wmem.scope.queue")
 _EVICT_AHEAD_ABOVE = 256  # above so many items, eviction frees room for later writes too
 _EVICT_AHEAD_TO = 0.95
 
@@ -204,8 +205,9 @@ def call_on_flush(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]
     items = [to_item(row, importance(row, now)) for row in rows]
     try:
         yield from ask(Callback.call, partial(on_flush, items))
-    except Exception:  # noqa: BLE001  # a user's function: the item is stored, whatever it raises
-        _log.exception("on_flush failed for %d items of scope %s; they stay", len(items), "/".join(handle.path))
+    except Exception as exc:  # noqa: BLE001  # a user's function: the item is stored, whatever it raises
+        told = "on_flush failed for %d items of scope %s; they stay"
+        log_callback_failure(_log, told, len(items), "/".join(handle.path), exc=exc)
 
 
 def check_sync_on_flush(policy: Policy) -> None:

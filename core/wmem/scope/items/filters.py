@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model.item import Priority
 from wmem.model.row import Row
@@ -33,9 +34,9 @@ class ItemFilter:
 
     def __post_init__(self) -> None:
         if self.priority is not None and self.priority not in PRIORITIES:
-            raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {self.priority!r:.80}")
+            raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {describe(self.priority)}")
         if self.agent_id is not None and not isinstance(self.agent_id, str):
-            raise InvalidInputError(f"agent_id must be text, got {self.agent_id!r:.80}")
+            raise InvalidInputError(f"agent_id must be text, got {describe(self.agent_id)}")
 
     def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
         """The rows that pass; written out for speed, for it runs on every match."""

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from wmem.describe import describe
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import check_id, check_tags
+from wmem.model.checks import check_id, check_tags, plain_text
 from wmem.model.fingerprint import agent_fingerprint
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemFields, MemoryItem, encode_fields, to_item
@@ -39,12 +40,12 @@ def _normalize_fields(fields: ItemFields) -> dict[str, object]:
 def _check_content(handle: Handle, content: object) -> str:
     """Check an item's text against the scope's policy and return it."""
     if not isinstance(content, str) or not content:
-        raise InvalidInputError(f"content must be text of at least 1 character, got {content!r:.80}")
+        raise InvalidInputError(f"content must be text of at least 1 character, got {describe(content)}")
     limit = handle.policy.max_content_bytes
     if len(content) * 4 > limit and (size := len(content.encode("utf-8", "surrogatepass"))) > limit:
         msg = f"content takes {size} bytes, more than the {limit} an item may take; store it in parts"
         raise InvalidInputError(msg)
-    return str(content)
+    return plain_text(content)
 
 
 def content_columns(handle: Handle, content: object) -> dict[str, Any]:
@@ -53,9 +54,11 @@ def content_columns(handle: Handle, content: object) -> dict[str, Any]:
     return {"content": dump_json(text), "length": len(text), "tokens": counter(text), "counter": counter.name}
 
 
-def _check_priority(priority: object) -> None:
-    if priority not in PRIORITIES:
-        raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {priority!r:.80}")
+def _check_priority(priority: object) -> str:
+    """Check a priority and return it as plain text."""
+    if not isinstance(priority, str) or priority not in PRIORITIES:
+        raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {describe(priority)}")
+    return plain_text(priority)
 
 
 def draft_item(
@@ -67,7 +70,7 @@ def draft_item(
         yield from handle.replica()
     now = handle.settings.clock()
     text, counter = _check_content(handle, content), handle.settings.counter()
-    _check_priority(priority)
+    priority = _check_priority(priority)
     rest, columns = encode_fields(_normalize_fields(fields), now=now)
     row = Row(  # written out: faster than the columns of `content_columns`
         id=new_ulid(now),
@@ -149,8 +152,7 @@ def update(
     untold = _fields_to_clear(given, {**told, **columns})
     columns |= dict.fromkeys(untold & {"importance", "step_index", "turn_id"})
     if priority is not None:
-        _check_priority(priority)
-        columns["priority"] = priority
+        columns["priority"] = _check_priority(priority)
     if content is not None:
         columns |= content_columns(handle, content)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut
@@ -85,7 +86,7 @@ def relate(
     """Add a relation to another element; see `Items.relate`."""
     for name, given in (("type", relation), ("target_id", target_id)):
         if not isinstance(given, str) or not given.strip():
-            raise InvalidInputError(f"a relation's {name} must be text that is not blank, got {given!r:.80}")
+            raise InvalidInputError(f"a relation's {name} must be text that is not blank, got {describe(given)}")
     told = {"type": relation, "target_id": target_id, "metadata": {} if metadata is None else metadata}
     checked, _ = encode_fields({"relations": [told]}, now=0.0)
     (made,) = load_json(checked or b"{}")["relations"]

@@ -1,12 +1,13 @@
 """Promotion of items to long-term memory: copied there first, then marked here; idempotent."""
 
 import dataclasses
-import logging
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
+from wmem.describe import describe
 from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, WmemError
 from wmem.flow import Flow
+from wmem.log import find_logger
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
 from wmem.model.ids import to_promoted_id
@@ -25,7 +26,7 @@ from wmem.state import State
 
 IfPromoted: TypeAlias = Literal["return", "error"]
 
-_log = logging.getLogger("wmem.scope")
+_log = find_logger("wmem.scope")
 _LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 
 
@@ -43,7 +44,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     """
     item_id = check_id(item_id)
     if if_promoted not in ("return", "error"):
-        raise InvalidInputError(f"if_promoted must be 'return' or 'error', got {if_promoted!r:.80}")
+        raise InvalidInputError(f"if_promoted must be 'return' or 'error', got {describe(if_promoted)}")
     now = handle.settings.clock()
     replica, state = yield from handle.replica()
     with replica.lock:
@@ -130,7 +131,7 @@ def _to_promoted_row(
 def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
     """Promote several items one by one; see `Items.promote_many`."""
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
-        raise InvalidInputError(f"ids must be a list of ids, got {ids!r:.80}")
+        raise InvalidInputError(f"ids must be a list of ids, got {describe(ids)}")
     handle.check_usable()
     results = []
     for each in ids:

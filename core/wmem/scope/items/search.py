@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import to_terms, to_words
+from wmem.describe import describe
 from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
@@ -74,9 +75,9 @@ def parse_search(query: str | None, item_filter: ItemFilter, order: Order | None
         InvalidInputError: Anything out of range.
     """
     if query is not None and not isinstance(query, str):
-        raise InvalidInputError(f"query must be text, or None for filters alone, got {query!r:.80}")
+        raise InvalidInputError(f"query must be text, or None for filters alone, got {describe(query)}")
     if order is not None and order not in _ORDERS:
-        raise InvalidInputError(f"order must be one of {', '.join(_ORDERS)}, got {order!r:.80}")
+        raise InvalidInputError(f"order must be one of {', '.join(_ORDERS)}, got {describe(order)}")
     return Search((query or "").strip(), item_filter, order, check_limit(limit))
 
 

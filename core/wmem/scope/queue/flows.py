@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 
 from wmem.analysis.analyzer import Analyzer, to_terms
 from wmem.analysis.summarize import WeightedText, extract
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
@@ -60,7 +61,7 @@ def remember(
 def _prompt_words(prompt: str | None) -> frozenset[str]:
     """The words an item must share one of: the prompt's terms, or all its words if it has no terms."""
     if prompt is not None and not isinstance(prompt, str):
-        raise InvalidInputError(f"prompt must be text, got {prompt!r:.80}")
+        raise InvalidInputError(f"prompt must be text, got {describe(prompt)}")
     return frozenset(to_terms(prompt or "")) or frozenset((prompt or "").casefold().split())
 
 
@@ -71,7 +72,7 @@ def _words(text: str, analyzer: Analyzer) -> frozenset[str]:
 def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
     """Extractive summary of the items; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
-        raise InvalidInputError(f"span must be 'all' or 'recent', got {span!r:.80}")
+        raise InvalidInputError(f"span must be 'all' or 'recent', got {describe(span)}")
     check_count(token_limit, "token_limit", 1)
     counter = handle.settings.counter()
 
@@ -150,7 +151,7 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
     """Forget the items that an instruction selects; see `Queue.forget`."""
     what = parse_instruction(instruction)
     if mode not in ("soft", "hard"):
-        raise InvalidInputError(f"mode must be 'soft' or 'hard', got {mode!r:.80}")
+        raise InvalidInputError(f"mode must be 'soft' or 'hard', got {describe(mode)}")
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
