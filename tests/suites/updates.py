@@ -81,12 +81,23 @@ class UpdatesSuite(FacetSuite):
         assert made == [1]
         assert call(session.entries.get, "k") == 7
 
-    def test_of_many_factories_at_once_one_wins_for_all(self, session: Scope, call: Call) -> None:
+    def test_of_many_factories_at_once_one_runs_for_all(self, session: Scope, call: Call) -> None:
+        made: list[int] = []
+
         def asked(number: int) -> Any:
-            return lambda: session.entries.get_or_set("k", lambda: number)
+            def factory() -> int:
+                made.append(number)
+                return number
+
+            return lambda: session.entries.get_or_set("k", factory)
 
         replies = call.run_concurrently([asked(number) for number in range(12)])
-        assert set(replies) == {call(session.entries.get, "k")}
+        assert set(replies) == set(made) == {call(session.entries.get, "k")}
+        assert len(made) == 1
+
+    def test_a_factorys_value_of_another_process_wins(self, open_memory: MemoryOpener, call: Call) -> None:
+        here, there = open_memory().scope("s").entries, open_memory.in_other_process().scope("s").entries
+        assert call(here.get_or_set, "k", lambda: "here") == call(there.get_or_set, "k", lambda: "there") == "here"
 
     def test_get_or_set_takes_the_parents_value(self, session: Scope, call: Call) -> None:
         call(session.entries.set, "k", 1)

@@ -8,6 +8,7 @@ from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
 from wmem.engine.events import EventFeed
 from wmem.engine.replica import Replica
+from wmem.engine.single_flight import SingleFlight
 from wmem.engine.write_queue import WriteQueue
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
@@ -50,6 +51,7 @@ class Engine(Generic[P]):
         self._lock = threading.Lock()
         self.analyzer = Analyzer()
         self.write_queue = WriteQueue()
+        self.single_flight = SingleFlight()
         self.events = EventFeed()
         self._unchecked_bytes = 0  # bytes that replicas grew by since their size was last checked
         self._warned: dict[object, None] = {}
@@ -64,6 +66,7 @@ class Engine(Generic[P]):
         self.replicas = {}
         self._lock = threading.Lock()
         self.write_queue.reset_after_fork()
+        self.single_flight.reset_after_fork()
         self.events.reset_after_fork()
         self._claimed_tasks = set()  # only the parent has the threads that would release them
 

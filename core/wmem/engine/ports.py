@@ -31,6 +31,10 @@ class Callback(Protocol):
         """The function's result."""
         ...
 
+    def blocks(self, /) -> bool:
+        """Whether a flow that waits blocks its thread."""
+        ...
+
 
 class TimedCallback(Protocol):
     """The port that calls a user's function with a time limit."""
@@ -86,11 +90,17 @@ class _Callback:
             raise InvalidInputError("a coroutine function needs the async face: use wmem.aopen")
         return result
 
+    def blocks(self) -> bool:
+        return True
+
 
 class _AsyncCallback:
     async def call(self, function: Callable[[], Any], /) -> Any:
         result = function()
         return await result if inspect.isawaitable(result) else result
+
+    async def blocks(self) -> bool:
+        return False
 
 
 class _TimedCallback:

@@ -196,7 +196,10 @@ class Entries(EntryReads):
     ) -> T:
         """The value under a key; if absent, the factory's, stored before it is returned.
 
-        Of several concurrent callers, one stores its value, and all return that one.
+        Of several concurrent callers in a process, one runs its factory, and the others wait for its value;
+        if it fails, its caller gets the error and the next one runs its own. A factory that is still running
+        after 300 s is waited for no longer, and one that in turn misses the same key does not wait for itself.
+        Of several processes, each runs a factory, one stores its value, and all return that one.
         """  # async: See `Entries.get_or_set`; the factory may be a coroutine function.
         value: T = self._drive(flows.get_or_set(self._handle, key, factory, as_type))
         return value

@@ -227,11 +227,28 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
     """The value under a key, or the factory's; see `Entries.get_or_set`."""
     key = check_key(key)
     _check_callable("factory", factory)
-    found = yield from handle.read(row_at(key))
-    if found is not None:
-        return load_value(found.content, as_type, key=key)
+    flights = handle.engine.single_flight
+    landings = flights.landings
+    row = yield from handle.read(row_at(key))
+    if row is not None:
+        return load_value(row.content, as_type, key=key)
     handle.check_intact()
-    value = yield from ask(Callback.call, factory)
+    with flights.flight(handle.path, key) as flight:
+        while row is None and not flight.has_turn:
+            yield from flights.wait_turn(flight)
+            if not flight.has_turn or flights.landings != landings:  # another may have stored the key since
+                landings = flights.landings
+                row = yield from handle.read(row_at(key))
+        if row is None:
+            with flight.factory():
+                value = yield from ask(Callback.call, factory)
+            row = yield from _store_unless_present(handle, key, value)
+            flight.stored = True
+    return value if row is None else load_value(row.content, as_type, key=key)
+
+
+def _store_unless_present(handle: Handle, key: str, value: object) -> Flow[Row | None]:
+    """Store a value under a key that is absent; the row of another's value if that came first."""
     if handle.incarnation is None:
         yield from handle.replica()
     draft = _to_draft(handle, key, value, EntryFields())
@@ -244,10 +261,9 @@ def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: An
         return [ItemPut(_to_row(handle, state, draft, now, fresh_id))], None
 
     there = yield from store_within_limit(handle, key, lambda: handle.commit(decide, now), now)
-    if there is not None:
-        return load_value(there.content, as_type, key=key)
-    _log.debug(_WRITE_LOG, "set", key, handle.path[0])
-    return value
+    if there is None:
+        _log.debug(_WRITE_LOG, "set", key, handle.path[0])
+    return there
 
 
 def remove(handle: Handle, key: str) -> Flow[bool]:
