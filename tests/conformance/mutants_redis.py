@@ -219,10 +219,10 @@ PURGE: Mapping[str, Mutant] = {
 SYNC_CLIENT: Mapping[str, Mutant] = {
     "SendsTwice": _client(
         {
-            "                return connection.read_response()": (
+            "                reply = connection.read_response()": (
                 "                connection.read_response()\n"
-                "                connection.send_packed_command([encode_command(words)])\n"
-                "                return connection.read_response()"
+                "                connection.send_packed_command([command])\n"
+                "                reply = connection.read_response()"
             )
         },
         ("test_each_record_follows_the_one_before",),
@@ -255,7 +255,11 @@ ASYNC_CLIENT: Mapping[str, Mutant] = {
         ("test_each_record_follows_the_one_before",),
     ),
     "AnswersTheLatestCall": _async_client(
-        {"_resolve(self._sent.popleft(), answer)": "_resolve(self._sent.pop(), answer)"},
+        {
+            "_resolve(self._sent[0], answer)\n                self._sent.popleft()": (
+                "_resolve(self._sent[-1], answer)\n                self._sent.pop()"
+            )
+        },
         ("test_appends_at_once_all_land_once_and_where_they_were_told",),
     ),
     "GivesTheReplyOfACancelledCallToTheNext": _async_client(

@@ -60,26 +60,40 @@ class _SharedConnection:
         self._waiting: deque[tuple[bytes, asyncio.Future[Any]]] = deque()
         self._sent: deque[asyncio.Future[Any]] = deque()
         self._pump_task: asyncio.Task[None] | None = None
+        self._is_clean = True
+        """Whether no reply is yet to come on the connection; false while the pump runs, and once it was interrupted."""
 
     async def call(self, words: Sequence[Word], /) -> Any:
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append((encode_command(words), reply))
-        if self._pump_task is None:
-            self._pump_task = asyncio.create_task(self._pump())
+        try:
+            self._waiting.append((encode_command(words), reply))
+            # It is also over when a signal's handler raised in it.
+            if self._pump_task is None or self._pump_task.done():
+                self._pump_task = asyncio.create_task(self._pump())
+                self._pump_task.add_done_callback(self._end_pump)
+        except BaseException:
+            reply.cancel()  # interrupted before anybody waited for it: never sent
+            raise
         return await reply
 
     async def _pump(self) -> None:
         """Send waiting commands and read replies until there are none left, overlapping both."""
-        try:
-            while self._waiting or self._sent:
-                if self._sent or await self._connect():
-                    await self._exchange()
-        finally:
-            self._pump_task = None
-            # Calls are left only if this task was cancelled: the loop is being closed.
-            for _, reply in self._waiting:
-                reply.cancel()
-            self._waiting.clear()
+        if not self._is_clean:
+            # The pump before was interrupted: the next reply on this connection would be that of a former call.
+            await self._connection.disconnect(nowait=True)
+            self._fail_sent(exceptions.ConnectionError("interrupted"))
+        self._is_clean = False
+        while self._waiting or self._sent:
+            if self._sent or await self._connect():
+                await self._exchange()
+        self._is_clean = True
+
+    def _end_pump(self, pump: "asyncio.Task[None]") -> None:
+        """Let nobody wait for a pump that was cancelled, or interrupted as by a signal whose handler raises."""
+        error = asyncio.CancelledError() if pump.cancelled() else pump.exception()
+        if error is not None and pump is self._pump_task:
+            self._fail_sent(error)
+            self._refuse_waiting(exceptions.ConnectionError("the loop is being closed, or was interrupted"))
 
     async def _exchange(self) -> None:
         """Send the next batch of waiting commands, and read one reply."""
@@ -91,23 +105,32 @@ class _SharedConnection:
                     answer = await self._connection.read_response()
                 except exceptions.ResponseError as exc:
                     answer = _FailedReply(exc, sent=True)
-                _resolve(self._sent.popleft(), answer)
-        except (*DRIVER_ERRORS, asyncio.CancelledError) as exc:
+                _resolve(self._sent[0], answer)
+                self._sent.popleft()
+        except DRIVER_ERRORS as exc:
             await self._connection.disconnect(nowait=True)
-            while self._sent:
-                _resolve(self._sent.popleft(), _FailedReply(exc, sent=True))
-            if isinstance(exc, asyncio.CancelledError):
-                raise
+            self._fail_sent(exc)
+
+    def _fail_sent(self, error: BaseException) -> None:
+        while self._sent:
+            _resolve(self._sent[0], _FailedReply(error, sent=True))
+            self._sent.popleft()
+
+    def _refuse_waiting(self, error: BaseException) -> None:
+        while self._waiting:
+            _resolve(self._waiting[0][1], _FailedReply(error, sent=False))
+            self._waiting.popleft()
 
     def _next_batch(self) -> bytes:
         batch: list[bytes] = []
         size = 0
         while self._waiting and len(self._sent) < _MAX_BATCH_COMMANDS and size < _MAX_BATCH_BYTES:
-            data, reply = self._waiting.popleft()
+            data, reply = self._waiting[0]
             if not reply.done():
                 batch.append(data)
                 size += len(data)
                 self._sent.append(reply)
+            self._waiting.popleft()  # last: wherever it is interrupted, a reply is in one of both
         return b"".join(batch)
 
     async def _connect(self) -> bool:
@@ -121,8 +144,7 @@ class _SharedConnection:
                 await connection.connect()
         except DRIVER_ERRORS as exc:
             await connection.disconnect(nowait=True)
-            while self._waiting:
-                _resolve(self._waiting.popleft()[1], _FailedReply(exc, sent=False))
+            self._refuse_waiting(exc)
             return False
         return True
 
@@ -155,13 +177,23 @@ class _AsyncDriverClient:
         self._client = client
         self._owned = owned
         self._call_slots = asyncio.Semaphore(_MAX_CONCURRENT_CALLS)
+        self._interrupted = False
 
     async def call(self, words: Sequence[Word], /) -> Any:
         async with self._call_slots:
             try:
+                if self._interrupted:
+                    await _drop_connections(self._client)
+                    self._interrupted = False
                 return await self._client.execute_command(*words, **raw_reply_options(words))
             except DRIVER_ERRORS as exc:
                 return _FailedReply(exc, sent=True)
+            except asyncio.CancelledError:
+                raise
+            except BaseException:
+                # The driver may have put a connection back whose reply is yet to come.
+                self._interrupted = True
+                raise
 
     async def aclose(self) -> None:
         if self._owned:
@@ -169,6 +201,17 @@ class _AsyncDriverClient:
 
     def abandon(self) -> None:
         """Does nothing: redis-py cleans up the connections of its own clients."""
+
+
+async def _drop_connections(client: Any) -> None:
+    """Have a client begin with new connections."""
+    if isinstance(client, redis.asyncio.cluster.RedisCluster):
+        for node in client.get_nodes():
+            await node.disconnect()
+    else:
+        await client.connection_pool.disconnect(inuse_connections=False)
+        if client.connection is not None:
+            await client.connection.disconnect(nowait=True)
 
 
 def _client_factory(url: RedisUrl, client: object | None) -> Callable[[], _LoopClient]:
@@ -220,9 +263,10 @@ class PerLoopServer:
         client = await self._start_client(loop) if known is None else known[0]
         answer = await client.call(words)
         if type(answer) is _FailedReply:
-            if isinstance(answer.error, asyncio.CancelledError):
-                # The task that was cancelled is not this one, but the one that sends commands.
-                raise to_store_error(exceptions.ConnectionError("the loop is being closed"), self._url, writes=writes)
+            if not isinstance(answer.error, Exception):
+                # Not this task was cancelled or interrupted, but the one that sends commands.
+                lost = exceptions.ConnectionError("the loop is being closed, or was interrupted")
+                raise to_store_error(lost, self._url, writes=writes)
             raise to_store_error(answer.error, self._url, writes=writes, sent=answer.sent) from answer.error
         return answer
 

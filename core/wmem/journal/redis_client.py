@@ -6,6 +6,8 @@ closed.
 """
 
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -89,13 +91,19 @@ def to_store_error(exc: BaseException, url: str, *, writes: bool, sent: bool = T
 
 
 class _PooledClient:
-    """A pool of connections made by wmem, used directly, without redis-py's client."""
+    """Connections made by wmem, used directly, without redis-py's client and pool.
+
+    A connection is idle only after its whole reply was read. Whatever interrupts a call in between, even a signal whose
+    handler raises, leaves no connection from which the next call would read the former one's reply. There is no lock.
+    """
 
     def __init__(self, url: RedisUrl) -> None:
         self._url = url
-        self._pool: Any = redis.ConnectionPool.from_url(
-            url.driver_url, max_connections=_MAX_CONNECTIONS, retry=Retry(NoBackoff(), 0), **TIMEOUTS
-        )
+        self._options: dict[str, Any] = {**TIMEOUTS, **parse_options(url)}
+        self._kind: Any = self._options.pop("connection_class", redis.connection.Connection)
+        self._max_connections = self._options.pop("max_connections", _MAX_CONNECTIONS)
+        self._idle: deque[Any] = deque()
+        self._open: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def query(self, /, *words: Word) -> Any:
         return self._send(words, writes=False)
@@ -106,22 +114,70 @@ class _PooledClient:
     def _send(self, words: Sequence[Word], *, writes: bool) -> Any:
         sent = False
         try:
-            connection = self._pool.get_connection()
-            try:
-                sent = True
-                connection.send_packed_command([encode_command(words)])
-                return connection.read_response()
-            finally:
-                self._pool.release(connection)
+            connection = self._take()
+            sent = True
+            return self._exchange(connection, encode_command(words))
         except DRIVER_ERRORS as exc:
             raise to_store_error(exc, self._url, writes=writes, sent=sent) from exc
+
+    def _take(self) -> Any:
+        """A connection that is ready for a command."""
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = self._make()
+        try:
+            connection.connect()
+            if _is_stale(connection):
+                connection.disconnect()
+                connection.connect()
+        except BaseException:
+            connection.disconnect()
+            raise
+        return connection
+
+    def _make(self) -> Any:
+        if len(self._open) >= self._max_connections:
+            raise exceptions.MaxConnectionsError(f"{self._max_connections} connections are in use")
+        try:
+            connection = self._kind(retry=Retry(NoBackoff(), 0), **self._options)
         except TypeError as exc:
-            if sent:
-                raise
             raise unknown_option_error(exc, self._url) from exc
+        self._open.add(connection)
+        return connection
+
+    def _exchange(self, connection: Any, command: bytes) -> Any:
+        reply: Any = _UNREAD
+        try:
+            connection.send_packed_command([command])
+            try:
+                reply = connection.read_response()
+            except exceptions.ResponseError as exc:
+                reply = exc
+        finally:
+            if reply is _UNREAD:
+                connection.disconnect()
+            else:
+                self._idle.append(connection)
+        if isinstance(reply, exceptions.ResponseError):
+            raise reply
+        return reply
 
     def close(self) -> None:
-        self._pool.disconnect()
+        self._idle.clear()
+        for connection in list(self._open):
+            connection.disconnect()
+
+
+_UNREAD = object()
+
+
+def _is_stale(connection: Any) -> bool:
+    """Whether a server closed a connection while it was idle."""
+    try:
+        return bool(connection.can_read())
+    except (exceptions.ConnectionError, exceptions.TimeoutError, OSError):
+        return True
 
 
 class _DriverClient:
@@ -137,6 +193,7 @@ class _DriverClient:
         self._client = client
         self._make = make
         self._lock = threading.Lock()
+        self._interrupted = False
 
     def query(self, /, *words: Word) -> Any:
         return self._send(words, writes=False)
@@ -150,14 +207,33 @@ class _DriverClient:
             with self._lock:
                 if self._client is None and self._make is not None:
                     self._client = self._make()
+            if self._interrupted:
+                drop_idle_connections(self._client)
+                self._interrupted = False
             sent = True
             return self._client.execute_command(*words, **raw_reply_options(words))
         except DRIVER_ERRORS as exc:
             raise to_store_error(exc, self._url, writes=writes, sent=sent) from exc
+        except BaseException:
+            # The driver may have put a connection back whose reply is yet to come: see `_PooledClient`.
+            self._interrupted = True
+            raise
 
     def close(self) -> None:
         if self._make is not None and self._client is not None:
             self._client.close()
+
+
+def drop_idle_connections(client: Any) -> None:
+    """Have a redis-py client begin with new connections; those that other threads use at the moment go on."""
+    is_cluster = isinstance(client, RedisCluster)
+    clients: list[Any] = (
+        [node.redis_connection for node in client.nodes_manager.nodes_cache.values()] if is_cluster else [client]
+    )
+    for each in filter(None, clients):
+        each.connection_pool.disconnect(inuse_connections=False)
+        if each.connection is not None:
+            each.connection.disconnect()
 
 
 def server_client(url: RedisUrl, client: object | None) -> Server:
@@ -199,9 +275,14 @@ def check_options(url: RedisUrl) -> None:
     Raises:
         InvalidInputError: An option has an invalid value.
     """
-    parse: Callable[[str], object] = redis.connection.parse_url
+    parse_options(url)
+
+
+def parse_options(url: RedisUrl) -> dict[str, Any]:
+    """The options of a connection, as the driver reads them from a URL; see `check_options`."""
+    parse: Callable[[str], Any] = redis.connection.parse_url
     try:
-        parse(url.driver_url)
+        return dict(parse(url.driver_url))
     except ValueError as exc:
         raise InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}") from exc
 
