@@ -3,7 +3,7 @@
 Nobody calls these classes: wmem makes what it returns.
 """
 
-from wmem.engine.replica import Damage
+from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source

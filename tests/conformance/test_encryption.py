@@ -45,7 +45,7 @@ def stored(memory: wmem.AgentMemory) -> dict[Path, list[bytes]]:
 
 def under(ring: KeyRing, memory: wmem.AgentMemory) -> bool:
     """Whether all of the agent's payloads are under the active key of a ring."""
-    head = b"wmem-aes 1 %s " % ring.active.encode()
+    head = b"wmem-aes 2 %s " % ring.active.encode()
     return all(payload.startswith(head) for payloads in stored(memory).values() for payload in payloads)
 
 

@@ -19,6 +19,7 @@ from wmem.codec.codec import JsonCodec
 from wmem.codec.encryption import AesCodec
 from wmem.codec.frame import frame_payload, location_checksum
 from wmem.codec.keyring import KeyRing
+from wmem.codec.link import PLACE_SIZE
 from wmem.errors import CorruptionError, InvalidInputError, MissingExtraError, StoreError, WrongKeyError
 from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.history import Cursor, Path
@@ -177,10 +178,10 @@ def test_what_is_not_encrypted_is_refused_unless_the_ring_was_made_to_read_it() 
 
 
 def test_what_a_later_version_encrypted_says_to_upgrade(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crypto, "_VERSION", 2)
+    monkeypatch.setattr(crypto, "_VERSION", 3)
     record = AesCodec(RING).encode_record(SAMPLE, PATH, RECORD_ID)
     monkeypatch.undo()
-    with pytest.raises(StoreError, match=r"format 2.*upgrade") as refused:
+    with pytest.raises(StoreError, match=r"format 3.*upgrade") as refused:
         CODEC.decode_record(record, PATH, RECORD_ID)
     assert not isinstance(refused.value, CorruptionError)
 
@@ -255,7 +256,7 @@ def test_a_record_and_a_checkpoint_are_refused_as_each_other() -> None:
 
 def test_a_payload_under_the_id_of_another_key_of_the_ring_is_refused() -> None:
     ring = RING.with_active(NEW)
-    head = b"wmem-aes 1 %s " % ring.active.encode()
+    head = b"wmem-aes 2 %s " % ring.active.encode()
     renamed = frame_payload(head, RECORD.partition(b"\n")[2], location_checksum(PATH, RECORD_ID))
     with pytest.raises(CorruptionError, match=REFUSED_BY_TAG):
         AesCodec(ring).decode_record(renamed, PATH, RECORD_ID)
@@ -285,8 +286,8 @@ def test_an_intact_payload_with_a_foreign_head_is_damaged(head: bytes) -> None:
 def test_a_payload_shows_the_id_of_its_key_and_its_size_and_nothing_else() -> None:
     plain = JsonCodec().encode_record(SAMPLE, PATH, RECORD_ID)
     line, _, body = RECORD.partition(b"\n")
-    assert line.startswith(b"wmem-aes 1 %s " % RING.active.encode())
-    assert len(body) == 12 + len(plain) + 16
+    assert line.startswith(b"wmem-aes 2 %s " % RING.active.encode())
+    assert len(body) == PLACE_SIZE + 12 + len(plain) + 16
     for shown in (b"launch", b"secret", b"ItemPut", b"change", b"session", b"agent", b"1764288000", OLD):
         assert shown not in RECORD
         assert shown not in REST
@@ -295,7 +296,7 @@ def test_a_payload_shows_the_id_of_its_key_and_its_size_and_nothing_else() -> No
 
 def test_no_nonce_comes_twice_and_no_two_payloads_are_alike() -> None:
     written = [CODEC.encode_record(SAMPLE, PATH, RECORD_ID) for _ in range(10_000)]
-    nonces = {payload.partition(b"\n")[2][:12] for payload in written}
+    nonces = {payload.partition(b"\n")[2][PLACE_SIZE : PLACE_SIZE + 12] for payload in written}
     assert len(nonces) == 10_000
     # Every bit of a nonce is drawn: none stands still.
     either = [int.from_bytes(nonce, "big") for nonce in nonces]

@@ -10,7 +10,7 @@ from wmem.codec.codec import Codec
 from wmem.codec.keyring import KeyRing
 from wmem.describe import describe, describe_failure
 from wmem.engine.events import Listener
-from wmem.engine.replica import Damage, decode_records
+from wmem.engine.records import Damage, decode_records, decode_snapshot, follow_records
 from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
@@ -96,16 +96,23 @@ class AgentCore:
         tails = (yield from ask(Journal.read, cursors)) if cursors else {}
         events: list[Event] = []
         damage: list[Damage] = []
+        codec = self.store.engine.codec
         for path, tail in tails.items():
             if not tail.joined:
                 events.append(Event(path, tail.head, Resynced()))
-            read, damaged = decode_records(self.store.engine.codec, path, tail.records)
-            damage += damaged
+            decoded = decode_records(codec, path, tail.records)
+            if codec.chained:
+                _, link, lost = decode_snapshot(codec, path, tail)
+                damage += lost
+                follow_records(codec, path, tail.records, decoded, link=link, base=tail.base)
             # As in the fold: a record whose request arrived twice counts once.
             seen: set[int] = set()
-            for record_id, record in read:
-                events += [Event(path, tail.head, change) for change in record if record_id not in seen]
-                seen.add(record_id)
+            for record, changes in zip(tail.records, decoded, strict=True):
+                if isinstance(changes, Damage):
+                    damage.append(changes)
+                    continue
+                events += [Event(path, tail.head, change) for change in changes if record.id not in seen]
+                seen.add(record.id)
         cursors = {path: tail.head for path, tail in tails.items() if tail.head != ORIGIN}
         return Changes(tuple(events), cursors, tuple(damage))
 

@@ -5,14 +5,14 @@ accepts only one newer than the one it has: if no record came after that, an emp
 appended first.
 """
 
+from contextlib import suppress
 from typing import Any
 
 from wmem.engine.engine import Engine, retention_s
 from wmem.engine.replica import Replica
-from wmem.engine.writing import post
-from wmem.errors import ConflictError
+from wmem.errors import ConflictError, UnknownOutcomeError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal, Purge, Tail
+from wmem.journal.port import Journal, Purge, Tail, new_record_id
 from wmem.log import find_logger
 from wmem.model.change import ItemPut
 from wmem.model.history import ORIGIN, Path
@@ -58,11 +58,15 @@ def _rewrite_scope(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
         if replica.damage:
             _log.warning("scope %r holds damage and was not written anew: the keys it is under are still needed", path)
             return done
+        place = replica.place(tail.head.version + (not tail.records))
         if not tail.records:
-            yield from post(engine, path, tail.incarnation, (), now=now)
+            record_id = new_record_id()
+            empty = engine.codec.encode_record((), path, record_id, place)
+            with suppress(UnknownOutcomeError):  # the next attempt sees whether it is there
+                yield from ask(Journal.append, path, record_id, empty, tail.head, retention_s((), now))
             continue
         kept = replica.state.checkpoint()
-        payload = engine.codec.encode_checkpoint(kept, path, tail.head)
+        payload = engine.codec.encode_checkpoint(kept, path, tail.head, place)
         keep_s = retention_s([ItemPut(row) for row in kept.rows], now)
         done = (yield from ask(Journal.compact, path, tail.head, payload, keep_s)) or done
     msg = f"scope {path!r} is still written under another key: make the active key active everywhere, then rotate again"

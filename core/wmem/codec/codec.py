@@ -15,6 +15,7 @@ from wmem.codec.frame import (
     newer_format_error,
     unframe_payload,
 )
+from wmem.codec.link import NO_PLACE, Link
 from wmem.describe import describe
 from wmem.errors import WrongKeyError
 from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
@@ -77,8 +78,13 @@ _ROW_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields
 class Codec(Protocol[P]):
     """Encodes changes and checkpoints as journal payloads and decodes them; pure and thread-safe."""
 
-    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> P:
-        """Encode one record; the payload is bound to its path and id."""
+    @property
+    def chained(self) -> bool:
+        """Whether a payload states its place in the history, so that it can be appended there and nowhere else."""
+        ...
+
+    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, place: bytes = NO_PLACE, /) -> P:
+        """Encode one record; the payload is bound to its path and id, and to its place if the codec is chained."""
         ...
 
     def decode_record(self, payload: P, path: Path, record_id: int, /) -> tuple[Change, ...]:
@@ -91,12 +97,20 @@ class Codec(Protocol[P]):
         """
         ...
 
-    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> P:
-        """Encode a snapshot of the state; the payload is bound to its path and cursor."""
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, place: bytes = NO_PLACE, /) -> P:
+        """Encode a snapshot of the state; the payload is bound to its path and cursor, and states its place."""
         ...
 
     def decode_checkpoint(self, payload: P, path: Path, base: Cursor, /) -> Checkpoint:
         """See `decode_record`."""
+        ...
+
+    def follow(self, link: Link, payload: P, version: int, record_id: int, /) -> tuple[Link, str | None]:
+        """See `Link.follow`; of a payload that was decoded. Asked only of a chained codec."""
+        ...
+
+    def checkpoint_link(self, payload: P, /) -> Link:
+        """The link at a checkpoint that was decoded."""
         ...
 
     def size(self, payload: P, /) -> int:
@@ -111,19 +125,31 @@ class Codec(Protocol[P]):
 class IdentityCodec:
     """Codec for process memory: changes are immutable, so they are stored as the objects they are."""
 
-    def encode_record(self, changes: Sequence[Change], _path: Path, _record_id: int, /) -> object:
+    chained = False
+
+    def encode_record(
+        self, changes: Sequence[Change], _path: Path, _record_id: int, _place: bytes = NO_PLACE, /
+    ) -> object:
         return tuple(changes)
 
     def decode_record(self, payload: object, _path: Path, _record_id: int, /) -> tuple[Change, ...]:
         assert isinstance(payload, tuple)  # the journal hands back what `encode_record` made
         return payload
 
-    def encode_checkpoint(self, checkpoint: Checkpoint, _path: Path, _upto: Cursor, /) -> object:
+    def encode_checkpoint(
+        self, checkpoint: Checkpoint, _path: Path, _upto: Cursor, _place: bytes = NO_PLACE, /
+    ) -> object:
         return checkpoint
 
     def decode_checkpoint(self, payload: object, _path: Path, _base: Cursor, /) -> Checkpoint:
         assert isinstance(payload, Checkpoint)  # see `decode_record`
         return payload
+
+    def follow(self, link: Link, _payload: object, _version: int, _record_id: int, /) -> tuple[Link, str | None]:
+        return link, None
+
+    def checkpoint_link(self, _payload: object, /) -> Link:
+        return Link()
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
@@ -142,7 +168,11 @@ class IdentityCodec:
 class JsonCodec:
     """Framed JSON, readable with a pager."""
 
-    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+    chained = False
+
+    def encode_record(
+        self, changes: Sequence[Change], path: Path, record_id: int, _place: bytes = NO_PLACE, /
+    ) -> bytes:
         blobs: list[bytes] = []
         documents = [_encode_change(change, blobs) for change in changes]
         return _frame_json(documents, blobs, location_checksum(path, record_id))
@@ -155,7 +185,7 @@ class JsonCodec:
             fault = _describe_fault(exc)
         raise corruption_error(path, f"a record reads as no change: {fault}")
 
-    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, _place: bytes = NO_PLACE, /) -> bytes:
         blobs: list[bytes] = []
         document = checkpoint._asdict()
         document["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
@@ -185,6 +215,12 @@ class JsonCodec:
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)
         raise corruption_error(path, f"a checkpoint reads as no state: {fault}")
+
+    def follow(self, link: Link, _payload: bytes, _version: int, _record_id: int, /) -> tuple[Link, str | None]:
+        return link, None
+
+    def checkpoint_link(self, _payload: bytes, /) -> Link:
+        return Link()
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)

@@ -1,9 +1,9 @@
 """AES-256-GCM codec: the payloads of the JSON codec, encrypted and bound to their scope and record.
 
-A payload is a header line with the key id, a random nonce, and the ciphertext with its
-tag. The tag also authenticates the line, the path, and the record id or checkpoint cursor.
-Each scope has its own key, derived from the ring's, so the limit of 2^32 random nonces
-under one key applies per scope.
+A payload is a header line with the key id, its place in the history (`wmem.codec.link`), a
+random nonce, and the ciphertext with its tag. The tag also authenticates the line, the path,
+the record id or checkpoint cursor, and the place; format 1 had no place. Each scope has its own
+key, derived from the ring's, so the limit of 2^32 random nonces under one key applies per scope.
 """
 
 import hashlib
@@ -26,12 +26,14 @@ from wmem.codec.frame import (
     unframe_payload,
 )
 from wmem.codec.keyring import KeyRing
+from wmem.codec.link import NO_PLACE, PLACE_SIZE, Link
 from wmem.errors import WrongKeyError
 from wmem.model.change import Change
 from wmem.model.history import Cursor, Path
 from wmem.state import Checkpoint
 
-_VERSION = 1
+_VERSION = 2
+_PLACED_HEAD = b"wmem-aes %d " % _VERSION  # version 1 stated no place
 _NONCE_SIZE = 12
 _TAG_SIZE = 16
 _MAX_CACHED_CIPHERS = 1_024  # scopes whose ciphers are cached
@@ -45,6 +47,7 @@ class AesCodec:
     """
 
     __slots__ = ("_cipher", "_head", "_keys")
+    chained = True
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -52,21 +55,33 @@ class AesCodec:
         # Per codec, not per module: cached keys are freed with the ring.
         self._cipher = lru_cache(_MAX_CACHED_CIPHERS)(_scope_cipher)
 
-    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, /) -> bytes:
+    def encode_record(self, changes: Sequence[Change], path: Path, record_id: int, place: bytes = NO_PLACE, /) -> bytes:
         plain = _JSON_CODEC.encode_record(changes, path, record_id)
-        return self._encrypt(plain, path, b"record %d" % record_id, location_checksum(path, record_id))
+        return self._encrypt(plain, path, b"record %d" % record_id, location_checksum(path, record_id), place)
 
     def decode_record(self, payload: bytes, path: Path, record_id: int, /) -> tuple[Change, ...]:
         plain = self._decrypt(payload, path, b"record %d" % record_id, location_checksum(path, record_id))
         return _JSON_CODEC.decode_record(plain, path, record_id)
 
-    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, /) -> bytes:
+    def encode_checkpoint(self, checkpoint: Checkpoint, path: Path, upto: Cursor, place: bytes = NO_PLACE, /) -> bytes:
         plain = _JSON_CODEC.encode_checkpoint(checkpoint, path, upto)
-        return self._encrypt(plain, path, b"checkpoint %d.%d" % upto, location_checksum(path, upto.chain))
+        return self._encrypt(plain, path, b"checkpoint %d.%d" % upto, location_checksum(path, upto.chain), place)
 
     def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
         plain = self._decrypt(payload, path, b"checkpoint %d.%d" % base, location_checksum(path, base.chain))
         return _JSON_CODEC.decode_checkpoint(plain, path, base)
+
+    def follow(self, link: Link, payload: bytes, version: int, record_id: int, /) -> tuple[Link, str | None]:
+        place = _read_place(payload)
+        if place is not None:
+            return link.follow(place, version, record_id)
+        if link.placed and payload.startswith(b"wmem-aes "):  # in clear, it is read because the ring says so
+            return link.after_damage(), "is of an older format than what was written before it"
+        return link.after_placeless(version, record_id), None
+
+    def checkpoint_link(self, payload: bytes, /) -> Link:
+        place = _read_place(payload)
+        return Link() if place is None else Link.from_place(place)
 
     def size(self, payload: bytes, /) -> int:
         return len(payload)
@@ -74,16 +89,13 @@ class AesCodec:
     def is_current(self, payload: bytes, /) -> bool:
         return payload.startswith(self._head)
 
-    def _encrypt(self, plain: bytes, path: Path, record_label: bytes, location: int) -> bytes:
+    def _encrypt(self, plain: bytes, path: Path, record_label: bytes, location: int, place: bytes) -> bytes:
         key = self._keys.key(self._keys.active)
         assert key is not None  # a ring always contains its active key
         nonce = os.urandom(_NONCE_SIZE)
-        cipher = self._cipher(key, path)
-        return frame_payload(
-            self._head,
-            nonce + cipher.encrypt(nonce, plain, _to_associated_data(self._head, record_label, path)),
-            location,
-        )
+        associated = _to_associated_data(self._head, record_label, path, place)
+        sealed = self._cipher(key, path).encrypt(nonce, plain, associated)
+        return frame_payload(self._head, b"%s%s%s" % (place, nonce, sealed), location)
 
     def _decrypt(self, payload: bytes, path: Path, record_label: bytes, location: int) -> bytes:
         head, body = unframe_payload(payload, location, path)
@@ -101,12 +113,13 @@ class AesCodec:
                 raise WrongKeyError(msg)
             case _:
                 raise corruption_error(path, "a payload that is foreign")
-        if len(body) < _NONCE_SIZE + _TAG_SIZE:
+        start = PLACE_SIZE if int(version) == _VERSION else 0
+        if len(body) < start + _NONCE_SIZE + _TAG_SIZE:
             raise corruption_error(path, f"an encrypted payload of {len(body)} bytes")
+        associated = _to_associated_data(head, record_label, path, body[:start])
+        sealed = start + _NONCE_SIZE
         try:
-            return self._cipher(key, path).decrypt(
-                body[:_NONCE_SIZE], memoryview(body)[_NONCE_SIZE:], _to_associated_data(head, record_label, path)
-            )
+            return self._cipher(key, path).decrypt(body[start:sealed], memoryview(body)[sealed:], associated)
         except InvalidTag as exc:
             raise corruption_error(path, "an encrypted payload that was changed, or belongs elsewhere") from exc
 
@@ -130,6 +143,14 @@ def _scope_cipher(key: bytes, path: Path) -> AESGCM:
     return AESGCM(hmac.digest(key, b"wmem scope key %s" % path_json(path), hashlib.sha256))
 
 
-def _to_associated_data(head: bytes, record_label: bytes, path: Path) -> bytes:
-    """Associated data of AES-GCM, unique to each payload."""
-    return b"%s%s %s" % (head, record_label, path_json(path))
+def _to_associated_data(head: bytes, record_label: bytes, path: Path, place: bytes) -> bytes:
+    """Associated data of AES-GCM, unique to each payload; without a place it is that of format 1."""
+    return b"%s%s %s%s" % (head, record_label, path_json(path), place)
+
+
+def _read_place(payload: bytes) -> bytes | None:
+    """The place that an authentic payload states; None if it states none."""
+    if not payload.startswith(_PLACED_HEAD):
+        return None
+    start = payload.index(b"\n") + 1
+    return payload[start : start + PLACE_SIZE]

@@ -252,9 +252,9 @@ class Engine(Generic[P]):
             if replica.compacting or replica.damage or upto == ORIGIN or large:
                 return False
             replica.compacting = True
-            checkpoint = state.checkpoint()
+            checkpoint, place = state.checkpoint(), replica.place(upto.version)
         try:
-            payload = self.codec.encode_checkpoint(checkpoint, replica.path, upto)
+            payload = self.codec.encode_checkpoint(checkpoint, replica.path, upto, place)
             keep_s = retention_s([ItemPut(row) for row in checkpoint.rows], now)
             done = yield from ask(Journal.compact, replica.path, upto, payload, keep_s)
         except StoreError as exc:

@@ -14,8 +14,9 @@ from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
+from wmem.codec.link import NO_PLACE, Link
 from wmem.engine.derived import D, Derived, Follower
-from wmem.errors import CorruptionError
+from wmem.engine.records import Damage, Decoded, decode_records, decode_snapshot, follow_records
 from wmem.journal.port import Appended, Record, Tail
 from wmem.log import find_logger
 from wmem.model.change import Change, Event, ItemTouched, Resynced
@@ -30,29 +31,6 @@ _log = find_logger("wmem.replica")
 
 _ID = operator.attrgetter("id")
 _RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way
-
-
-class Damage(NamedTuple):
-    """A stored record or checkpoint that could not be read; it is skipped, not deleted."""
-
-    path: Path
-    record_id: int | None
-    """None for a checkpoint."""
-    reason: str
-
-
-def decode_records(
-    codec: Codec[P], path: Path, records: Sequence[Record[P]]
-) -> tuple[list[tuple[int, tuple[Change, ...]]], list[Damage]]:
-    """Decode records to (record id, changes); those that cannot be read are returned as damage."""
-    read: list[tuple[int, tuple[Change, ...]]] = []
-    damage: list[Damage] = []
-    for record in records:
-        try:
-            read.append((record.id, codec.decode_record(record.payload, path, record.id)))
-        except CorruptionError as exc:
-            damage.append(Damage(path, record.id, str(exc)))
-    return read, damage
 
 
 class Replica(Generic[P]):
@@ -78,6 +56,8 @@ class Replica(Generic[P]):
         self._outbox = deque() if outbox is None else outbox
         self.lock = threading.Lock()
         self.cursor = ORIGIN
+        self.link = Link()
+        """What is known of the history up to `cursor`, if the codec is chained."""
         self._recent_records: deque[tuple[Cursor | None, int]] = deque(maxlen=_RECENT_RECORDS_MAX)
         """Records applied during a read, without a gap: the cursor before each, where known, and its id."""
         self.readers: set[object] = set()
@@ -110,31 +90,36 @@ class Replica(Generic[P]):
         """
         if tail.joined and not tail.records:
             return self._apply_empty_tail(since, tail)
-        read, damage = decode_records(self.codec, self.path, tail.records)
-        restored = None if tail.joined else self._restore_state(tail, damage)
+        decoded = decode_records(self.codec, self.path, tail.records)
+        restored = None if tail.joined else self._restore(tail)
         with self.lock:
             landed = self._already_applied(since, tail)
             if landed is None:
                 return False
-            records = tail.records[landed:]
-            if landed:
-                if not records:
-                    return True
-                new = {record.id for record in records}
-                read = [each for each in read if each[0] in new]
-                damage = [each for each in damage if each.record_id in new]
-            if restored is not None:
-                self._replace_state(restored, tail)
-            self._log_damage(damage)
-            silent = restored is not None or not self.has_synced
-            if not self.has_synced and restored is None and records:
-                self._emit_resync(tail.head)
-            for record_id, changes in read:
-                self._fold(record_id, changes, tail.head, silent=silent)
-            self._remember_records(self.cursor if restored is None else tail.base, map(_ID, records))
-            self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
-            self._stand_at(tail)
+            if landed and landed == len(tail.records):
+                return True
+            self._move(restored, tail, tail.records[landed:], decoded[landed:])
             return True
+
+    def _move(
+        self, restored: "_Restored | None", tail: Tail[P], records: Sequence[Record[P]], decoded: list[Decoded]
+    ) -> None:
+        """Apply what is new in a tail, and stand at its head. Under the lock."""
+        before = self.cursor if restored is None else tail.base
+        silent = restored is not None or not self.has_synced
+        if restored is not None:
+            self._replace_state(restored, tail)
+        if self.codec.chained:
+            self.link = follow_records(self.codec, self.path, records, decoded, link=self.link, base=before)
+        self._log_damage([each for each in decoded if isinstance(each, Damage)])
+        if not self.has_synced and restored is None and records:
+            self._emit_resync(tail.head)
+        for record, changes in zip(records, decoded, strict=True):
+            if not isinstance(changes, Damage):
+                self._fold(record.id, changes, tail.head, silent=silent)
+        self._remember_records(before, map(_ID, records))
+        self.tail_bytes += sum(self.codec.size(record.payload) for record in records)
+        self._stand_at(tail)
 
     def _apply_empty_tail(self, since: Cursor, tail: Tail[P]) -> bool:
         """See `apply_tail`; nothing is new, as in the reply to most reads."""
@@ -151,27 +136,22 @@ class Replica(Generic[P]):
         self.has_synced = True
         self.stale = False
 
-    def _replace_state(self, restored: State, tail: Tail[P]) -> None:
+    def _replace_state(self, restored: "_Restored", tail: Tail[P]) -> None:
         """Start again from the state of a tail's snapshot. Under the lock."""
-        restored.unwritten_touches = self.state.unwritten_touches
-        self.state = restored
+        restored.state.unwritten_touches = self.state.unwritten_touches
+        self.state, self.link = restored.state, restored.link
         self._followers = {}  # they followed another history
         self.damage = []
+        self._log_damage(restored.damage)
         self.snapshot_bytes = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
         self.tail_bytes = 0
         self._recent_records.clear()
         if tail.head != ORIGIN or self.has_synced:
             self._emit_resync(tail.head)
 
-    def _restore_state(self, tail: Tail[P], damage: list[Damage]) -> State:
-        """The state of a tail's snapshot; empty, with an entry added to `damage`, if it cannot be read."""
-        kept = None
-        if tail.snapshot is not None:
-            try:
-                kept = self.codec.decode_checkpoint(tail.snapshot, self.path, tail.base)
-            except CorruptionError as exc:
-                damage.insert(0, Damage(self.path, None, str(exc)))
-        return State.from_checkpoint(kept)
+    def _restore(self, tail: Tail[P]) -> "_Restored":
+        checkpoint, link, damage = decode_snapshot(self.codec, self.path, tail)
+        return _Restored(State.from_checkpoint(checkpoint), link, damage)
 
     def _already_applied(self, since: Cursor, tail: Tail[P]) -> int | None:
         """How many records of a tail are already applied; None when that is unknown. Under the lock."""
@@ -198,8 +178,18 @@ class Replica(Generic[P]):
             self._recent_records.append((before, record_id))
             before = None  # cursors within a tail are unknown
 
-    def apply_appended(self, reply: Appended[P], record_id: int, changes: Sequence[Change]) -> bool:
-        """Apply the record this process just appended; False, applying nothing, if others precede it."""
+    def place(self, version: int) -> bytes:
+        """What a payload at a version states of its place, if this replica is right before it. Under the lock."""
+        return self.link.place(version) if self.codec.chained else NO_PLACE
+
+    def apply_appended(
+        self, reply: Appended[P], record_id: int, changes: Sequence[Change], place: bytes = NO_PLACE
+    ) -> bool:
+        """Apply the record this process just appended; False, applying nothing, if others precede it.
+
+        Args:
+            place: What the record states.
+        """
         assert reply.cursor is not None  # only what was appended is applied
         with self.lock:
             if self.cursor != reply.previous:
@@ -209,6 +199,8 @@ class Replica(Generic[P]):
                 self._fold(record_id, changes, reply.cursor, silent=False)
             else:
                 self.state.fold(record_id, changes)
+            if place is not NO_PLACE:
+                self.link = self.link.after(place, record_id)
             self._remember_records(self.cursor, (record_id,))
             self.cursor = reply.cursor
             self.incarnation = reply.incarnation
@@ -323,3 +315,11 @@ class Replica(Generic[P]):
             count, at = unwritten.get(touch.id, (0, touch.at))
             unwritten[touch.id] = (count + touch.times, max(at, touch.at))
             self.unwritten_since = at if self.unwritten_since is None else self.unwritten_since
+
+
+class _Restored(NamedTuple):
+    """What a tail's snapshot holds; an empty state, and damage, if it cannot be read."""
+
+    state: State
+    link: Link
+    damage: Sequence[Damage]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from wmem.codec.link import NO_PLACE
 from wmem.engine.engine import Engine, retention_s
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, Ticket, backoff
@@ -26,6 +27,7 @@ _log = find_logger("wmem.engine")
 
 COMPACT_MIN_BYTES = 64 * 1024
 RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
+POST_RETRY_S = 60.0  # the same for a write that depends on no state, where it cannot be unconditional
 
 Decide = Callable[[State], tuple[Sequence[Change], R]]
 
@@ -35,9 +37,13 @@ def post(
 ) -> Flow[bool]:
     """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
 
+    With a chained codec it waits for its turn instead, if need be for `POST_RETRY_S`.
+
     Returns:
         False when that incarnation is over; nothing was changed then.
     """
+    if engine.codec.chained:
+        return (yield from _post_in_turn(engine, path, incarnation, changes, now=now))
     record_id = new_record_id()
     yield from engine.write_queue.yield_to_starving(path)
     replica = engine.replicas.get(path) or engine.replica(path)  # mostly there: saves the call
@@ -70,6 +76,32 @@ def post(
         return False
     yield from _apply_appended(engine, replica, reply, record_id, full, now=now)
     return not replica.state.disposed
+
+
+def _post_in_turn(
+    engine: Engine[P], path: Path, incarnation: Incarnation, changes: Sequence[Change], *, now: float
+) -> Flow[bool]:
+    """See `post`; for records that state their place, so that one that was refused is encoded anew."""
+
+    def decide(state: State) -> tuple[Sequence[Change], None]:
+        if state.disposed:
+            raise StaleIncarnation(path)
+        return changes, None
+
+    try:
+        with engine.write_queue.ticket(path) as ticket:
+            yield from _commit_in_turn(
+                engine,
+                ticket,
+                decide,
+                opening=(),
+                incarnation=incarnation,
+                now=now,
+                blind=True,
+            )
+    except StaleIncarnation:
+        return False
+    return True
 
 
 def commit(
@@ -108,52 +140,73 @@ def _commit_in_turn(
     opening: Sequence[Change],
     incarnation: Incarnation | None,
     now: float,
+    blind: bool = False,
 ) -> Flow[tuple[R, Incarnation | None]]:
+    """See `commit`.
+
+    Args:
+        blind: The changes do not depend on the state: append them even if there are none, and try
+            first where the replica is, without reading.
+    """
     path = ticket.path
     record_id = new_record_id()
-    deadline = time.monotonic() + RETRY_S
+    patience_s = POST_RETRY_S if blind else RETRY_S
+    deadline = time.monotonic() + patience_s
     tries, unknown = 0, False
     step: _Attempt[R] | None = None
     while True:
-        deadline += yield from engine.write_queue.wait_turn(ticket, tries)
-        replica = yield from _sync_to_write(engine, path, unknown=unknown)
-        earlier, step = step, _decide(replica, decide, record_id, incarnation, step)
+        # Blind writers line up at once: of many that try at the same place, all but one are refused.
+        deadline += yield from engine.write_queue.wait_turn(ticket, tries or blind)
+        replica = yield from _sync_to_write(engine, path, unknown=unknown, blind_in=incarnation if blind else None)
+        earlier, step = step, _decide(replica, decide, record_id, incarnation, step, blind=blind)
         if step is None:
             assert earlier is not None  # only an earlier try can be in doubt
             if (yield from _is_stored(engine, path, record_id, earlier.expected)):
                 return earlier.result, replica.incarnation
             unknown = False  # others took its place: it can no longer be stored
             continue
-        if not step.changes:
+        if step.done:
             return step.result, step.incarnation
         # At the origin the scope is new, or new again: a store may drop one whose every item had expired.
         full = (*(opening if step.expected == ORIGIN else ()), *step.changes, *step.touches)
-        payload = engine.codec.encode_record(full, path, record_id)
+        payload = engine.codec.encode_record(full, path, record_id, step.place)
         tries += 1
         reply: Appended[P] | None = None
         try:
             reply = yield from ask(Journal.append, path, record_id, payload, step.expected, retention_s(full, now))
         except UnknownOutcomeError:
             unknown = True
+            deadline = min(deadline, time.monotonic() + RETRY_S)
             if time.monotonic() > deadline:
                 raise
         if reply is not None and reply.cursor is not None:
             engine.write_queue.leave(ticket)  # before a listener may write here
-            yield from _apply_appended(engine, replica, reply, record_id, full, now=now)
+            yield from _apply_appended(engine, replica, reply, record_id, full, now=now, place=step.place)
             return step.result, reply.incarnation
         if reply is not None:
             if tries == 1:
-                deadline = time.monotonic() + RETRY_S  # a conflict only from here on: the first try took its time
+                deadline = time.monotonic() + patience_s  # a conflict only from here on: the first try took its time
             _handle_refusal(replica, step, reply)
             if reply.certain and not unknown:
                 step = None  # certainly not stored
         if time.monotonic() > deadline:
-            raise _retry_error(path, tries, unknown=unknown)
+            raise _retry_error(path, tries, patience_s, unknown=unknown)
         yield from ask(Pause.sleep, backoff(tries))
 
 
-def _sync_to_write(engine: Engine[P], path: Path, *, unknown: bool) -> Flow[Replica[P]]:
-    """Sync a replica before a write; a failure after a lost reply leaves the outcome unknown."""
+def _sync_to_write(
+    engine: Engine[P], path: Path, *, unknown: bool, blind_in: Incarnation | None = None
+) -> Flow[Replica[P]]:
+    """Sync a replica before a write; a failure after a lost reply leaves the outcome unknown.
+
+    Args:
+        blind_in: The write depends on no state: as long as the replica is in this incarnation, and
+            not known to be behind, it is not synced.
+    """
+    if blind_in is not None and not unknown:
+        replica = engine.replica(path)
+        if replica.has_synced and not replica.stale and replica.incarnation == blind_in:
+            return replica
     try:
         (replica,) = yield from engine.sync([path])
     except StoreError as exc:
@@ -184,11 +237,18 @@ def _is_stored(engine: Engine[P], path: Path, record_id: int, since: Cursor) -> 
 
 
 def _apply_appended(
-    engine: Engine[P], replica: Replica[P], reply: Appended[P], record_id: int, changes: Sequence[Change], *, now: float
+    engine: Engine[P],
+    replica: Replica[P],
+    reply: Appended[P],
+    record_id: int,
+    changes: Sequence[Change],
+    *,
+    now: float,
+    place: bytes = NO_PLACE,
 ) -> Flow[None]:
     """Apply an appended record, and compact the journal if its tail has grown enough."""
     before = replica.state.bytes
-    replica.apply_appended(reply, record_id, changes)
+    replica.apply_appended(reply, record_id, changes, place)
     if engine.events.outbox:
         engine.events.deliver()
     if (grown := replica.state.bytes - before) > 0:
@@ -216,10 +276,12 @@ def flush_touches(engine: Engine[P], root: str, now: float) -> Flow[None]:
 
 
 class _Attempt(NamedTuple, Generic[R]):
-    """What one try decided; without changes there is nothing to append.
+    """What one try decided.
 
     Attributes:
+        done: Whether there is nothing to append.
         expected: The head after which the record is to be appended.
+        place: What the record states of that place.
         incarnation: The scope's incarnation at that head.
     """
 
@@ -228,6 +290,8 @@ class _Attempt(NamedTuple, Generic[R]):
     touches: tuple[ItemTouched, ...]
     expected: Cursor
     incarnation: Incarnation | None
+    place: bytes
+    done: bool
 
 
 def _decide(
@@ -236,20 +300,24 @@ def _decide(
     record_id: int,
     incarnation: Incarnation | None,
     earlier: _Attempt[R] | None,
+    *,
+    blind: bool,
 ) -> _Attempt[R] | None:
     """Decide on a state; None when only the journal can tell whether an earlier try was stored."""
     with replica.lock:
         state, expected, current = replica.state, replica.cursor, replica.incarnation
         if earlier is not None and record_id in state.applied:
             # The earlier try was stored; only its reply was lost.
-            return _Attempt(earlier.result, (), (), expected, current)
+            return _Attempt(earlier.result, (), (), expected, current, NO_PLACE, done=True)
         if incarnation is not None and current != incarnation:
             raise StaleIncarnation(replica.path)
         if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
             return None  # a fold remembers only the last ids
         changes, result = decide(state)
-        touches = replica.take_touches() if changes and current is not None else ()
-        return _Attempt(result, changes, touches, expected, current)
+        done = not changes and not blind
+        touches = replica.take_touches() if not done and current is not None else ()
+        place = replica.place(expected.version + 1)
+        return _Attempt(result, changes, touches, expected, current, place, done)
 
 
 def _handle_refusal(replica: Replica[P], step: _Attempt[Any], reply: Appended[P]) -> None:
@@ -258,16 +326,16 @@ def _handle_refusal(replica: Replica[P], step: _Attempt[Any], reply: Appended[P]
         # Only a refusal says that they are not stored; after a failure, not counting beats counting twice.
         with replica.lock:
             replica.return_touches(step.touches)
-    if reply.missed is not None:
-        replica.apply_tail(step.expected, reply.missed)
+    if reply.missed is None or not replica.apply_tail(step.expected, reply.missed):
+        replica.stale = True
 
 
 class StaleIncarnation(Exception):  # noqa: N818  # a signal inside the engine, never seen outside
     """The scope was disposed, and perhaps created anew, since a handle last read it."""
 
 
-def _retry_error(path: Path, tries: int, *, unknown: bool) -> StoreError:
-    conflict = f"scope {path!r}: other writers came first for {RETRY_S} s ({tries} tries)"
+def _retry_error(path: Path, tries: int, patience_s: float, *, unknown: bool) -> StoreError:
+    conflict = f"scope {path!r}: other writers came first for {patience_s} s ({tries} tries)"
     if unknown:
         return UnknownOutcomeError(f"{conflict}, and the reply to one try was lost: read to see whether it arrived")
     return ConflictError(f"{conflict}; nothing was changed")
