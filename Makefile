@@ -12,7 +12,7 @@ PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-all test-full soak lint format generate bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test test-all test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -51,6 +51,9 @@ test-full: $(VENV)/dev.stamp  ## every test on every backend in both modes
 
 soak: $(VENV)/dev.stamp  ## 100,000 random operations, equal on every backend; SOAK="--seed 7 --operations 5000"
 	@PYTHONPATH=core:. $(BIN)/python tests/soak/driver.py $(SOAK)
+
+chaos: $(VENV)/dev.stamp  ## processes interrupted, killed, forked; CHAOS="--seed 7 --minutes 120 --state FILE --resume"
+	@PYTHONPATH=core:. $(BIN)/python tests/chaos/driver.py $(CHAOS)
 
 lint: $(VENV)/dev.stamp  ## style, types and the directions of imports
 	$(BIN)/ruff check .
