@@ -1,7 +1,8 @@
 """The state of a scope: the fold of its changes, as rows.
 
 Folding applies no rule and reads no clock. A state is not safe for threads: its
-replica's lock guards it.
+replica's lock guards it. An exception in the middle of a fold leaves it between two states; its
+replica is thrown away then. Until that happens every index still names rows that are there.
 """
 
 from collections import deque
@@ -147,18 +148,19 @@ class State:
             row = row._replace(id=f"{row.id}~{row.type}")
             before = self.rows.get(row.id)
         if before is None:
+            self.rows[row.id] = row
             self._index(row)
         else:
             self.bytes -= before.size_bytes
             if row.created_at != before.created_at:
                 row = row._replace(created_at=before.created_at)
+            self.rows[row.id] = row
             if before.key != row.key:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None:
                 self._update_pinned(row)
                 self._sort_pinned(row)
-        self.rows[row.id] = row
         self.bytes += row.size_bytes
         for feed in self.feeds:
             feed[row.id] = None
@@ -207,10 +209,11 @@ class State:
         return self._drop(change.id)
 
     def _drop(self, item_id: str) -> Row | None:
-        row = self.rows.pop(item_id, None)
+        row = self.rows.get(item_id)
         if row is None:
             return None
         self._unindex(row)
+        del self.rows[item_id]
         self.bytes -= row.size_bytes
         if self.unwritten_touches:
             self.unwritten_touches.pop(item_id, None)  # a later item under this id must not inherit its fetches

@@ -275,7 +275,7 @@ async def test_a_write_cancelled_anywhere_is_there_or_not_and_the_next_one_works
     with pytest.raises(asyncio.CancelledError):
         await task
     assert inspect.getgeneratorstate(flow) == inspect.GEN_CLOSED
-    assert not engine.replica(PATH).compacting
+    assert engine.replica(PATH).compactor is None
 
     await arun(put("next"), ports)
     (replica,) = await arun(engine.sync([PATH]), ports)

@@ -97,7 +97,7 @@ class RemoteJournal(MemoryJournal[Any]):
         log = self._logs.get(PATH)
         if log is None:
             return
-        del log.records[-count:], log.cursors[-count:]
+        del log.records[-count:], log.cursors[-count:], log.totals[-count:]
         log.head = log.cursors[-1] if log.cursors else log.base
         if log.head == ORIGIN:
             del self._logs[PATH]
@@ -499,9 +499,11 @@ def test_with_compaction_that_checks_too_little_a_schedule_ends_wrong(
             return False
         if checked == "history" and upto not in {cursor for cursor, *_ in journal.history()}:
             return False
-        gone = max(0, upto.version - log.base.version)
-        del log.records[:gone], log.cursors[:gone]
+        # An older checkpoint takes all records along: they do not follow it.
+        gone = upto.version - log.base.version if upto.version >= log.base.version else len(log.records)
+        del log.records[:gone], log.cursors[:gone], log.totals[:gone]
         log.base, log.snapshot = upto, snapshot
+        log.head = log.cursors[-1] if log.cursors else upto
         return True
 
     monkeypatch.setattr(RemoteJournal, "compact", compact)

@@ -134,10 +134,10 @@ class HybridSuite(EmbedderSuite):
         engine = memory._core.store.engine  # to step in where it is closest
         claim = engine.claim
 
-        def stepping_in(works: Any) -> Any:
+        def stepping_in(works: Any, mine: Any) -> None:
             monkeypatch.setattr(engine, "claim", claim)
             other.pack("dog", budget=1_000)
-            return claim(works)
+            claim(works, mine)
 
         monkeypatch.setattr(engine, "claim", stepping_in)
         assert list_recalled_texts(call(session.pack, "dog", budget=1_000))[:1] == [PUPPY]

@@ -41,5 +41,5 @@ class Follower(Generic[D]):
 
     def __init__(self, data: D, ids: Mapping[str, object]) -> None:
         self.data = data
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
         self.pending: dict[str, None] = dict.fromkeys(ids)

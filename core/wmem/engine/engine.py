@@ -48,7 +48,7 @@ class Engine(Generic[P]):
         self._replica_bytes = replica_bytes
         self.replicas: dict[Path, Replica[P]] = {}
         self._uses = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.analyzer = Analyzer()
         self.write_queue = WriteQueue()
         self.single_flight = SingleFlight()
@@ -64,7 +64,7 @@ class Engine(Generic[P]):
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process: locks and replicas belong to the parent."""
         self.replicas = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.write_queue.reset_after_fork()
         self.single_flight.reset_after_fork()
         self.events.reset_after_fork()
@@ -80,15 +80,19 @@ class Engine(Generic[P]):
     # -- replicas
 
     def replica(self, path: Path) -> Replica[P]:
-        """This process's replica of a scope; a new one starts at the origin."""
+        """This process's replica of a scope; a new one, or one that replaces a torn one, starts at the origin."""
         replica = self.replicas.get(path)
-        if replica is None:
+        if replica is None or replica.torn:
             with self._lock:
-                listeners = () if is_cache(path) else self.events.listeners
-                replica = self.replicas.setdefault(
-                    path, Replica(path, self.codec, listeners, self.events.outbox, self.analyzer)
-                )
-                replica.last_use = self._uses  # the caller is about to use it
+                replica = self.replicas.get(path)
+                if replica is None or replica.torn:
+                    listeners = () if is_cache(path) else self.events.listeners
+                    new = Replica(path, self.codec, listeners, self.events.outbox, self.analyzer)
+                    new.last_use = self._uses  # the caller is about to use it
+                    if replica is not None:
+                        new.state.unwritten_touches = replica.state.unwritten_touches
+                        replica.retire()
+                    self.replicas[path] = replica = new
                 if len(self.replicas) % _EVICT_EVERY == 0:
                     self._evict_replicas()
         return replica
@@ -127,12 +131,11 @@ class Engine(Generic[P]):
             self._warned.pop(next(iter(self._warned)), None)
         return True
 
-    def claim(self, tasks: Iterable[R]) -> list[R]:
-        """Claim the tasks that nobody in this process works on, and return them; the caller releases them."""
+    def claim(self, tasks: Iterable[R], mine: list[R]) -> None:
+        """Add to `mine` the tasks that nobody in this process works on; the caller releases them, whatever happens."""
         with self._lock:
-            mine = [each for each in tasks if each not in self._claimed_tasks]
+            mine += [each for each in tasks if each not in self._claimed_tasks]
             self._claimed_tasks.update(mine)
-        return mine
 
     def release(self, tasks: Iterable[object]) -> None:
         """Release claimed tasks, done or not."""
@@ -202,11 +205,11 @@ class Engine(Generic[P]):
             # A cache is read as part of another replica's use, which must not be evicted for it.
             self._uses += not all(map(is_cache, paths))
             reader = object()
-            for replica in replicas:
-                replica.last_use = self._uses
-                replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
-            cursors = {replica.path: replica.cursor for replica in replicas}
             try:
+                for replica in replicas:
+                    replica.last_use = self._uses
+                    replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
+                cursors = {replica.path: replica.cursor for replica in replicas}
                 tails = yield from ask(Journal.read, cursors)
             finally:
                 for replica in replicas:
@@ -246,14 +249,15 @@ class Engine(Generic[P]):
         Args:
             limit: Bytes of state above which compaction is left to maintenance; None for no limit.
         """
-        with replica.lock:
-            upto, state = replica.cursor, replica.state
-            large = limit is not None and state.bytes > limit
-            if replica.compacting or replica.damage or upto == ORIGIN or large:
-                return False
-            replica.compacting = True
-            checkpoint, place = state.checkpoint(), replica.place(upto.version)
+        compactor = object()
         try:
+            with replica.lock:
+                upto, state = replica.cursor, replica.state
+                large = limit is not None and state.bytes > limit
+                if replica.compactor is not None or replica.torn or replica.damage or upto == ORIGIN or large:
+                    return False
+                replica.compactor = compactor
+                checkpoint, place = state.checkpoint(), replica.place(upto.version)
             payload = self.codec.encode_checkpoint(checkpoint, replica.path, upto, place)
             keep_s = retention_s([ItemPut(row) for row in checkpoint.rows], now)
             done = yield from ask(Journal.compact, replica.path, upto, payload, keep_s)
@@ -262,7 +266,8 @@ class Engine(Generic[P]):
             _log.warning("scope %r was not compacted: %s", replica.path, exc)
             return False
         finally:
-            replica.compacting = False
+            if replica.compactor is compactor:
+                replica.compactor = None
         if done:
             replica.snapshot_bytes, replica.tail_bytes = self.codec.size(payload), 0
         return done

@@ -19,12 +19,15 @@ class EventFeed:
     def __init__(self) -> None:
         self.listeners: list[tuple[str, Listener]] = []
         self.outbox: deque[Event] = deque()
-        self._delivery_lock = threading.Lock()
+        self._deliverer: object | None = None
+        """The call that delivers at the moment; guarded by `_lock`."""
+        self._lock = threading.Lock()
 
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process: the parent delivers what was waiting."""
         self.outbox.clear()
-        self._delivery_lock = threading.Lock()
+        self._deliverer = None
+        self._lock = threading.Lock()
 
     def subscribe(self, root: str, listener: Listener) -> Callable[[], None]:
         """Call a listener with every change below `root` from now on; returns the function that stops it."""
@@ -40,15 +43,21 @@ class EventFeed:
 
     def deliver(self) -> None:
         """Deliver the events of the outbox to the listeners, in order, one caller at a time."""
-        while self.outbox and self._delivery_lock.acquire(blocking=False):
+        deliverer = object()
+        while self.outbox and self._deliverer is None:
+            # Claimed inside the `try`: an interrupt between claim and `try` would stop deliveries for ever.
             try:
-                while self.outbox:
+                with self._lock:
+                    if self._deliverer is None:
+                        self._deliverer = deliverer
+                while self._deliverer is deliverer and self.outbox:
                     event = self.outbox.popleft()
                     for root, listener in tuple(self.listeners):
                         if event.path[0] == root:
                             _notify(listener, event)
             finally:
-                self._delivery_lock.release()
+                if self._deliverer is deliverer:
+                    self._deliverer = None
 
 
 def _notify(listener: Listener, event: Event) -> None:

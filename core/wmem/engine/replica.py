@@ -2,14 +2,14 @@
 
 A reply is applied if the replica is still at the cursor it was requested from, or has
 since applied only records that the reply contains, too. Otherwise nothing is applied
-and the flow reads again. The lock covers this check and the fold, never IO.
+and the flow reads again. The lock covers this check and the fold, never IO. A replica that an
+exception stopped while it moved is `torn`: the engine replaces it by one at the origin.
 """
 
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
@@ -17,6 +17,7 @@ from wmem.codec.codec import Codec
 from wmem.codec.link import NO_PLACE, Link
 from wmem.engine.derived import D, Derived, Follower
 from wmem.engine.records import Damage, Decoded, decode_records, decode_snapshot, follow_records
+from wmem.errors import WmemError
 from wmem.journal.port import Appended, Record, Tail
 from wmem.log import find_logger
 from wmem.model.change import Change, Event, ItemTouched, Resynced
@@ -26,10 +27,12 @@ from wmem.state import State
 
 A = ParamSpec("A")
 P = TypeVar("P")
+R = TypeVar("R")
 
 _log = find_logger("wmem.replica")
 
 _ID = operator.attrgetter("id")
+_COMPACT = operator.methodcaller("compact")
 _RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way
 
 
@@ -54,7 +57,10 @@ class Replica(Generic[P]):
         self.analyzer = analyzer or Analyzer()
         self._listeners = listeners
         self._outbox = deque() if outbox is None else outbox
-        self.lock = threading.Lock()
+        # Reentrant: a thread that an exception threw out of a block at its very end can still enter the next one.
+        self.lock = threading.RLock()
+        self.torn = False
+        """Whether an exception stopped a move half-way: what it holds is neither the old state nor the new one."""
         self.cursor = ORIGIN
         self.link = Link()
         """What is known of the history up to `cursor`, if the codec is chained."""
@@ -67,7 +73,8 @@ class Replica(Generic[P]):
         self.damage: list[Damage] = []
         self.has_synced = False
         """Whether it has synced once; what was stored before that is no event."""
-        self.compacting = False
+        self.compactor: object | None = None
+        """Whoever compacts its journal at the moment."""
         self.snapshot_bytes = 0
         self.tail_bytes = 0
         """Bytes of records that its journal holds after its base, as far as this process knows."""
@@ -98,7 +105,11 @@ class Replica(Generic[P]):
                 return False
             if landed and landed == len(tail.records):
                 return True
-            self._move(restored, tail, tail.records[landed:], decoded[landed:])
+            try:
+                self._move(restored, tail, tail.records[landed:], decoded[landed:])
+            except BaseException:
+                self.torn, self.has_synced = True, False
+                raise
             return True
 
     def _move(
@@ -124,17 +135,17 @@ class Replica(Generic[P]):
     def _apply_empty_tail(self, since: Cursor, tail: Tail[P]) -> bool:
         """See `apply_tail`; nothing is new, as in the reply to most reads."""
         with self.lock:
-            if self.cursor == since:
+            if self.cursor == since and not self.torn:
                 self._stand_at(tail)
                 return True
             return self._already_applied(since, tail) is not None
 
     def _stand_at(self, tail: Tail[P]) -> None:
         """All of a tail is applied. Under the lock."""
-        self.cursor = tail.head
         self.incarnation = tail.incarnation
-        self.has_synced = True
         self.stale = False
+        self.cursor = tail.head
+        self.has_synced = True  # last: from here on it is read without asking the journal
 
     def _replace_state(self, restored: "_Restored", tail: Tail[P]) -> None:
         """Start again from the state of a tail's snapshot. Under the lock."""
@@ -155,6 +166,8 @@ class Replica(Generic[P]):
 
     def _already_applied(self, since: Cursor, tail: Tail[P]) -> int | None:
         """How many records of a tail are already applied; None when that is unknown. Under the lock."""
+        if self.torn:
+            return None
         if self.cursor == since:
             return 0
         if not tail.joined or since == ORIGIN:  # every incarnation begins there
@@ -192,20 +205,24 @@ class Replica(Generic[P]):
         """
         assert reply.cursor is not None  # only what was appended is applied
         with self.lock:
-            if self.cursor != reply.previous:
+            if self.cursor != reply.previous or self.torn:
                 self.stale = True
                 return False
-            if self._listeners:
-                self._fold(record_id, changes, reply.cursor, silent=False)
-            else:
-                self.state.fold(record_id, changes)
-            if place is not NO_PLACE:
-                self.link = self.link.after(place, record_id)
-            self._remember_records(self.cursor, (record_id,))
-            self.cursor = reply.cursor
-            self.incarnation = reply.incarnation
-            self.has_synced = True
-            self.tail_bytes = reply.tail_bytes
+            try:
+                if self._listeners:
+                    self._fold(record_id, changes, reply.cursor, silent=False)
+                else:
+                    self.state.fold(record_id, changes)
+                if place is not NO_PLACE:
+                    self.link = self.link.after(place, record_id)
+                self._remember_records(self.cursor, (record_id,))
+                self.incarnation = reply.incarnation
+                self.tail_bytes = reply.tail_bytes
+                self.cursor = reply.cursor
+                self.has_synced = True
+            except BaseException:
+                self.torn, self.has_synced = True, False
+                raise
             return True
 
     def _fold(self, record_id: int, changes: Sequence[Change], head: Cursor, *, silent: bool) -> None:
@@ -228,24 +245,35 @@ class Replica(Generic[P]):
 
     # -- derived data
 
-    @contextmanager
-    def derived(self, kind: Callable[A, D], *args: A.args, **named: A.kwargs) -> Iterator[D]:
-        """Data of a kind, computed from the rows: up to date, and locked until the end of the block.
+    def use_derived(self, kind: Callable[A, D], use: Callable[[D], R], /, *args: A.args, **named: A.kwargs) -> R:
+        """Call a function with data of a kind, computed from the rows: up to date, and locked until it returns.
+
+        An exception may leave the data half changed: it is dropped then, and computed again.
 
         Args:
-            args: What it is made with, the first time.
+            args: What the data is made with, the first time.
             named: The same, by name.
         """
         while True:
             with self.lock:
                 follower = self._followers.get(kind)
                 if follower is None:
-                    follower = self._followers[kind] = Follower(kind(*args, **named), self.state.rows)
-                    self.state.feeds.append(follower.pending)
-            with follower.lock:
-                if self._update(kind, follower):
-                    yield follower.data
-                    return
+                    follower = Follower(kind(*args, **named), self.state.rows)
+                    # Its feed first: without one it would miss changes; a feed without a follower is dropped here.
+                    self.state.feeds = [*(each.pending for each in self._followers.values()), follower.pending]
+                    self._followers[kind] = follower
+            if (result := self._use(kind, follower, use)) is not None:
+                return result[0]
+
+    def _use(self, kind: Callable[..., Any], follower: Follower[D], use: Callable[[D], R]) -> tuple[R] | None:
+        """See `use_derived`; None if the state was replaced."""
+        with follower.lock:
+            try:
+                return (use(follower.data),) if self._update(kind, follower) else None
+            except BaseException as exc:
+                if not isinstance(exc, WmemError):  # which is raised before anything is changed
+                    self._drop_follower(kind, follower)
+                raise
 
     def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
         """Apply the changed rows to a follower; False if the state was replaced. Under the follower's lock."""
@@ -253,11 +281,7 @@ class Replica(Generic[P]):
             if self._followers.get(kind) is not follower:
                 return False
             changed = self._take_changed(follower)
-        try:
-            follower.data.apply(changed)
-        except BaseException:
-            self._drop_follower(kind, follower)  # half of the changes may be applied
-            raise
+        follower.data.apply(changed)
         return True
 
     def _take_changed(self, follower: Follower[Any]) -> dict[str, Row | None]:
@@ -266,21 +290,19 @@ class Replica(Generic[P]):
         return changed
 
     def take_changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
-        """Rows changed since `derived` updated its data: for one who takes `lock` inside that block, too."""
+        """Rows changed since `use_derived` updated its data: for one who takes `lock` inside its call, too."""
         return self._take_changed(self._followers[kind]) if kind in self._followers else {}
 
     def _drop_follower(self, kind: Callable[..., Any], follower: Follower[Any]) -> None:
         with self.lock:
             if self._followers.get(kind) is follower:
                 del self._followers[kind]
-                self.state.feeds[:] = [feed for feed in self.state.feeds if feed is not follower.pending]
+                self.state.feeds = [each.pending for each in self._followers.values()]
 
     def compact_derived(self) -> None:
         """Leave nothing of removed rows in what was computed from them."""
         for kind, follower in list(self._followers.items()):
-            with follower.lock:
-                if self._update(kind, follower):
-                    follower.data.compact()
+            self._use(kind, follower, _COMPACT)
 
     @property
     def derived_bytes(self) -> int:

@@ -46,7 +46,9 @@ def post(
         return (yield from _post_in_turn(engine, path, incarnation, changes, now=now))
     record_id = new_record_id()
     yield from engine.write_queue.yield_to_starving(path)
-    replica = engine.replicas.get(path) or engine.replica(path)  # mostly there: saves the call
+    replica = engine.replicas.get(path)
+    if replica is None or replica.torn:
+        replica = engine.replica(path)
     since = replica.cursor
     full = tuple(changes)
     if replica.state.unwritten_touches:

@@ -12,30 +12,63 @@ P = TypeVar("P")
 
 
 class _Log(Generic[P]):
-    """One journal; `cursors[n]` is the head after `records[n]`."""
+    """One journal; `cursors[n]` is the head after `records[n]`, `totals[n]` the bytes of all records up to it.
 
-    __slots__ = ("base", "cursors", "head", "incarnation", "records", "sizes", "snapshot", "tail_bytes")
+    An append fills the lists first and then sets `head`, which commits it in one step: what an interrupt left beyond
+    the head counts for nothing, and the next append removes it.
+    """
 
-    def __init__(self, incarnation: Incarnation) -> None:
-        self.base = self.head = ORIGIN
+    __slots__ = ("_total_before", "base", "cursors", "head", "incarnation", "records", "snapshot", "totals")
+
+    def __init__(self, incarnation: Incarnation, base: Cursor = ORIGIN, snapshot: P | None = None) -> None:
+        self.base = self.head = base
         self.incarnation = incarnation
-        self.snapshot: P | None = None
+        self.snapshot = snapshot
         self.records: list[Record[P]] = []
         self.cursors: list[Cursor] = []
-        self.sizes: list[int] = []
-        self.tail_bytes = 0
+        self.totals: list[int] = []
+        self._total_before = 0
+
+    @property
+    def tail_bytes(self) -> int:
+        """Bytes of the records after the base."""
+        count = self.head.version - self.base.version
+        return self.totals[count - 1] - self._total_before if count else 0
 
     def contains(self, cursor: Cursor) -> bool:
         index = cursor.version - self.base.version
         if index == 0:
             return cursor == self.base
-        return 0 < index <= len(self.cursors) and self.cursors[index - 1] == cursor
+        return 0 < index <= self.head.version - self.base.version and self.cursors[index - 1] == cursor
 
     def tail_after(self, after: Cursor) -> Tail[P]:
         joined = self.contains(after)
         base, snapshot = (after, None) if joined else (self.base, self.snapshot)
-        records = tuple(self.records[base.version - self.base.version :])
-        return Tail(joined, base, snapshot, records, self.head, self.incarnation)
+        records = self.records[base.version - self.base.version : self.head.version - self.base.version]
+        return Tail(joined, base, snapshot, tuple(records), self.head, self.incarnation)
+
+    def append(self, record: Record[P], cursor: Cursor, size: int) -> None:
+        """Append a record; all of it or nothing."""
+        count = self.head.version - self.base.version
+        if len(self.records) > count:
+            del self.records[count:], self.cursors[count:], self.totals[count:]
+        self.records.append(record)
+        self.cursors.append(cursor)
+        self.totals.append((self.totals[-1] if self.totals else self._total_before) + size)
+        self.head = cursor
+
+    def compact(self, upto: Cursor, snapshot: P) -> "_Log[P]":
+        """This journal with a snapshot in place of the records up to a cursor."""
+        log = _Log(self.incarnation, upto, snapshot)
+        first, last = upto.version - self.base.version, self.head.version - self.base.version
+        log.records, log.cursors, log.totals = (
+            self.records[first:last],
+            self.cursors[first:last],
+            self.totals[first:last],
+        )
+        log._total_before = self.totals[first - 1]
+        log.head = self.head
+        return log
 
 
 _EMPTY_TAIL: Tail[object] = Tail(joined=True, base=ORIGIN, snapshot=None, records=(), head=ORIGIN, incarnation=None)
@@ -52,11 +85,9 @@ class _PathTree:
 
     def add(self, path: Path) -> None:
         """Add a path, and its parents as nodes even if they have no journal."""
-        for depth in range(len(path), 0, -1):
-            branch = self._children.setdefault(path[: depth - 1], {})
-            if path[:depth] in branch:
-                return
-            branch[path[:depth]] = None
+        # From the root down: wherever it is interrupted, what was added is reachable, and adding it again completes it.
+        for depth in range(1, len(path) + 1):
+            self._children.setdefault(path[: depth - 1], {})[path[:depth]] = None
 
     def subtree(self, prefix: Path) -> list[Path]:
         """All nodes of the subtree, including parents without a journal."""
@@ -90,11 +121,11 @@ class MemoryJournal(Generic[P]):
         self._size = size
         self._logs: dict[Path, _Log[P]] = {}
         self._register = _PathTree()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def reset_after_fork(self) -> None:
         """Replace the lock in a forked child: the inherited one may be held for ever."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def head(self, path: Path) -> Cursor:
         """The head of a journal, without taking the lock."""
@@ -124,13 +155,12 @@ class MemoryJournal(Generic[P]):
             chain = quick_chain_after(new_salt() if log is None else previous.chain, record_id)
             cursor = Cursor(previous.version + 1, chain)
             if log is None:
-                log = self._logs[path] = _Log(Incarnation(chain))
+                log = _Log(Incarnation(chain))
+                log.append(Record(record_id, record), cursor, size)
                 self._register.add(path)
-            log.head = cursor
-            log.records.append(Record(record_id, record))
-            log.cursors.append(cursor)
-            log.sizes.append(size)
-            log.tail_bytes += size
+                self._logs[path] = log
+            else:
+                log.append(Record(record_id, record), cursor, size)
             return Appended(cursor, previous, None, log.tail_bytes, log.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: P, _keep_s: float | None, /) -> bool:
@@ -138,10 +168,7 @@ class MemoryJournal(Generic[P]):
             log = self._logs.get(path)
             if log is None or upto.version <= log.base.version or not log.contains(upto):
                 return False
-            count = upto.version - log.base.version
-            log.tail_bytes -= sum(log.sizes[:count])
-            del log.records[:count], log.cursors[:count], log.sizes[:count]
-            log.base, log.snapshot = upto, snapshot
+            self._logs[path] = log.compact(upto, snapshot)
             return True
 
     def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
@@ -149,8 +176,12 @@ class MemoryJournal(Generic[P]):
             log = self._logs.get(path)
             if incarnation is not None and (log is None or log.incarnation != incarnation):
                 return
-            for each in self._register.subtree(path):
-                self._logs.pop(each, None)
+            gone = [each for each in self._register.subtree(path) if each in self._logs]
+            if len(gone) > 1:
+                # In one step: an interrupt must not leave some of them.
+                self._logs = {each: log for each, log in self._logs.items() if each[: len(path)] != path}
+            elif gone:
+                del self._logs[gone[0]]
             self._register.remove_subtree(path, self._logs)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:

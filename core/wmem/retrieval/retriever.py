@@ -125,10 +125,13 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
 
 def _match_words(replica: Replica[Any], query: Query, nearer: Sequence[Replica[Any]]) -> list[Hit]:
     """What shares a word with the query, with its BM25 score, best first."""
-    with replica.derived(RecallIndex, replica.analyzer) as memory:
+
+    def match(memory: RecallIndex) -> tuple[list[Row | None], Sequence[tuple[str, float]]]:
         scores = memory.index.search(query.text, query.limit)
         with replica.lock:
-            rows = [replica.state.rows.get(id) for id, _ in scores]
+            return [replica.state.rows.get(id) for id, _ in scores], scores
+
+    rows, scores = replica.use_derived(RecallIndex, match, replica.analyzer)
     return [
         Hit(row, score, partial(dict, bm25=score), replica.path)
         for row, (_, score), accepted in zip(rows, scores, _accept(rows, query, nearer), strict=True)
@@ -145,12 +148,16 @@ def rows_without_vectors(
         name: The embedder's name.
         width: Dimensions of its vectors; vectors of another width are dropped (an earlier model of the name).
     """
-    with replica.derived(RecallIndex, replica.analyzer) as index, replica.lock:
-        rows = replica.state.rows
-        cache = index.vector_caches.get(name)
-        if cache is None or cache.vectors.width not in (None, width):
-            cache = index.vector_caches[name] = VectorCache(rows)
-        missing = [row for id in reversed(cache.missing) if (row := rows.get(id)) is not None]
+
+    def list_missing(index: RecallIndex) -> list[Row]:
+        with replica.lock:
+            rows = replica.state.rows
+            cache = index.vector_caches.get(name)
+            if cache is None or cache.vectors.width not in (None, width):
+                cache = index.vector_caches[name] = VectorCache(rows)
+            return [row for id in reversed(cache.missing) if (row := rows.get(id)) is not None]
+
+    missing = replica.use_derived(RecallIndex, list_missing, replica.analyzer)
     return [row for row in missing if row.visible(now) and (include_messages or row.role is None)]
 
 
@@ -160,7 +167,8 @@ def add_vectors(replica: Replica[Any], name: str, vectors: Iterable[tuple[Row, "
     Returns:
         By how many bytes the index grew.
     """
-    with replica.derived(RecallIndex, replica.analyzer) as index:
+
+    def add_current(index: RecallIndex) -> int:
         cache = index.vector_caches.get(name)
         if cache is None:
             return 0  # the replica was reset
@@ -174,6 +182,8 @@ def add_vectors(replica: Replica[Any], name: str, vectors: Iterable[tuple[Row, "
                 cache.vectors.put(id, vector)
         return index.bytes - before
 
+    return replica.use_derived(RecallIndex, add_current, replica.analyzer)
+
 
 def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
@@ -183,7 +193,8 @@ def _collect_candidates(
     replica: Replica[Any], query: Query, profile: RecallProfile, nearer: Sequence[Replica[Any]]
 ) -> _CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
-    with replica.derived(RecallIndex, replica.analyzer) as memory:
+
+    def collect(memory: RecallIndex) -> _CandidateRows:
         with replica.lock:
             rows = replica.state.rows
             newest = [rows[each] for each in islice(reversed(replica.state.messages), _NEWEST_MESSAGES)]
@@ -237,7 +248,9 @@ def _collect_candidates(
             ops.floats(_overlaps(memory, candidates, newest)) if profile.duplication else none,
             *score_factors(columns, scorer, memory.neighbors, intent, profile),
         )
-    return _CandidateRows(replica.path, candidates, signals, ops)
+        return _CandidateRows(replica.path, candidates, signals, ops)
+
+    return replica.use_derived(RecallIndex, collect, replica.analyzer)
 
 
 def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row | None:

@@ -136,8 +136,9 @@ class _Backfill:
                     new.setdefault(text.id, []).append(text)
         wanted = dict(islice(new.items(), MAX_NEW_TEXTS))
         root, engine = self._handle.path[0], self._handle.engine
-        mine = engine.claim((root, id) for id in wanted)
+        mine: list[tuple[str, str]] = []
         try:
+            engine.claim(((root, id) for id in wanted), mine)
             # Another pack may have stored them since they were looked up.
             found = find_vectors(replica, [id for _, id in mine], self._width)
             self._index_vectors([text for id in found for text in wanted[id]], found)

@@ -195,16 +195,22 @@ class Handle:
         """
         self.check_usable()
         now = self.settings.clock()
-        replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
-        locks = [replica.lock for replica in replicas]
-        # Always from the scope up to its root, so that two readers never deadlock.
-        for lock in locks:
-            lock.acquire()
-        try:
-            return read(self._bind_each(replicas), now)
-        finally:
-            for lock in locks:
-                lock.release()
+        while True:
+            replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
+            if (result := self._read_locked(replicas, 0, read, now)) is not None:
+                return result[0]
+
+    def _read_locked(self, replicas: Sequence[Replica[Any]], locked: int, read: Read[R], now: float) -> tuple[R] | None:
+        """The result of a read with every replica locked; None if one was torn since it was synced.
+
+        Args:
+            locked: How many are: always from the scope up to its root, so that two readers never deadlock.
+        """
+        if locked == len(replicas):
+            return (read(self._bind_each(replicas), now),)
+        replica = replicas[locked]
+        with replica.lock:
+            return None if replica.torn else self._read_locked(replicas, locked + 1, read, now)
 
     def find_cached_entry(self, key: str) -> Row | CacheMiss | None:
         """The nearest visible entry under a key, if the replicas can tell without asking the store."""

@@ -23,6 +23,10 @@ class DecodedMessages(Derived):
     def __init__(self) -> None:
         self.messages: Mapping[str, tuple[Row, Message]] = {}
 
+    def replace(self, messages: "Mapping[str, tuple[Row, Message]]") -> None:
+        """Keep these messages, and no others."""
+        self.messages = messages
+
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         if not changed.keys().isdisjoint(self.messages):
             self.messages = {id: each for id, each in self.messages.items() if id not in changed}

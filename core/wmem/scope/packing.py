@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from wmem.engine.replica import Replica
@@ -58,8 +59,7 @@ def pack_scope(
         standing = [own.state.rows[each] for each in own.state.pinned_messages]
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
-    with own.derived(DecodedMessages) as cache:
-        decoder = _Decoder(cache.messages)
+    decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
     candidate = _CandidateFactory(counter, live.overrides, decoder)
     pinned = list(map(candidate, standing))
     pinned += live.always_included({row.id for row in standing})
@@ -88,8 +88,7 @@ def pack_scope(
             warnings=tuple(warnings),
         )
     )
-    with own.derived(DecodedMessages) as cache:
-        cache.messages = decoder.decoded
+    own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=decoder.decoded))
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
@@ -101,8 +100,7 @@ def _pack_quotes(
     """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
     if not hits:
         return None
-    with own.derived(QuoteCache) as cache:
-        rows = own.state.rows
+    cache, rows = own.use_derived(QuoteCache, lambda cache: (cache, own.state.rows))
     mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
     return PackQuotes(cache, counter.name, {row.id: row for row in mine if row.id not in overrides})
 

@@ -57,7 +57,7 @@ class EntryCounts:
 
     def end_counted_write(self, write: object) -> None:
         """Note that a write which counts first was stored or failed."""
-        del self._counting_writes[write]
+        self._counting_writes.pop(write, None)
 
     def replace_counts(self, counts: Mapping[Path, int], limit: int, *, revision: int) -> None:
         """Replace the counts by new ones, which include the entry about to be written.

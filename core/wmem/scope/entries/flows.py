@@ -125,8 +125,8 @@ def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[No
     if not held and replica.stale:
         yield from handle.replica()
     passing, token = handle.settings.entry_counts.uncounted_writes, object()
-    passing.add(token)  # before the decision not to count, so that any count from here on includes it
     try:
+        passing.add(token)  # before the decision not to count, so that any count from here on includes it
         plenty = held or has_ample_room(handle, len(replica.state.entries))
         if plenty:
             row = _to_row(handle, replica.state, draft, now)

@@ -41,8 +41,8 @@ def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], n
     """
     entries = handle.engine.replica(handle.path).state.entries
     census = handle.settings.entry_counts
-    census.uncounted_writes.add(write)
     try:
+        census.uncounted_writes.add(write)
         if key in entries or not census.record_write(handle.path, len(entries), handle.root.policy.max_entries):
             return (yield from write())
     finally:
@@ -50,9 +50,9 @@ def store_within_limit(handle: Handle, key: str, write: Callable[[], Flow[R]], n
     deadline = time.monotonic() + RETRY_S
     tries = 0
     while True:
-        # Announce before counting: of two concurrent counts, the later one knows of the earlier.
-        others = census.begin_counted_write(write)
         try:
+            # Announce before counting: of two concurrent counts, the later one knows of the earlier.
+            others = census.begin_counted_write(write)
             total = yield from _count_entries(handle, now)
             limit = handle.root.policy.max_entries
             if total + others < limit:

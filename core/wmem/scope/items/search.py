@@ -95,16 +95,20 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
     if order != "relevance" and to_terms(search.query):
         return _search_words(replica, search, order, now)
-    with replica.derived(ItemTexts) as held, replica.lock:
-        held.apply(replica.take_changed_rows(ItemTexts))
-        items, texts = replica.state.items, held.texts
-        if order == "relevance":
-            needle = search.query.casefold()
-            matches: dict[str, float] = {each: texts[each].find(needle) for each in items if needle in texts[each]}
-        else:
-            holds = _stop_word_matcher(search.query)
-            matches = {each: 0.0 for each in items if holds(texts[each])}
-        return _rank(replica.state, matches, search, order, now)
+
+    def match(known: ItemTexts) -> SearchResults:
+        with replica.lock:
+            known.apply(replica.take_changed_rows(ItemTexts))
+            items, texts = replica.state.items, known.texts
+            if order == "relevance":
+                needle = search.query.casefold()
+                matches: dict[str, float] = {each: texts[each].find(needle) for each in items if needle in texts[each]}
+            else:
+                holds = _stop_word_matcher(search.query)
+                matches = {each: 0.0 for each in items if holds(texts[each])}
+            return _rank(replica.state, matches, search, order, now)
+
+    return replica.use_derived(ItemTexts, match)
 
 
 def _search_words(replica: Replica[Any], search: Search, order: Order, now: float) -> SearchResults:
