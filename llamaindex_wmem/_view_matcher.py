@@ -9,7 +9,9 @@ from typing import NamedTuple
 from llamaindex_wmem._convert import canonical_json
 from wmem import Message
 
-_TRUNCATION_MARK = re.compile(r"\n?\[… \d+ tokens left out[^\]]*…\]\n?")  # the mark that truncation leaves in a message
+_TRUNCATION_MARK = re.compile(
+    r"\n?\[… \d+ tokens left out[^\]]{0,80}…\]\n?"
+)  # the mark that truncation leaves in a message
 
 
 class ViewMatch(NamedTuple):

@@ -5,9 +5,9 @@ engine, which clears it on erasure.
 """
 
 import re
-import unicodedata
 from collections import defaultdict
 
+from wmem.analysis.normalization import fold
 from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language
 from wmem.model.values import load_json
@@ -32,7 +32,7 @@ def to_words(text: str) -> list[str]:
     """The words of a text in order, folded (NFKC, case); a run of an unspaced script is one word."""
     if text.isascii():
         return _ASCII_WORD.findall(text.lower())
-    return [match.group() for match in _WORD.finditer(_normalize(text))]
+    return [match.group() for match in _WORD.finditer(fold(text))]
 
 
 def to_terms(text: str, default_language: str = "english") -> list[str]:
@@ -67,7 +67,7 @@ class Analyzer:
             language = detect_language(words, default_language)
             stop, stems = STOP_WORDS[language], self._stems[language]
             return language, [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
-        found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(_normalize(text))]
+        found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(fold(text))]
         language = detect_language((word for word, unspaced in found if not unspaced), default_language)
         stop, stems = STOP_WORDS[language], self._stems[language]
         terms: list[str] = []
@@ -103,10 +103,6 @@ class Analyzer:
         made = stem(word, language)
         stems[word] = word if made == word else made  # one text where it is the same
         return made
-
-
-def _normalize(text: str) -> str:
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
 
 
 def _bigrams(word: str) -> list[str]:

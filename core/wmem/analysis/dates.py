@@ -20,7 +20,8 @@ _MONTH_NAME_DATE = re.compile(
 )
 # Months that are ordinary words, too, need a preposition or the like before them.
 _AMBIGUOUS_MONTHS = ("march", "may", "mar")
-_MONTH_CONTEXT = re.compile(r"\b(?:in|since|during|until|till|by|of|from|last|this|next|early|late|mid)[\s-]+$")
+_MONTH_CONTEXT = re.compile(r"\b(?:in|since|during|until|till|by|of|from|last|this|next|early|late|mid)[\s-]{1,8}$")
+_CONTEXT_CHARS = 16  # characters before a month that are searched: the longest such word, and what may follow it
 _ISO = re.compile(r"\b(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d{1,2})(?:[-/.](?P<day>\d{1,2}))?\b")
 _CJK = re.compile(r"(?:(?P<year>(?:19|20)\d\d)[年년]\s*)?(?P<month>\d{1,2})[月월]\s*(?:(?P<day>\d{1,2})[日일号])?")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -56,8 +57,10 @@ def parse_dates(query: str, now: float) -> list[PartialDate]:
     for each in _MONTH_NAME_DATE.finditer(text):
         named = {**each.groupdict(), "day": each["day"] or each["day2"]}
         alone = not named["day"] and not named["year"]
-        if each["month"] in _AMBIGUOUS_MONTHS and alone and not _MONTH_CONTEXT.search(text[: each.start()]):
-            continue
+        if each["month"] in _AMBIGUOUS_MONTHS and alone:
+            start = each.start()
+            if not _MONTH_CONTEXT.search(text, max(0, start - _CONTEXT_CHARS), start):
+                continue
         month = next(number for number, name in enumerate(_MONTHS, 1) if name.startswith(each["month"][:3]))
         named_days.append(_to_partial_date({**named, "month": month}))
     dates = [each for each in named_days if each is not None]

@@ -29,7 +29,7 @@ _TIME_WORDS = re.compile(
     r"|昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일"
 )
 # "Name: text", perhaps with a time in brackets before the name.
-_TRANSCRIPT_SPEAKER = re.compile(r"\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
+_TRANSCRIPT_SPEAKER = re.compile(r"\A\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
 # What the assistant did, said or made: "you" as the subject of a past tense, or "your" suggestion, answer, list.
 _SECOND_PERSON = re.compile(
     r"\b(?:did|had|have|were) you\b|\byou(?:'d|'ve|'re| had| have| were)?(?: \w+ly| just| once| already)? "
@@ -96,15 +96,23 @@ def mentions_time(text: str) -> bool:
 
 def _find_named_speakers(words: Sequence[str], speakers: Collection[str]) -> list[str]:
     """The speakers that a question names: by full name, or by a first name that no matched full name has."""
-    text = f" {' '.join(words)} "
-    whole = [each for each in speakers if f" {each} " in text and (" " in each or _is_name_word(each))]
+    lengths = {each.count(" ") + 1 for each in speakers if each}
+    spoken = _spans(words, lengths)
+    whole = [each for each in speakers if each in spoken and (" " in each or _is_name_word(each))]
     # Of "Ann" and "Ann Lee" the longer name wins.
-    whole = [each for each in whole if not any(each != other and f" {each} " in f" {other} " for other in whole)]
+    within = {span for each in whole for span in _spans(each.split(), lengths) if span != each}
+    whole = [each for each in whole if each not in within]
     first_names = {each.split()[0] for each in whole}
     firsts = {each: each.split()[0] for each in speakers if each}
+    said = frozenset(words)
     return whole + [
-        each for each, first in firsts.items() if first in words and first not in first_names and _is_name_word(first)
+        each for each, first in firsts.items() if first in said and first not in first_names and _is_name_word(first)
     ]
+
+
+def _spans(words: Sequence[str], lengths: Collection[int]) -> set[str]:
+    """All runs of so many words, joined by spaces."""
+    return {" ".join(words[at : at + length]) for length in lengths for at in range(len(words) - length + 1)}
 
 
 def _is_name_word(word: str) -> bool:

@@ -63,13 +63,14 @@ def extract(texts: Sequence[WeightedText], limit: int, counter: Counter, analyze
         if tokens + sentence.tokens <= limit:
             chosen.append((index, sentence))
             tokens += sentence.tokens
-    # Line breaks cost tokens, too: drop the lowest scoring sentence until the whole text fits.
+    # Line breaks cost tokens, too: drop the lowest scoring sentences until the whole text fits.
     while chosen:
         sentences = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
         text = "\n".join(sentence.text for sentence in sentences)
-        if (tokens := counter(text)) <= limit:
-            return Extract(text, tokens, tuple(dict.fromkeys(sentence.source_index for sentence in sentences)))
-        chosen.pop()
+        if (over := counter(text) - limit) <= 0:
+            return Extract(text, limit + over, tuple(dict.fromkeys(sentence.source_index for sentence in sentences)))
+        while chosen and over > 0:  # several at once: each count reads the whole text
+            over -= chosen.pop()[1].tokens + 1
     return Extract("", 0, ())
 
 

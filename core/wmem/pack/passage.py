@@ -11,13 +11,14 @@ from wmem.analysis.summarize import split_sentences
 from wmem.tokens.counter import Counter
 
 _MAX_CHARS_READ = 100_000  # characters searched in one memory
+_MAX_TERMS = 64  # terms of a query that are searched, half of them its last: a long query is mostly pasted text
 _PREFIX_LETTERS = 5  # letters of a term that are matched: a later ending makes no other word
 _NEIGHBOR_SHARES = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
 """Shares of its score that a sentence adds to its neighbours: an answer follows its question."""
 _MAX_MISSES = 8  # sentences that do not fit before the passage counts as full
 _MAX_CHARS_PER_TOKEN = 8  # characters per token left: a longer sentence cannot fit
 _GAP = " … "
-_LIST_NUMBER = re.compile(r"\W*(\d{1,3})[.):]\W")
+_LIST_NUMBER = re.compile(r"\A\W*(\d{1,3})[.):]\W")
 _ORDINAL_NUMBER = re.compile(r"(\d{1,3})(?:st|nd|rd|th)?")
 _ORDINALS = (
     "first", "second", "third", "fourth", "fifth", "sixth",
@@ -35,7 +36,8 @@ class Passage(NamedTuple):
 def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Passage | None:
     """The sentences with most query terms, weighted by rarity, and their neighbours, as far as they fit.
 
-    None when no sentence has any of the terms, or none fits.
+    None when no sentence has any of the terms, or none fits. Of a query of more than 64 terms
+    the first and last 32 are searched for.
 
     Args:
         terms: The query's, case-folded and stemmed.
@@ -62,6 +64,8 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
 
 
 def _score_sentences(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
+    if len(terms) > _MAX_TERMS:
+        terms = (*terms[: _MAX_TERMS // 2], *terms[-_MAX_TERMS // 2 :])
     folded = [sentence.casefold() for sentence in texts]
     own = [0.0] * len(texts)
     others: dict[str, list[str]] = {}

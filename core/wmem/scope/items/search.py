@@ -142,7 +142,7 @@ def _rank(state: State, matches: dict[str, float], search: Search, order: Order,
 
 def _stop_word_matcher(query: str) -> Callable[[str], bool]:
     """A test whether a folded text has any of a query's stop words, or its symbols if it has no words."""
-    if not (words := to_words(query)):
+    if not (words := dict.fromkeys(to_words(query))):  # few: all of them are stop words
         needle = query.casefold()
         return lambda text: needle in text
     alone = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
