@@ -10,7 +10,7 @@ from langchain_core.runnables import ensure_config
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import SeenMessages, append_new, lookback
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, run
+from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, describe, run
 from wmem.errors import InvalidInputError
 
 
@@ -45,7 +45,9 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     ) -> None:
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
-            msg = f"session_id must be a text that is not blank, not {session_id!r}; there is no default session"
+            msg = (
+                f"session_id must be a text that is not blank, not {describe(session_id)}; there is no default session"
+            )
             raise InvalidInputError(msg)
         where = url if memory is None else memory
         if where is None or (url is not None and memory is not None):

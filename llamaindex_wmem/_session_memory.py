@@ -11,7 +11,7 @@ from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._history import to_storable
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
-from wmem.adapter import LazyMemory, Memory
+from wmem.adapter import LazyMemory, Memory, describe_error
 from wmem.types import Orphans, ProviderProfile
 
 PRIVATE_URL = "memory://"
@@ -40,15 +40,18 @@ class SessionMemory(BaseMemory):
     _prompt_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, **fields: Any) -> None:
+        fault = ""
         try:
             super().__init__(**fields)
         except ValidationError as exc:
-            wrong = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in exc.errors())
-            raise InvalidInputError(wrong) from exc
+            fault = describe_error(exc)
+        if fault:  # raised here: the chain would hold the input
+            raise InvalidInputError(fault)
         if self.reserve >= self.token_limit:
             msg = f"the reserve of {self.reserve} tokens leaves nothing of the token_limit of {self.token_limit}"
             raise InvalidInputError(msg)
-        self._lazy_memory = LazyMemory(self.url, self.agent_id)
+        self._lazy_memory = LazyMemory(fields["url"], self.agent_id)
+        self.url = self._lazy_memory.url  # shows no password, but opens the store again in this process
 
     @classmethod
     def _create(
@@ -63,7 +66,7 @@ class SessionMemory(BaseMemory):
         begun = to_storable(history)
         made = cls(**fields)
         made._counter = counter
-        made._lazy_memory = LazyMemory(made.url if handle is None else handle, made.agent_id, counter)
+        made._lazy_memory = LazyMemory(fields["url"] if handle is None else handle, made.agent_id, counter)
         if calibrations is not None:
             # A workflow works on a copy; its calibrations are shared with the original.
             made._calibrations = calibrations

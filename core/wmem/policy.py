@@ -55,7 +55,9 @@ class Policy(BaseModel):
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True, allow_inf_nan=False
+    )
 
     name: str = "session"
     ttl_s: Mapping[str, float | None] = Field(

@@ -45,10 +45,15 @@ QUOTED = "p%3Aw%20%40%2F%23%25"
         ("redis://HOST", "redis://host:6379/0"),
         ("redis://host:6379/?db=3", "redis://host:6379/3"),
         ("rediss://[::1]:1/2?ssl_check_hostname=no", "rediss://[::1]:1/2?ssl_check_hostname=no"),
-        (f"redis://user:{QUOTED}@host", "redis://user@host:6379/0"),
-        (f"redis://:{QUOTED}@host", "redis://host:6379/0"),
-        (f"redis://host?password={QUOTED}", "redis://host:6379/0"),
-        (f"unix:///run/my%20redis.sock?password={QUOTED}", "unix:///run/my%20redis.sock?db=0"),
+        (f"redis://user:{QUOTED}@host", "redis://user:***@host:6379/0"),
+        (f"redis://:{QUOTED}@host", "redis://:***@host:6379/0"),
+        (f"redis://host?password={QUOTED}", "redis://:***@host:6379/0"),
+        (f"unix:///run/my%20redis.sock?password={QUOTED}", "unix://:***@/run/my%20redis.sock?db=0"),
+        ("redis://host?pasword=hush", "redis://host:6379/0?pasword=***"),
+        (
+            "rediss://host?ssl_password=hush&ssl_cert_reqs=none",
+            "rediss://host:6379/0?ssl_cert_reqs=none&ssl_password=***",
+        ),
         ("redis://host?cluster=true", "redis://host:6379/?cluster=true"),
     ],
 )
@@ -134,7 +139,7 @@ def test_a_url_opens_the_store_again_without_showing_the_password(locked: RedisS
     url = f"redis://:{QUOTED}@127.0.0.1:{locked.port}"
     with wmem.open(url, agent_id="agent") as memory:
         memory.scope("session").entries.set("key", "value")
-        assert memory.url == f"redis://127.0.0.1:{locked.port}/0"
+        assert memory.url == f"redis://:***@127.0.0.1:{locked.port}/0"
         assert PASSWORD not in repr(memory)
         again = memory.url
     with wmem.open(again, agent_id="agent") as memory:

@@ -4,6 +4,7 @@ import threading
 from typing import TypeAlias
 
 from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` under its own name
+from wmem.engine.store import check_url
 from wmem.errors import InvalidInputError
 from wmem.tokens.counter import Counter
 
@@ -19,11 +20,12 @@ class LazyMemory:
         counter: Counts tokens; only with a URL, since an open memory has its own.
 
     Raises:
-        InvalidInputError: No agent, another agent than the memory's, or a counter for an open memory.
+        InvalidInputError: An unknown URL, no agent, another agent than the memory's, or a counter for an open memory.
     """
 
     def __init__(self, memory: Memory | str, agent_id: str | None, counter: Counter | None = None) -> None:
         if isinstance(memory, str):
+            memory = check_url(memory)
             if not isinstance(agent_id, str) or not agent_id.strip():
                 raise InvalidInputError(f"whose memory is {memory!r}? pass agent_id; there is no default one")
         elif not isinstance(memory, AgentMemory | AsyncAgentMemory):

@@ -82,7 +82,8 @@ class KeyRing:
         if id == self._active:
             raise InvalidInputError(f"the key {id!r} is active: make another one active first")
         if id not in self._keys:
-            raise InvalidInputError(f"no key {id!r} in the ring; it holds {', '.join(self._keys)}")
+            # Not repeated: it may be a key itself.
+            raise InvalidInputError(f"no key of this id in the ring; it holds {', '.join(self._keys)}")
         return KeyRing(*(each for other, each in self._keys.items() if other != id), plaintext=self._plaintext)
 
     def __eq__(self, other: object) -> bool:

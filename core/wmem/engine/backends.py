@@ -215,7 +215,10 @@ def _real_path_url(kind: str, url: str) -> str:
     scheme, _, quoted = url.partition("://")
     path = unquote(quoted)
     if "?" in quoted or "#" in quoted:
-        raise InvalidInputError(f"{url!r} holds '?' or '#'; in the name of a {kind} write them as %3F and %23")
+        # What follows may be a password, and what comes before '@' another one.
+        raise InvalidInputError(f"a {scheme}:// URL with '?' or '#'; in the name of a {kind} write them as %3F and %23")
+    if "@" in quoted.partition("/")[0]:
+        raise InvalidInputError(f"a {scheme}:// URL has no user or password; in the name of a {kind} write '@' as %40")
     if not path.strip("/ ") or "\0" in path:
         raise InvalidInputError(f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'")
     return f"{scheme}://{quote(os.path.realpath(path))}"

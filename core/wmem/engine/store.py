@@ -3,16 +3,19 @@
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from wmem.clock import SteadyClock
 from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
+from wmem.describe import describe, describe_field
 from wmem.engine.backends import BACKENDS, PRIVATE_URL, Backend
 from wmem.engine.engine import Engine
 from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
+from wmem.journal.redis_url import RedisUrl
 
 
 class Store:
@@ -99,16 +102,7 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
         MissingExtraError: The backend's driver is not installed.
         StoreError: The store cannot be opened.
     """
-    if not isinstance(url, str):
-        msg = f"a store's URL is text such as 'disk:///dir' or 'memory://', not {type(url).__name__!r}"
-        raise InvalidInputError(msg)
-    scheme = url.partition("://")[0]
-    if scheme not in BACKENDS or "://" not in url:
-        # The message must not show a password.
-        shown = url if "@" not in url else f"{scheme}://…@{url.rpartition('@')[2]}"
-        raise InvalidInputError(f"unknown store {shown!r}; known: {', '.join(f'{known}://' for known in BACKENDS)}")
-    normal, connect = BACKENDS[scheme]
-    name = normal(url)
+    name, connect = _find_backend(url)
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     key = (name, codec, None if client is None else id(client))
     with _registry.lock:
@@ -122,6 +116,29 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
         if name != PRIVATE_URL:
             _registry.stores[key] = store
         return store
+
+
+def _find_backend(url: object) -> tuple[str, Callable[[str, object | None], Backend]]:
+    if not isinstance(url, str):
+        msg = f"a store's URL is text such as 'disk:///dir' or 'memory://', not {type(url).__name__!r}"
+        raise InvalidInputError(msg)
+    scheme, separator, _ = url.partition("://")
+    if scheme not in BACKENDS or not separator:
+        # Neither host nor query is shown: each may hold a password.
+        shown = f"'{describe_field(scheme)}://…'" if separator else describe(url)
+        raise InvalidInputError(f"unknown store {shown}; known: {', '.join(f'{known}://' for known in BACKENDS)}")
+    normal, connect = BACKENDS[scheme]
+    return normal(url), connect
+
+
+def check_url(url: str) -> str:
+    """A URL that `open_store` takes, in a form that shows no password but opens the same store in this process.
+
+    Raises:
+        InvalidInputError: wmem knows no such URL.
+    """
+    name, _ = _find_backend(url)
+    return name if isinstance(name, RedisUrl) else url
 
 
 def is_blocking(url: object) -> bool:

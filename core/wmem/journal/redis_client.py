@@ -25,6 +25,7 @@ from wmem.journal.redis_url import RedisUrl
 Word: TypeAlias = str | bytes | int
 
 TIMEOUTS = {"socket_timeout": 10.0, "socket_connect_timeout": 5.0}  # seconds
+_QUOTED_ARGUMENTS = ", with args beginning with"
 _MAX_CONNECTIONS = 2**16  # one per thread that waits for a reply
 
 # Only these: the driver's reply callbacks of others take no such option.
@@ -79,6 +80,7 @@ def to_store_error(exc: BaseException, url: str, *, writes: bool, sent: bool = T
     """The `StoreError` for an error of the driver."""
     if isinstance(exc, exceptions.NoScriptError):
         return ScriptMissingError(url)
+    _drop_arguments(exc)
     # Some driver errors have no message.
     what = f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
     if isinstance(exc, _REFUSALS):
@@ -88,6 +90,15 @@ def to_store_error(exc: BaseException, url: str, *, writes: bool, sent: bool = T
     if writes:
         return UnknownOutcomeError(f"{url}: the reply was lost: {what}; read to see whether the write arrived")
     return StoreError(f"{url}: the server did not answer: {what}")
+
+
+def _drop_arguments(exc: BaseException) -> None:
+    """Drop the arguments of a refused command from the server's message: a password, or what is remembered."""
+    cause: BaseException | None = exc
+    while cause is not None:
+        if cause.args and isinstance(cause.args[0], str):
+            cause.args = (cause.args[0].partition(_QUOTED_ARGUMENTS)[0], *cause.args[1:])
+        cause = cause.__cause__ or cause.__context__
 
 
 class _PooledClient:
@@ -284,7 +295,10 @@ def parse_options(url: RedisUrl) -> dict[str, Any]:
     try:
         return dict(parse(url.driver_url))
     except ValueError as exc:
-        raise InvalidInputError(f"{url}: the driver refuses an option of the URL: {exc}") from exc
+        fault = str(exc)  # names the option
+    else:
+        return None
+    raise InvalidInputError(f"{url}: the driver refuses an option of the URL: {fault}")
 
 
 def unknown_option_error(exc: TypeError, url: str) -> InvalidInputError:

@@ -1,17 +1,29 @@
 """Redis URLs, normalized so that one store has one spelling, and safe to print: without the password."""
 
+import re
+from contextlib import suppress
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 
 _DEFAULT_PORT = 6379
-_SECRET_OPTIONS = ("password", "ssl_password")
+HIDDEN = "***"
+"""Stands for a secret in a URL that is shown."""
+_PASSWORD_OPTION = "password"  # noqa: S105  # the name of one
+_SHOWN_OPTION = re.compile(
+    "(?!.*(?:pass|secret|token))"
+    "(?:socket_.+|ssl_.+|client_name|db|health_check_interval|lib_.+|max_connections|protocol|retry_.+|timeout|username)"
+)
+"""Options whose values are shown; any other may be a misspelt password."""
 _RESERVED_OPTIONS = ("decode_responses", "encoding", "encoding_errors", "retry_on_timeout")
 _TRUE, _FALSE = ("true", "yes", "1"), ("false", "no", "0")
 
 
 class RedisUrl(str):
-    """A URL that prints without its password but opens the same store again in this process.
+    """A URL that prints ``***`` for its password but opens the same store again in this process.
+
+    Its text alone, in another process or out of a pickle, is refused: it must be given whole.
 
     Attributes:
         driver_url: The URL as redis-py reads it, password included.
@@ -34,6 +46,12 @@ class RedisUrl(str):
 
     __hash__ = str.__hash__
 
+    def __copy__(self) -> "RedisUrl":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "RedisUrl":
+        return self
+
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         return str, (str(self),)
 
@@ -50,22 +68,29 @@ def parse_redis_url(url: str) -> RedisUrl:
     if isinstance(url, RedisUrl):
         return url
     try:
-        parts = _split_url(url)
-        options = _parse_options(parts)
-        secrets = {name: options.pop(name) for name in _SECRET_OPTIONS if name in options}
-        cluster = _parse_flag(options.pop("cluster", "false"))
-        address, user = (
-            _unix_address(parts, options) if parts.scheme == "unix" else _tcp_address(parts, options, cluster=cluster)
-        )
+        return _parse(url)
     except ValueError as exc:
-        raise InvalidInputError(f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {exc}") from None
-    query = urlencode(sorted(options.items()))
-    driver_query = urlencode(sorted({**options, **secrets}.items()))
+        fault = str(exc)
+    raise InvalidInputError(f"a {url.partition('://')[0]}:// URL reads like {_EXAMPLES}: {fault}")
+
+
+def _parse(url: str) -> RedisUrl:
+    parts = _split_url(url)
+    options = _parse_options(parts)
+    if HIDDEN in (parts.password, *options.values()):
+        raise ValueError(f"{HIDDEN!r} stands for what is not shown, such as a password: pass the whole URL")
+    cluster = _parse_flag(options.pop("cluster", "false"))
+    address, user = (
+        _unix_address(parts, options) if parts.scheme == "unix" else _tcp_address(parts, options, cluster=cluster)
+    )
     name = quote(user, safe="")
     word = ":" + quote(unquote(parts.password), safe="") if parts.password else ""
-    marked = urlencode({"cluster": "true"}) if cluster else ""
-    shown = RedisUrl(_join_url(parts.scheme, name and f"{name}@", address, "&".join(filter(None, (query, marked)))))
-    shown.driver_url = _join_url(parts.scheme, f"{name}{word}@" if name or word else "", address, driver_query)
+    hidden = f":{HIDDEN}" if word or _PASSWORD_OPTION in options else ""
+    shown_options = {each: value if _SHOWN_OPTION.fullmatch(each) else HIDDEN for each, value in options.items()}
+    shown_options.pop(_PASSWORD_OPTION, None)
+    query = [urlencode(sorted(shown_options.items()), safe="*"), "cluster=true" * cluster]
+    shown = RedisUrl(_join_url(parts.scheme, name + hidden, address, "&".join(filter(None, query))))
+    shown.driver_url = _join_url(parts.scheme, name + word, address, urlencode(sorted(options.items())))
     shown.is_cluster = cluster
     return shown
 
@@ -74,16 +99,18 @@ _EXAMPLES = "redis://user:password@host:6379/0, rediss://…, unix:///path/to/so
 
 
 def _join_url(scheme: str, user: str, address: str, query: str) -> str:
-    return f"{scheme}://{user}{address}{query and f'?{query}'}"
+    return f"{scheme}://{user and f'{user}@'}{address}{query and f'?{query}'}"
 
 
 def _split_url(url: str) -> SplitResult:
     """Split a URL; error messages do not quote it, because a part may belong to a password."""
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        raise ValueError(f"a host is a name or an address, a port a number up to 65,535; {_QUOTING_HINT}") from None
+    parts = None
+    with suppress(ValueError):  # its message would quote it
+        split = urlsplit(url)
+        _ = split.port  # checked when it is read
+        parts = split
+    if parts is None:
+        raise ValueError(f"a host is a name or an address, a port a number up to 65,535; {_QUOTING_HINT}")
     if parts.fragment:
         raise ValueError(f"'#' begins nothing here; {_QUOTING_HINT}")
     return parts
@@ -93,10 +120,11 @@ _QUOTING_HINT = "in a password write '/', '?', '#' and '@' as %2F, %3F, %23 and 
 
 
 def _parse_options(parts: SplitResult) -> dict[str, str]:
-    try:
+    options = None
+    with suppress(ValueError):
         options = dict(parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query)))
-    except ValueError:
-        raise ValueError(f"options are name=value, joined by '&'; {_QUOTING_HINT}") from None
+    if options is None:
+        raise ValueError(f"options are name=value, joined by '&'; {_QUOTING_HINT}")
     if refused := sorted(set(options) & set(_RESERVED_OPTIONS)):
         raise ValueError(f"the option {refused[0]!r} is for wmem to decide")
     return options
@@ -104,7 +132,7 @@ def _parse_options(parts: SplitResult) -> dict[str, str]:
 
 def _parse_flag(value: str) -> bool:
     if value.lower() not in (*_TRUE, *_FALSE):
-        raise ValueError(f"cluster is true or false, not {value!r}")
+        raise ValueError(f"cluster is true or false, not {describe(value)}")
     return value.lower() in _TRUE
 
 

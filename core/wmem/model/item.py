@@ -25,7 +25,7 @@ _CONFIDENCE_LEVELS = {"low": 0.25, "medium": 0.5, "high": 0.75}
 class Relation(BaseModel):
     """A typed pointer from an item to another element."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     type: str
     target_id: str
@@ -40,7 +40,7 @@ class MemoryItem(BaseModel):
     which `value` revives.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     id: str
     content: str

@@ -13,6 +13,7 @@ PartKind: TypeAlias = Literal["text", "image", "audio", "video", "file", "reason
 MODEL_CONFIG = ConfigDict(
     frozen=True,
     extra="forbid",
+    hide_input_in_errors=True,
     defer_build=True,
     revalidate_instances="subclass-instances",
     ser_json_inf_nan="constants",

@@ -47,7 +47,9 @@ class RecallProfile(BaseModel):
             only with an embedder.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True, allow_inf_nan=False
+    )
 
     name: str = "evidence"
     similarity: float = Field(1.0, ge=0)

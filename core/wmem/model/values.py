@@ -142,12 +142,24 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
         SerializationError: It would not read back unchanged.
     """
     try:
-        written: bytes = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True)
-    except ValueError:  # see `dump_json`
-        written = dump_json(model.model_dump(mode="json", exclude=exclude, exclude_defaults=True))
+        written: bytes = model.__pydantic_serializer__.to_json(
+            model, exclude=exclude, exclude_defaults=True, warnings="error"
+        )
+    except ValueError:
+        written = _dump_surrogates(model, exclude)
     if len(written) > _MAX_INT_DIGITS or _REPLACEMENT_CHAR in written:  # nothing else can fail the check
         check_json(model)
     return written
+
+
+def _dump_surrogates(model: BaseModel, exclude: set[str]) -> bytes:
+    """A model as JSON where pydantic's writer refuses it: for a lone surrogate, see `dump_json`."""
+    fields = None
+    with suppress(ValueError):  # its message would quote the field
+        fields = model.model_dump(mode="json", exclude=exclude, exclude_defaults=True, warnings="error")
+    if fields is None:
+        raise SerializationError(f"a field of this {type(model).__name__} was replaced by what it cannot hold")
+    return dump_json(fields)
 
 
 def load_json(data: bytes) -> Any:
@@ -215,7 +227,7 @@ def _tag_object(value: Any, ancestors: tuple[int, ...]) -> Any:
 def _unwrap_object(value: Any, ancestors: tuple[int, ...]) -> Any:
     """The fields of a vendor's object as a dictionary, without its class; its time zone as an offset."""
     if isinstance(value, BaseModel):
-        return _to_plain(value.model_dump(), ancestors, _unwrap_member)
+        return _to_plain(value.model_dump(warnings=False), ancestors, _unwrap_member)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return _to_plain(dataclasses.asdict(value), ancestors, _unwrap_member)
     if type(value) is datetime:

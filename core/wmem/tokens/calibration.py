@@ -5,6 +5,7 @@ import threading
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 3.0
@@ -32,7 +33,9 @@ class Calibration:
 
     def __post_init__(self) -> None:
         if not _MIN_FACTOR <= self.factor <= _MAX_FACTOR:
-            raise InvalidInputError(f"factor must be between {_MIN_FACTOR} and {_MAX_FACTOR}, not {self.factor!r}")
+            raise InvalidInputError(
+                f"factor must be between {_MIN_FACTOR} and {_MAX_FACTOR}, not {describe(self.factor)}"
+            )
 
     def learn(self, counted: int, reported: int) -> "Calibration":
         """The calibration after a provider reported the tokens of a prompt.
@@ -44,7 +47,9 @@ class Calibration:
             reported: The provider's count of input tokens, cached ones included.
         """
         if counted < 0 or reported < 0:
-            raise InvalidInputError(f"tokens cannot be negative: counted {counted}, reported {reported}")
+            raise InvalidInputError(
+                f"tokens cannot be negative: counted {describe(counted)}, reported {describe(reported)}"
+            )
         if counted < _MIN_PROMPT_TOKENS or not reported:
             return self
         ratio = min(_MAX_FACTOR, max(_MIN_FACTOR, reported / counted))
@@ -61,7 +66,8 @@ class Calibration:
             limit: The largest prompt that the provider accepts, in its tokens.
         """
         if counted <= 0 or limit <= 0:
-            raise InvalidInputError(f"a refused prompt and its limit have tokens: counted {counted}, limit {limit}")
+            told = f"counted {describe(counted)}, limit {describe(limit)}"
+            raise InvalidInputError(f"a refused prompt and its limit have tokens: {told}")
         factor = _REFUSED_RATIO * max(self.factor, limit / counted)
         return replace(self, factor=min(_MAX_FACTOR, max(_MIN_FACTOR, factor)), seen=self.seen + 1)
 
