@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-import wmem.journal.sqlite_database
+import wmem.journal.sqlite_maintenance
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
 from wmem.engine.ports import Pool, PooledJournal
@@ -313,7 +313,7 @@ def test_a_purge_that_a_reader_or_a_writer_hinders_says_so(
 def test_a_store_too_large_to_be_written_anew_says_what_to_run(
     files: Callable[[], Any], rows: Rows, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wmem.journal.sqlite_database, "_VACUUM_MAX_BYTES", 1)
+    monkeypatch.setattr(wmem.journal.sqlite_maintenance, "_VACUUM_MAX_BYTES", 1)
     journal = files()
     journal.append(PATH, 1, b"<a secret>", None, None)
     journal.delete(PATH, None)
@@ -423,11 +423,14 @@ def test_B49_a_store_that_another_process_keeps_to_itself_is_waited_for_and_no_l
 def test_B49_a_thread_that_writes_for_long_is_waited_for_and_no_longer(tmp_path: Path) -> None:
     journal = SqliteJournal(str(tmp_path / "store.db"), wait_s=0.2)
     with ThreadPoolExecutor(1) as pool:
-        with journal._database.write_transaction():
+
+        def write_for_long(_: sqlite3.Connection) -> None:
             written = pool.submit(journal.append, PATH, 1, b"1", None, None)
             with pytest.raises(ConflictError, match=r"0\.2 s"):
                 written.result()
             assert journal.read({PATH: ORIGIN})[PATH].records == (), "readers do not wait"
+
+        journal._database.write(write_for_long)
         assert pool.submit(journal.append, PATH, 1, b"1", None, None).result().cursor is not None
     journal.close()
 

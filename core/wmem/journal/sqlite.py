@@ -2,19 +2,22 @@
 
 When a process is killed, no acknowledged write is lost; when the machine loses power, the
 last commits may be lost (whole ones, in order), because the log is synced at checkpoints
-only. Network file systems do not keep SQLite's locks: the file must be local.
+only, unless the journal is `durable`. Network file systems do not keep SQLite's locks: the
+file must be local.
 """
 
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from wmem.errors import CorruptionError, StoreError
 from wmem.journal.head import Head, StoredRecord, decide_append, refuse_append, verify_chain
 from wmem.journal.port import Appended, Tail, chain_after, new_salt
-from wmem.journal.sqlite_database import Connection, Database, IntegrityError
+from wmem.journal.sqlite_database import Database
+from wmem.journal.sqlite_files import Connection, IntegrityError
+from wmem.journal.sqlite_maintenance import make_beside
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 _APPLICATION_ID = int.from_bytes(b"wmem", "big")
@@ -53,15 +56,16 @@ class SqliteJournal:
     Args:
         file: Made with mode 0600 when missing, in directories of mode 0700.
         wait_s: Seconds a call waits for another process's write before it raises `ConflictError`.
+        durable: Wait at each write until the disk has it, so that not even a power loss undoes it.
 
     Raises:
         StoreError: The file cannot be made or opened, or a newer version of wmem wrote it.
         CorruptionError: The file is not a store of wmem, or damaged.
     """
 
-    def __init__(self, file: str, *, wait_s: float = 5.0) -> None:
+    def __init__(self, file: str, *, wait_s: float = 5.0, durable: bool = False) -> None:
         self._file = file
-        self._database = Database(file, wait_s=wait_s, prepare=self._prepare)
+        self._database = Database(file, wait_s=wait_s, durable=durable, prepare=self._prepare)
 
     def close(self) -> None:
         """Close every connection; the next use reconnects."""
@@ -70,86 +74,100 @@ class SqliteJournal:
     # -- the port
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        with self._database.read_connection() as connection:
-            if len(after) <= _MAX_HEADS_PER_STATEMENT:
-                # One statement sees one instant: if no head has changed, no transaction is needed.
-                scopes = self._fetch_scopes(connection, list(after))
-                heads = [scope.head.head if scope else ORIGIN for scope in scopes]
-                if heads == list(after.values()):
-                    return {
-                        path: Tail(True, head, None, (), head, scope.head.incarnation if scope else None)  # noqa: FBT003  # joined
-                        for path, head, scope in zip(after, heads, scopes, strict=True)
-                    }
-            connection.execute("BEGIN")
-            tails = {
-                path: self._read_tail(connection, self._fetch_scope(connection, path), after[path]) for path in after
-            }
-            connection.execute("COMMIT")
-            return tails
+        return self._database.read(partial(self._read, after))
+
+    def _read(self, after: Mapping[Path, Cursor], connection: Connection) -> Mapping[Path, Tail[bytes]]:
+        if len(after) <= _MAX_HEADS_PER_STATEMENT:
+            # One statement sees one instant: if no head has changed, no transaction is needed.
+            scopes = self._fetch_scopes(connection, list(after))
+            heads = [scope.head.head if scope else ORIGIN for scope in scopes]
+            if heads == list(after.values()):
+                return {
+                    path: Tail(True, head, None, (), head, scope.head.incarnation if scope else None)  # noqa: FBT003  # joined
+                    for path, head, scope in zip(after, heads, scopes, strict=True)
+                }
+        connection.execute("BEGIN")
+        tails = {path: self._read_tail(connection, self._fetch_scope(connection, path), after[path]) for path in after}
+        connection.execute("COMMIT")
+        return tails
 
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, _keep_s: float | None, /
     ) -> Appended[bytes]:
-        with self._database.write_transaction() as connection:
-            scope = self._fetch_scope(connection, path)
-            known = scope.head if scope else None
-            accepted, missed_after = decide_append(known, expected)
-            if not accepted:
-                missed = None if missed_after is None else self._read_tail(connection, scope, missed_after)
-                return refuse_append(known, missed)
-            previous = known.head if known else ORIGIN
-            cursor = Cursor(previous.version + 1, chain_after(previous.chain if known else new_salt(), record_id))
-            if scope is None:
-                scope = self._insert_scope(connection, path, cursor)
-            head = Head(cursor, scope.head.base, scope.head.incarnation, scope.head.tail_bytes + len(record))
-            try:
-                connection.execute(
-                    "INSERT INTO record VALUES (?, ?, ?, ?)",
-                    (scope.place(cursor.version), record_id, cursor.chain, record),
-                )
-            except IntegrityError as exc:
-                msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
-                raise CorruptionError(msg) from exc
-            connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
-            return Appended(cursor, previous, None, head.tail_bytes, head.incarnation)
+        return self._database.write(partial(self._append, path, record_id, record, expected))
+
+    def _append(
+        self,
+        path: Path,
+        record_id: int,
+        record: bytes,
+        expected: Cursor | Incarnation | None,
+        connection: Connection,
+    ) -> Appended[bytes]:
+        scope = self._fetch_scope(connection, path)
+        known = scope.head if scope else None
+        accepted, missed_after = decide_append(known, expected)
+        if not accepted:
+            missed = None if missed_after is None else self._read_tail(connection, scope, missed_after)
+            return refuse_append(known, missed)
+        previous = known.head if known else ORIGIN
+        cursor = Cursor(previous.version + 1, chain_after(previous.chain if known else new_salt(), record_id))
+        if scope is None:
+            scope = self._insert_scope(connection, path, cursor)
+        head = Head(cursor, scope.head.base, scope.head.incarnation, scope.head.tail_bytes + len(record))
+        try:
+            connection.execute(
+                "INSERT INTO record VALUES (?, ?, ?, ?)",
+                (scope.place(cursor.version), record_id, cursor.chain, record),
+            )
+        except IntegrityError as exc:
+            msg = f"the journal of scope {path!r} in {self._file!r} goes on beyond its head; nothing was changed"
+            raise CorruptionError(msg) from exc
+        connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
+        return Appended(cursor, previous, None, head.tail_bytes, head.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, _keep_s: float | None, /) -> bool:
-        with self._database.write_transaction() as connection:
-            scope = self._fetch_scope(connection, path)
-            if scope is None or upto.version <= scope.head.base.version or not self._contains(connection, scope, upto):
-                return False
-            base, place = scope.place(scope.head.base.version), scope.place(upto.version)
-            ((gone_bytes,),) = connection.execute(
-                "SELECT coalesce(sum(length(payload)), 0) FROM record WHERE place > ? AND place <= ?", (base, place)
-            ).fetchall()
-            connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
-            connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
-            head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone_bytes))
-            connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
-            return True
+        return self._database.write(partial(self._compact, path, upto, snapshot))
+
+    def _compact(self, path: Path, upto: Cursor, snapshot: bytes, connection: Connection) -> bool:
+        scope = self._fetch_scope(connection, path)
+        if scope is None or upto.version <= scope.head.base.version or not self._contains(connection, scope, upto):
+            return False
+        base, place = scope.place(scope.head.base.version), scope.place(upto.version)
+        ((gone_bytes,),) = connection.execute(
+            "SELECT coalesce(sum(length(payload)), 0) FROM record WHERE place > ? AND place <= ?", (base, place)
+        ).fetchall()
+        connection.execute("DELETE FROM record WHERE place >= ? AND place <= ?", (base, place))
+        connection.execute("INSERT INTO record VALUES (?, 0, ?, ?)", (place, upto.chain, snapshot))
+        head = scope.head._replace(base=upto, tail_bytes=max(0, scope.head.tail_bytes - gone_bytes))
+        connection.execute(_UPDATE_HEAD, (head.to_bytes(scope.key_checksum), scope.number))
+        return True
 
     def delete(self, path: Path, incarnation: Incarnation | None, /) -> None:
-        with self._database.write_transaction() as connection:
-            if incarnation is not None:
-                scope = self._fetch_scope(connection, path)
-                if scope is None or scope.head.incarnation != incarnation:
-                    return
-            # By number, not by head: the records of a scope with a damaged head must go too.
-            numbers = connection.execute(
-                "SELECT number FROM scope WHERE path >= ? AND path < ?", _subtree_range(path)
-            ).fetchall()
-            for (number,) in numbers:
-                places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
-                connection.execute("DELETE FROM record WHERE place >= ? AND place < ?", places)
-                connection.execute("DELETE FROM scope WHERE number = ?", (number,))
+        self._database.write(partial(self._delete, path, incarnation))
+
+    def _delete(self, path: Path, incarnation: Incarnation | None, connection: Connection) -> None:
+        if incarnation is not None:
+            scope = self._fetch_scope(connection, path)
+            if scope is None or scope.head.incarnation != incarnation:
+                return
+        # By number, not by head: the records of a scope with a damaged head must go too.
+        numbers = connection.execute(
+            "SELECT number FROM scope WHERE path >= ? AND path < ?", _subtree_range(path)
+        ).fetchall()
+        for (number,) in numbers:
+            places = (number << _VERSION_BITS, (number + 1) << _VERSION_BITS)
+            connection.execute("DELETE FROM record WHERE place >= ? AND place < ?", places)
+            connection.execute("DELETE FROM scope WHERE number = ?", (number,))
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        with self._database.read_connection() as connection:
-            # One joined row, as each row costs a step; no key holds the separator 0xFE, because UTF-8 never does.
-            ((count, joined),) = connection.execute(
+        # One joined row, as each row costs a step; no key holds the separator 0xFE, because UTF-8 never does.
+        ((count, joined),) = self._database.read(
+            lambda connection: connection.execute(
                 "SELECT count(*), group_concat(path, CAST(x'FE' AS TEXT)) FROM scope WHERE path >= ? AND path < ?",
                 _subtree_range(prefix),
             ).fetchall()
+        )
         try:
             return _decode_paths(joined or b"", count)
         except ValueError as exc:
@@ -159,6 +177,14 @@ class SqliteJournal:
     def purge(self, _path: Path, /) -> Sequence[str]:
         """See `Purge`; vacuums the whole file."""
         return self._database.vacuum()
+
+    def backup(self, target: str, /) -> None:
+        """See `Backup`; the target is a file."""
+        make_beside(target, self._database.copy_into)
+
+    def is_current(self) -> bool:
+        """Whether the file that was opened still has its name."""
+        return self._database.is_current()
 
     # -- rows
 

@@ -1,0 +1,89 @@
+"""Whole SQLite files: vacuumed so that nothing deleted remains, and copied while others write."""
+
+import os
+import secrets
+import shutil
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wmem.errors import InvalidInputError, StoreError
+from wmem.journal.sqlite_files import Connection, create_file, is_busy
+
+_VACUUM_MAX_BYTES = 64 * 1024 * 1024  # vacuuming more would block other writers for longer than they wait
+
+
+def vacuum_file(connection: Connection, file: str, wait_s: float) -> Sequence[str]:
+    """Vacuum a file and truncate its write-ahead log, so that no bytes of deleted rows remain.
+
+    Deletion overwrites a row in place. But copies remain in pages that SQLite moved it from,
+    and in the log. Returns one sentence for each place that still keeps deleted bytes.
+    """
+    remaining = []
+    connection.execute("PRAGMA temp_store=MEMORY")  # no copies in temporary files
+    sizes = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+    (size,) = sizes.fetchone()
+    if size > _VACUUM_MAX_BYTES:
+        remaining.append(
+            f"{file!r} holds {size} bytes, too many to be written anew while others write: fragments of deleted "
+            "records may remain in its pages until you run VACUUM on it"
+        )
+    else:
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.OperationalError as exc:
+            if not is_busy(exc):
+                raise
+            remaining.append(f"{file!r} was in use by another writer for {wait_s} s: purge it again when it is quiet")
+    busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+    if busy:
+        remaining.append(
+            f"{file + '-wal'!r} keeps deleted records while another process reads or writes: "
+            "purge again when it is done, or close every process that has the store open"
+        )
+    return remaining
+
+
+def copy_into(connection: Connection, file: str) -> None:
+    """Write what the connection's file holds at this instant into a new file of mode 0600; others may go on writing."""
+    create_file(file)
+    connection.execute("VACUUM INTO ?", (file,))
+    _sync(file)
+
+
+def make_beside(target: str, make: Callable[[str], None]) -> None:
+    """Have `make` write a file or directory under a name beside `target`, and rename it when it is complete.
+
+    Raises:
+        InvalidInputError: Something has the name already.
+        StoreError: It cannot be written; nothing is left.
+    """
+    place = Path(target)
+    partial = place.with_name(f".{place.name}.{secrets.token_hex(4)}.partial")
+    try:
+        _check_free(place)
+        make(str(partial))
+        _check_free(place)
+        partial.rename(place)
+        _sync(str(place.parent))
+    except OSError as exc:
+        raise StoreError(f"the backup {target!r} cannot be written: {exc.strerror or exc}") from exc
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
+
+
+def _check_free(place: Path) -> None:
+    if os.path.lexists(place):
+        raise InvalidInputError(f"there is something at {str(place)!r} already: a backup replaces nothing")
+
+
+def _sync(name: str) -> None:
+    """Have the system write a file or a directory to the disk."""
+    descriptor = os.open(name, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
