@@ -311,7 +311,8 @@ def _decide(
         if earlier is not None and record_id in state.applied:
             # The earlier try was stored; only its reply was lost.
             return _Attempt(earlier.result, (), (), expected, current, NO_PLACE, done=True)
-        if incarnation is not None and current != incarnation:
+        # On Redis the incarnation outlasts a journal that lapsed: at the origin a scope is opened, by `commit`.
+        if incarnation is not None and (current != incarnation or (blind and expected == ORIGIN)):
             raise StaleIncarnation(replica.path)
         if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
             return None  # a fold remembers only the last ids
