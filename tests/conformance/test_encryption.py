@@ -1,12 +1,15 @@
 """With a key nothing is readable without it, on any backend; keys are changed under writers, and nothing is lost."""
 
+import asyncio
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path as Directory
 from typing import Any
 
 import pytest
+import redis
 
 import wmem
 from tests.conformance.conftest import Call, Clock, MemoryOpener
@@ -299,6 +302,80 @@ def test_keys_change_under_writers_who_lose_nothing(open_memory: MemoryOpener, c
     found = [str(message.id) for message in call(open_memory.in_other_process(key=NEW).scope("s").messages.all)]
     assert sorted(found) == sorted(["first", *written])
     assert len(written) == 120
+
+
+# -- many writers, who all have to know what is before them
+
+
+async def test_a_thousand_coroutines_append_to_one_session(url: str) -> None:
+    async with await wmem.aopen(url, agent_id="agent", key=OLD) as memory:
+        scope = memory.scope("s")
+        await scope.entries.set("k", 0)
+        messages = [{"role": "user", "content": "x", "id": f"{number}"} for number in range(1_000)]
+        await asyncio.gather(*map(scope.messages.append, messages))
+    async with await wmem.aopen(url, agent_id="agent", key=OLD) as memory:
+        stored = [message.id for message in await memory.scope("s").messages.all()]
+        assert sorted(map(str, stored)) == sorted(message["id"] for message in messages)
+        assert not (await memory.changes()).damage
+
+
+def test_threads_of_two_engines_that_write_in_every_way_lose_nothing(url: str) -> None:
+    """A ring of two keys makes an engine of its own, as another process has."""
+    with (
+        wmem.open(url, agent_id="agent", key=OLD) as one,
+        wmem.open(url, agent_id="agent", key=OLD_THEN_NEW) as other,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        assert one._core.store is not other._core.store
+
+        def write(number: int) -> None:
+            scope = (one, other)[number % 2].scope("s")
+            scope.messages.append({"role": "user", "content": "x", "id": f"{number}"})
+            scope.entries.set(f"{number}", number)
+            scope.entries.update("count", lambda count: count + 1, 0)
+            item = scope.items.add(f"{number}", ttl_s=None)
+            scope.items.fetch(item.id)
+
+        list(pool.map(write, range(80)))
+    with wmem.open(url, agent_id="agent", key=OLD) as memory:
+        scope = memory.scope("s")
+        assert sorted(int(message.id or "") for message in scope.messages.all()) == list(range(80))
+        assert {key: scope.entries.get(key) for key in map(str, range(80))} == {str(each): each for each in range(80)}
+        assert scope.entries.get("count") == 80
+        assert sorted(item.access_count for item in scope.items.all()) == [2] * 80  # added, and fetched once
+        assert not memory.changes().damage
+
+
+@pytest.mark.backends("redis")
+def test_a_scope_that_lapsed_begins_anew_under_its_policy_and_reads_as_sound(
+    open_memory: MemoryOpener, call: Call, url: str
+) -> None:
+    memory = open_memory(key=OLD)
+    scope = memory.scope("s", policy=wmem.Policy.queue(max_items=7))
+    call(scope.messages.append, {"role": "user", "content": "x", "id": "before"})
+    client: Any = redis.Redis
+    with client.from_url(url) as server:  # as an expiry does
+        server.zadd('wmem:{"agent"}:register', {'["agent","s"]': 1.0})
+        assert server.delete('wmem:{"agent"}:h["agent","s"]', 'wmem:{"agent"}:s["agent","s"]') == 2
+    call(scope.messages.append, {"role": "user", "content": "x", "id": "after"})
+    call(scope.entries.set, "k", 1)
+    fresh = open_memory.in_other_process(key=OLD).scope("s")
+    assert [message.id for message in call(fresh.messages.all)] == ["after"]
+    assert call(fresh.entries.get, "absent") is None, "nothing is damaged"
+    assert fresh.policy.name == "queue"
+
+
+def test_a_scope_that_is_disposed_begins_anew(open_memory: MemoryOpener, call: Call) -> None:
+    one, other = open_memory(key=OLD), open_memory.in_other_process(key=OLD)
+    for life in range(3):
+        mine, theirs = one.scope("s"), other.scope("s")
+        for number in range(3):
+            call((mine, theirs)[number % 2].messages.append, {"role": "user", "content": f"{life} {number}"})
+        assert call(theirs.messages.count) == 3
+        assert not call(one.changes).damage
+        call((mine, theirs)[life % 2].dispose)
+        with pytest.raises(wmem.DisposedError):
+            call((mine, theirs)[1 - life % 2].messages.append, {"role": "user", "content": "late"})
 
 
 # -- others in between, step by step

@@ -22,8 +22,8 @@ Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
 
 WRITER = """
     import sys, wmem
-    url, me, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    memory = wmem.open(url, agent_id="agent")
+    url, me, count, key = sys.argv[1], sys.argv[2], int(sys.argv[3]), bytes.fromhex(sys.argv[4])
+    memory = wmem.open(url, agent_id="agent", key=key or None)
     session = memory.scope("session")
     print("ready", flush=True)
     sys.stdin.readline()
@@ -36,12 +36,14 @@ WRITER = """
 """
 
 
+@pytest.mark.parametrize("key", [b"", b"\xa5" * 32], ids=["in clear", "encrypted"])
 def test_B43_four_processes_appending_to_one_session_lose_and_double_nothing(
-    shared_url: str, together: Together
+    key: bytes, shared_url: str, together: Together
 ) -> None:
     count = 60
-    together(WRITER, [(shared_url, str(me), str(count)) for me in range(4)])
-    with wmem.open(shared_url, agent_id="agent") as memory:
+    together(WRITER, [(shared_url, str(me), str(count), key.hex()) for me in range(4)])
+    with wmem.open(shared_url, agent_id="agent", key=key or None) as memory:
+        assert not memory.changes().damage
         session = memory.scope("session")
         expected = {f"{me}-{number}" for me in range(4) for number in range(count)}
         ids = [message.id or "" for message in session.messages.all()]
