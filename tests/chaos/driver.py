@@ -30,7 +30,17 @@ from tests.soak.driver import BACKENDS, patched
 __all__ = ["main"]
 
 HANG_S = 10.0
-_COLUMNS = ("rounds", "acknowledged", "kills", "interrupts", "forks", "cancellations", "unknown", "refused")
+_COLUMNS = (
+    "rounds",
+    "acknowledged",
+    "kills",
+    "interrupts",
+    "forks",
+    "cancellations",
+    "unknown",
+    "refused",
+    "conflicts",
+)
 
 
 class Run:

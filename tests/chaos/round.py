@@ -22,7 +22,7 @@ from tests.servers import RedisServer
 
 __all__ = ["TROUBLES", "Plan", "Report", "draw_plan", "play_round"]
 
-TROUBLES = ("kills", "interrupts", "forks", "cancellations", "closes", "server")
+TROUBLES = ("kills", "interrupts", "forks", "cancellations", "closes", "reopens", "server")
 """What can be left out. ``server``: connections cut, scripts forgotten, a server killed and started again."""
 
 _TICK_S = 0.02
@@ -92,13 +92,14 @@ def draw_plan(
                     mode=mode,
                     writers=chance.randint(1, 3),
                     seconds=chance.uniform(leg_s / 3, leg_s),
-                    acts=400,
+                    acts=1_500 if alone else 400,
                     without=tuple(without),
                     keys=tuple(chance.sample(keys, k=len(keys))),
                     interrupts=trouble["interrupts"],
                     forks=trouble["forks"],
                     cancellations=trouble["cancellations"],
                     closes=trouble["closes"],
+                    reopens=not alone and "reopens" not in without,
                     can_fail=backend == "redis" and trouble["server"],
                     plant=plant,
                 )
@@ -308,11 +309,22 @@ class _Leg:
             with suppress(ProcessLookupError):
                 os.kill(each, signal.SIGUSR1)
         time.sleep(6 * BEAT_S)
-        files = sorted(self._place.glob("stacks-*"))
-        stacks = [f"-- {file.name}\n{text}" for file in files if (text := file.read_text())]
+        files = sorted(self._place.glob("stacks-*"), key=lambda file: (file.name != f"stacks-{pid}", file.name))
+        stacks = [f"-- {file.name}\n{text}" for file in files if (text := _telling(file.read_text()))]
         self._report.faults.append(f"{told}; begun and not ended: {open_ids}\n" + "\n".join(stacks))
         for each in list(self._alive):
             self._end(each)
+
+
+def _telling(stacks: str) -> str:
+    """Stacks without the threads that only wait for work, and without the frames below a worker's own."""
+    told = []
+    for thread in stacks.split("\n\n"):
+        title, *frames = thread.strip().splitlines() or [""]
+        if frames and not any(name in frames[0] for name in (" in _beat", " in _worker", " in finish")):
+            own = next((at for at, frame in enumerate(frames) if "tests/chaos/worker.py" in frame), len(frames))
+            told += [title, *frames[: own + 1]]
+    return "\n".join(told)
 
 
 # -- the end of a round
@@ -325,6 +337,8 @@ def _count(lines: Sequence[Mapping[str, Any]], report: Report) -> None:
             report.counts[kind.get(line["outcome"], line["outcome"])] += 1
             if line["outcome"] == "done" and ".fork" in line["id"]:
                 report.counts["forks"] += 1
+            if line.get("why", "").startswith("ConflictError"):
+                report.counts["conflicts"] += 1
             if line["outcome"] == "broken":
                 report.faults.append(f"{line['id']} raised what it may not: {line['why']}")
         elif line["event"] == "crash":
@@ -343,6 +357,9 @@ def _compare(plan: Plan, lines: list[dict[str, Any]], place: Path, report: Repor
             if fault.partition(";")[0] not in seen:  # the same one is seen again and again
                 seen.add(fault.partition(";")[0])
                 report.faults.append(f"seen by a process at work: {fault}")
+    for op in ops:
+        if op.given.get("probe") and op.outcome != "done" and not _was_killed(op, lines):
+            report.faults.append(f"{op.id} failed while nobody else was at work: {_why(op, lines)}")
     model = Model(ops)
     if alone:
         for line in ours:
@@ -365,6 +382,14 @@ def _compare(plan: Plan, lines: list[dict[str, Any]], place: Path, report: Repor
     for op in backups:
         faults = Model(ops, (op.begin, int(op.end))).faults(found["backups"][op.given["path"]])
         report.faults += [f"in the backup {op.id}: {fault}" for fault in faults]
+
+
+def _was_killed(op: Op, lines: Sequence[Mapping[str, Any]]) -> bool:
+    return not any(line["event"] == "end" and line["id"] == op.id for line in lines)
+
+
+def _why(op: Op, lines: Sequence[Mapping[str, Any]]) -> str:
+    return next(str(line.get("why")) for line in lines if line["event"] == "end" and line["id"] == op.id)
 
 
 def _compare_bytes(model: Model, tokens: Sequence[str], where: str, report: Report) -> None:

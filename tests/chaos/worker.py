@@ -12,7 +12,6 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -72,6 +71,7 @@ class Job:
     forks: bool = False
     cancellations: bool = False
     closes: bool = False
+    reopens: bool = False
     can_fail: bool = False
     plant: str = ""
 
@@ -235,11 +235,11 @@ class _Process:
 
     def probe(self, writer: Writer) -> Iterator[Act]:
         """What must be possible when nobody else is at work, whatever was interrupted before."""
-        writer.number += 1
-        writer.chance = Random(f"{writer.seed}/{writer.name}/probe")
-        yield writer.say()
-        writer.number += 1
-        yield writer.bump()
+        for draw in (writer.say, writer.bump):
+            writer.number += 1
+            act = draw()
+            act.given["probe"] = True
+            yield act
 
     # -- forks
 
@@ -310,13 +310,6 @@ async def _awaited(call: Callable[[], Any]) -> Any:
     return await call()
 
 
-@contextmanager
-def _closing(process: _Process, writer: Writer, memory: wmem.AgentMemory) -> Iterator[None]:
-    yield
-    writer.number += 1
-    process.play(writer, Act("close", "", {}, memory.close))
-
-
 def run_worker(job: Job) -> None:
     """Do all of a job in this process, which is this one's alone."""
     warnings.simplefilter("ignore", DeprecationWarning)  # forking with threads is what this is about
@@ -340,18 +333,23 @@ def _writer(process: _Process, memory: Any, number: int) -> Writer:
 
 def _run(process: _Process) -> None:
     job = process.job
-    memory = job.open()
-    writers = [_writer(process, memory, number) for number in range(job.writers)]
+    first = _writer(process, None, 0)
+    memory = _open(process, first)
+    if memory is None:
+        return  # the log says why
+    first.memory = memory
+    writers = [first, *(_writer(process, memory, number) for number in range(1, job.writers))]
     main, others = writers[0], writers[1:]
     threads = [threading.Thread(target=_write, args=(process, writer), daemon=True) for writer in others]
     for thread in threads:
         thread.start()
-    with _closing(process, main, memory):
-        _write_as_main(process, main)
-        for thread in threads:
-            thread.join()
-        process.reap()
-        process.finish(main)
+    _write_as_main(process, main)
+    for thread in threads:
+        thread.join()
+    process.reap()
+    process.finish(main)
+    main.number += 1
+    process.play(main, Act("close", "", {}, main.memory.close))
 
 
 def _write(process: _Process, writer: Writer) -> None:
@@ -373,17 +371,30 @@ def _write_as_main(process: _Process, writer: Writer) -> None:
             process.look(writer)
         elif job.closes and drawn < 0.1:
             _use_spare(process, writer)
-        elif job.writers == 1 and not job.is_private and drawn < 0.06:
-            _reopen(process, writer)
+        elif job.writers == 1 and job.reopens and drawn < 0.06:
+            _reopen(process, writer, _delay_s(job, chance))
         else:
-            delay_s = 10 ** chance.uniform(-5, -2) if job.interrupts and chance.random() < 0.7 else None
-            process.play(writer, writer.draw(), delay_s)
+            process.play(writer, writer.draw(), _delay_s(job, chance))
 
 
-def _reopen(process: _Process, writer: Writer) -> None:
+def _delay_s(job: Job, chance: Random) -> float | None:
+    """Seconds until an act is interrupted: anything between the shortest and the longest."""
+    return 10 ** chance.uniform(-5, -2) if job.interrupts and chance.random() < 0.7 else None
+
+
+def _reopen(process: _Process, writer: Writer, delay_s: float | None) -> None:
+    """Close the memory and open another; what was interrupted is done once more."""
+    for each_s in (delay_s, None):
+        writer.number += 1
+        process.play(writer, Act("close", "", {}, writer.memory.close), each_s)
+    if (memory := _open(process, writer, delay_s) or _open(process, writer)) is not None:
+        writer.forget(memory)
+
+
+def _open(process: _Process, writer: Writer, delay_s: float | None = None) -> wmem.AgentMemory | None:
     writer.number += 1
-    process.play(writer, Act("close", "", {}, writer.memory.close))
-    writer.forget(process.job.open())
+    memory: wmem.AgentMemory | None = process.play(writer, Act("open", "", {}, process.job.open), delay_s)
+    return memory
 
 
 def _use_spare(process: _Process, writer: Writer) -> None:
