@@ -85,8 +85,8 @@ def read_message(original: BaseMessage) -> Message:
         # Checked before it is dumped: an object that LangChain can dump would come back as a dictionary.
         held = [each.metadata for each in original.artifact] if documents else original.artifact
         to_json(held, (original.type, original.id, "artifact"))
-    whole = message_to_dict(original)
-    kind, data = MESSAGE_CLASSES[type(original)], to_json(whole["data"], (original.type, original.id))
+    whole = original.model_dump(warnings=False)  # a warning would quote the message
+    kind, data = MESSAGE_CLASSES[type(original)], to_json(whole, (original.type, original.id))
     fault = ""
     try:
         neutral: Message | None = Message(id=original.id or None, **read_fields(kind, data))

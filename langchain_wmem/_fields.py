@@ -10,6 +10,7 @@ from typing import Any
 
 from langchain_wmem._blocks import Dialect, read_blocks, write_parts
 from wmem import Message, Part, ToolCall
+from wmem.adapter import describe_field
 from wmem.errors import SerializationError
 
 NOTE_SOURCE = "wmem"
@@ -39,7 +40,7 @@ def to_json(value: Any, path: tuple[Any, ...]) -> Any:
     if isinstance(value, int):
         return int(value)
     kind, message_id, *field = path
-    where = ".".join(str(step) for step in field)
+    where = ".".join(map(describe_field, field))
     found = repr(value) if isinstance(value, float) else f"a {type(value).__name__!r}"
     if isinstance(value, dict):
         found = "a key that is no text"

@@ -7,7 +7,7 @@ and names that cannot be stored are refused here as everywhere.
 
 from typing import Any, NamedTuple
 
-from langchain_core.messages import BaseMessage, ToolMessage, message_to_dict
+from langchain_core.messages import BaseMessage, ToolMessage
 
 from langchain_wmem._convert import MESSAGE_CLASSES, read_message
 from langchain_wmem._fields import to_json
@@ -56,7 +56,7 @@ def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:
     A field that a subclass adds stays, since LangChain's classes accept extra fields.
     """
     # The artifact is checked undumped: a dumped document would pass for a dictionary.
-    dumped = {**message_to_dict(original)["data"], "artifact": getattr(original, "artifact", None)}
+    dumped = {**original.model_dump(warnings=False), "artifact": getattr(original, "artifact", None)}
     fields: dict[str, Any] = {}
     left_out: list[str] = []
     for name, value in {**original.__dict__, **(original.__pydantic_extra__ or {})}.items():

@@ -31,7 +31,7 @@ from llamaindex_wmem._blocks import (
 )
 from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
 from wmem import CorruptionError, Message, Native, SerializationError, is_note
-from wmem.adapter import check_instances, describe_error, from_tagged_json, to_tagged_json
+from wmem.adapter import check_instances, describe_error, describe_field, from_tagged_json, to_tagged_json
 
 _FRAMEWORK = "llamaindex"
 _PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
@@ -188,7 +188,7 @@ def _native_json(
     return {
         "role": role.value,
         "additional_kwargs": {
-            key: to_tagged_json(value, f"additional_kwargs[{key!r}]") for key, value in extra.items()
+            key: to_tagged_json(value, f"additional_kwargs[{describe_field(key)!r}]") for key, value in extra.items()
         },
         "blocks": [block_to_json(block) for block in blocks],
     }

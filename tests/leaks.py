@@ -5,6 +5,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from pydantic import ValidationError
+
 CONTENT = "Mrs Quimby said: my PIN is 90417, quux"
 NUMBER = 4_111_111_111_111_111
 MARKS = ("Quimby", "90417", "quux", str(NUMBER))
@@ -33,6 +35,13 @@ def texts_of(value: object, depth: int = 0) -> Iterator[str]:
         yield value
     elif isinstance(value, bytes | bytearray):
         yield value.decode("utf-8", "replace")
+    elif isinstance(value, ValidationError):
+        # What a user makes of our models himself may be told by its place: names of fields, and keys that are none.
+        places = {str(part) for each in value.errors() for part in each["loc"]}
+        shown = str(value)
+        for place in places:
+            shown = shown.replace(place, "")
+        yield shown
     elif isinstance(value, BaseException):
         yield from (str(value), repr(value))
         if depth < 8:

@@ -4,7 +4,7 @@ from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.usage import fade_on_overflow, prompt_tokens
-from wmem.describe import describe
+from wmem.describe import describe, describe_field
 from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
 from wmem.model.validation import describe_error
@@ -21,6 +21,7 @@ __all__ = [
     "check_instances",
     "describe",
     "describe_error",
+    "describe_field",
     "fade_on_overflow",
     "from_tagged_json",
     "media_location",

@@ -23,7 +23,7 @@ from uuid import UUID
 from pydantic import BaseModel, PydanticUserError, TypeAdapter
 from pydantic_core import from_json, to_json
 
-from wmem.describe import describe
+from wmem.describe import describe, describe_field
 from wmem.errors import CorruptionError, InvalidInputError, SerializationError
 from wmem.model.validation import describe_error, list_faults, parse
 
@@ -141,11 +141,10 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
     Raises:
         SerializationError: It would not read back unchanged.
     """
-    try:
-        written: bytes = model.__pydantic_serializer__.to_json(
-            model, exclude=exclude, exclude_defaults=True, warnings="error"
-        )
-    except ValueError:
+    written: bytes | None = None
+    with suppress(ValueError):  # not chained: it would quote the field
+        written = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True, warnings="error")
+    if written is None:
         written = _dump_surrogates(model, exclude)
     if len(written) > _MAX_INT_DIGITS or _REPLACEMENT_CHAR in written:  # nothing else can fail the check
         check_json(model)
@@ -155,7 +154,7 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
 def _dump_surrogates(model: BaseModel, exclude: set[str]) -> bytes:
     """A model as JSON where pydantic's writer refuses it: for a lone surrogate, see `dump_json`."""
     fields = None
-    with suppress(ValueError):  # its message would quote the field
+    with suppress(ValueError):
         fields = model.model_dump(mode="json", exclude=exclude, exclude_defaults=True, warnings="error")
     if fields is None:
         raise SerializationError(f"a field of this {type(model).__name__} was replaced by what it cannot hold")
@@ -310,7 +309,8 @@ def _find_fault(value: Any, ancestors: tuple[int, ...]) -> str:
         try:
             _to_plain(each, ancestors, _unwrap_object)
         except (SerializationError, RecursionError):
-            return "" if id(each) in ancestors else f"[{describe(name)}]{_find_fault(each, (*ancestors, id(each)))}"
+            shown = repr(describe_field(name)) if isinstance(name, str) else describe(name)
+            return "" if id(each) in ancestors else f"[{shown}]{_find_fault(each, (*ancestors, id(each)))}"
     return ""
 
 
