@@ -39,7 +39,7 @@ def texts_of(value: object, depth: int = 0) -> Iterator[str]:
         # What a user makes of our models himself may be told by its place: names of fields, and keys that are none.
         places = {str(part) for each in value.errors() for part in each["loc"]}
         shown = str(value)
-        for place in places:
+        for place in sorted(places, key=len, reverse=True):
             shown = shown.replace(place, "")
         yield shown
     elif isinstance(value, BaseException):
