@@ -17,7 +17,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut
-from wmem.model.history import Path, is_cache
+from wmem.model.history import Path, is_cache, to_scope_id
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
 
@@ -100,7 +100,7 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
     except ConflictError:
         return 0  # others are writing there; the next pass retries
     if gone:
-        _log.debug("removed %d expired items from scope %s", gone, "/".join(replica.path))
+        _log.debug("removed %d expired items from scope %s", gone, to_scope_id(replica.path))
     return gone
 
 

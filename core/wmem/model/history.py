@@ -19,6 +19,23 @@ class Incarnation(NamedTuple):
     chain: int
 
 
+def to_scope_id(path: Path) -> str:
+    """A path as one text: no two paths give the same, and most read as they are.
+
+    In a segment a slash, a percent sign and what cannot be printed are percent-encoded, as in a URL.
+    """
+    return "/".join(map(_encode_segment, path))
+
+
+def _encode_segment(segment: str) -> str:
+    if segment.isprintable() and "/" not in segment and "%" not in segment:
+        return segment
+    return "".join(
+        char if char.isprintable() and char not in "/%" else "".join(f"%{byte:02X}" for byte in char.encode())
+        for char in segment
+    )
+
+
 ORIGIN = Cursor(0, 0)
 """The cursor of a journal that does not exist."""
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from wmem.model import change as changes
 from wmem.model.checks import check_listener
-from wmem.model.history import Path
+from wmem.model.history import Path, to_scope_id
 from wmem.model.row import Row
 from wmem.model.values import decode_type_name, load_json
 
@@ -189,7 +189,7 @@ def _scope_name(path: Path) -> str | None:
 
 
 def _scope_id(path: Path) -> str | None:
-    return "/".join(path) if len(path) > 1 else None
+    return to_scope_id(path) if len(path) > 1 else None
 
 
 def _entry_type_name(row: Row) -> str:

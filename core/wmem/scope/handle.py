@@ -17,7 +17,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
-from wmem.model.history import Incarnation, Path
+from wmem.model.history import Incarnation, Path, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy
@@ -109,8 +109,8 @@ class Handle:
 
     @property
     def id(self) -> str:
-        """The whole path as one text, for logs."""
-        return "/".join(self.path)
+        """The whole path as one text; see `to_scope_id`."""
+        return to_scope_id(self.path)
 
     @property
     def is_disposed(self) -> bool:

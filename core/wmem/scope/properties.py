@@ -24,8 +24,8 @@ class ScopeProperties:
 
     @property
     def id(self) -> str:
-        """The whole path as one text, for logs."""
-        return "/".join(self._handle.path)
+        """The whole path as one text, another for each path: a slash within a segment is written ``%2F``."""
+        return self._handle.id
 
     @property
     def path(self) -> Path:

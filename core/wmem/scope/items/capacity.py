@@ -75,7 +75,7 @@ def to_changes(removed: Iterable[Victim], now: float) -> list[Change]:
 
 def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
     """Log and count evictions, once they are stored; never the items' content."""
-    scope = "/".join(handle.path)
+    scope = handle.id
     metrics = handle.settings.metrics
     for change in changes:
         if isinstance(change, ItemEvicted):
@@ -207,7 +207,7 @@ def call_on_flush(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]
         yield from ask(Callback.call, partial(on_flush, items))
     except Exception as exc:  # noqa: BLE001  # a user's function: the item is stored, whatever it raises
         told = "on_flush failed for %d items of scope %s; they stay"
-        log_callback_failure(_log, told, len(items), "/".join(handle.path), exc=exc)
+        log_callback_failure(_log, told, len(items), handle.id, exc=exc)
 
 
 def check_sync_on_flush(policy: Policy) -> None:
