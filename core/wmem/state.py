@@ -29,6 +29,7 @@ from wmem.model.change import (
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.row import Row
+from wmem.model.values import load_json
 
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
@@ -71,8 +72,8 @@ class State:
         """Pinned and system messages, which every pack holds."""
         self.pinned_items: dict[str, None] = {}
         """Pinned items that are no messages, which every pack holds."""
-        self.origins: dict[str, str] = {}
-        """Of items promoted to here: their id in the session, to their id here."""
+        self.origins: dict[str, tuple[str, ...]] = {}
+        """Of items promoted to here: their id where they were, to their ids here; several scopes may use one id."""
         self.policy: str | None = None
         self.disposed = False
         self.applied: set[int] = set()
@@ -175,8 +176,8 @@ class State:
         else:
             self.items[row.id] = None
             self._update_pinned(row)
-            if (origin := parse_promoted_id(row.id)) is not None:
-                self.origins[origin] = row.id
+            for source in _source_ids(row):
+                self.origins[source] = (*self.origins.get(source, ()), row.id)
 
     def _update_pinned(self, row: Row) -> None:
         held = self.pinned_items if row.role is None else self.pinned_messages
@@ -202,8 +203,10 @@ class State:
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
-            if (origin := parse_promoted_id(row.id)) is not None and self.origins.get(origin) == row.id:
-                del self.origins[origin]
+            for source in _source_ids(row):
+                self.origins[source] = tuple(each for each in self.origins[source] if each != row.id)
+                if not self.origins[source]:
+                    del self.origins[source]
 
     def _remove(self, change: ItemRemoved | ItemExpired) -> Row | None:
         return self._drop(change.id)
@@ -319,3 +322,14 @@ class State:
             state.erased = dict.fromkeys(checkpoint.erased)
             state.step = checkpoint.step
         return state
+
+
+def _source_ids(row: Row) -> Iterable[str]:
+    """The ids under which a promoted row was in working memory; none for any other row."""
+    source = parse_promoted_id(row.id)
+    if source is None:
+        return ()
+    if row.rest is None or row.rest.count(b'"incarnation"') < 2:  # noqa: PLR2004  # copied once, under its own id
+        return (source,)
+    origins = load_json(row.rest).get("origins", ())
+    return dict.fromkeys((source, *(each["id"] for each in origins)))

@@ -7,10 +7,11 @@ from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
+from wmem.model.origin import Origin
 from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits
 from wmem.model.recall_profile import Scoring
-from wmem.model.results import Fate, Placed, RecallHit, RecallKind, UnitReport
+from wmem.model.results import Fate, MergeCount, Placed, RecallHit, RecallKind, UnitReport
 from wmem.pack.request import NoteRole, Orphans, PromptCounter
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -54,11 +55,13 @@ __all__ = [
     "Items",
     "LocalEntries",
     "Matrix",
+    "MergeCount",
     "MessageInput",
     "MessageReads",
     "Messages",
     "NoteRole",
     "Order",
+    "Origin",
     "Orphans",
     "PartKind",
     "Path",

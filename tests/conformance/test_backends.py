@@ -17,6 +17,7 @@ from tests.suites.entries import EntriesSuite
 from tests.suites.eviction import EvictionSuite
 from tests.suites.fetches import FetchesSuite
 from tests.suites.hybrid import HybridSuite
+from tests.suites.identity import IdentitySuite
 from tests.suites.items import ItemsSuite
 from tests.suites.lifetimes import LifetimesSuite
 from tests.suites.limits import LimitsSuite
@@ -91,6 +92,9 @@ class TestFetches(Everywhere, FetchesSuite): ...
 
 
 class TestHybrid(Everywhere, HybridSuite): ...
+
+
+class TestIdentity(Everywhere, IdentitySuite): ...
 
 
 class TestItems(Everywhere, ItemsSuite): ...

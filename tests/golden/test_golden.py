@@ -118,8 +118,46 @@ def test_what_makes_the_golden_stores_still_makes_ones_that_read_the_same(name: 
             return {
                 name: bare(each)
                 for name, each in told.items()
-                if name not in ("id", "target_id", "promoted_to", "sources", "lineage_ids")
+                if name not in ("id", "target_id", "promoted_to", "sources", "lineage_ids", "origins")
             }
         return [bare(each) for each in told] if isinstance(told, list) else told
 
     assert bare(fresh) == bare(golden)
+
+
+@pytest.mark.parametrize("copy", ["store-v2", "store-v2-aes"], indirect=True)
+def test_what_an_earlier_version_promoted_is_its_sessions_and_no_others(copy: Path) -> None:
+    with _opened(copy) as memory:
+        session, twin = memory.scope("session"), memory.scope("twin")
+        (item,) = session.items.promoted()
+        long_term = (memory.semantic, memory.episodic)
+        kept = item.promoted_to or ""
+        assert session.items.promote(item.id).id == kept
+        twin.import_(session.export())
+        assert twin.items.promote(item.id).id != kept
+        assert kept not in twin.erase(item.id).ids
+        assert set(session.erase(item.id).ids) == {item.id, kept}
+        assert [each.id for scope in long_term for each in scope.items.all() if each.id == kept] == []
+
+
+@pytest.mark.parametrize("copy", ["store-v2", "store-v2-aes"], indirect=True)
+def test_what_an_earlier_version_promoted_leads_back_to_its_session(copy: Path) -> None:
+    with _opened(copy) as memory:
+        session, twin = memory.scope("session"), memory.scope("twin")
+        (item,) = session.items.promoted()
+        twin.import_(session.export())
+        kept = item.promoted_to or ""
+        scope = memory.semantic if memory.semantic.items.exists(kept) else memory.episodic
+        assert set(scope.erase(kept).ids) == {item.id, kept}
+        assert (session.items.exists(item.id), twin.items.exists(item.id)) == (False, True)
+
+
+@pytest.mark.parametrize("copy", ["store-v2", "store-v2-aes"], indirect=True)
+def test_an_entry_that_an_earlier_version_merged_is_erased_with_its_source(copy: Path) -> None:
+    with _opened(copy) as memory:
+        golden = memory.scope("golden")
+        draft = golden.child("draft")
+        source = draft.entries.local.entry("found")
+        assert source is not None
+        draft.erase(source.id)
+        assert golden.entries.get("found") is None

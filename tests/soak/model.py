@@ -53,6 +53,10 @@ class Held:
     step: int = 0
     profile: str = "evidence"
     version: int = 0
+    born: int = 0
+    suffix: str | None = None
+    """What follows the id of an item that its parent has under another id."""
+    erased: set[str] = field(default_factory=set)
     merged: dict[tuple[Path, bool, bool], int] = field(default_factory=dict)
     decisions: list[Any] = field(default_factory=list)
 
@@ -95,7 +99,7 @@ class Model:
         return self.scopes.get(path) or Held()
 
     def _written(self, path: Path) -> Held:
-        scope = self.scopes.setdefault(path, Held())
+        scope = self.scopes.setdefault(path, Held(born=self.lives + 1))
         self.lives += 1
         scope.version = self.lives
         return scope
@@ -252,7 +256,7 @@ class Model:
         if row.get("deleted_at") is not None:
             raise Refused("NotFoundError")
         more, until = given.get("ttl_s", policy_of(path)["ttl_s"][row["priority"]]), row.get("expires_at")
-        longer = None if more is None or until is None else max(until, self.now) + more
+        longer = None if more is None or until is None or row.get("pinned") else max(until, self.now) + more
         if longer == until:
             return told(row, self.now)
         return self._put_changed(path, row, growing=not visible(row, self.now), expires_at=longer)
@@ -326,15 +330,26 @@ class Model:
         knowledge = row["type"] in ("fact", "skill") or row.get("kind") in ("insight", "preference")
         target = ("~semantic",) if knowledge else ("~episodic",)
         there = self.held(target)
-        prefix = f"memory_promoted_{row['id']}_"
-        kept = next((each for each in there.items() if each["id"].startswith(prefix)), None)
+        own = {(path, self.held(path).born, row["id"]), *map(_identity, _origins(row, path))}
+        kept = None
+        for source in (row["id"], *(each["id"] for each in _origins(row, path))):
+            for each in there.items():
+                steps = _origins(each, target)
+                paired = row.get("promoted_to") == each["id"]
+                same = own & set(map(_identity, steps)) or (
+                    paired and (path, row["id"]) in [(step["path"], step["id"]) for step in steps]
+                )
+                if kept is None and same and source in _sources(each):
+                    kept = each
         if kept is None:
             reason = (
                 {"promotion_reason": "manual"} if rule is None else {"promotion_reason": "auto", "promotion_rule": rule}
             )
-            stamp = f"{datetime.fromtimestamp(self.now, UTC):%Y%m%d-%H%M%S}"
+            stamp = f"memory_promoted_{row['id']}_{datetime.fromtimestamp(self.now, UTC):%Y%m%d-%H%M%S}"
+            free = (name for name in (stamp, *(f"{stamp}-{n}" for n in range(2, 99))))
             kept = copy.deepcopy(row) | {
-                "id": f"{prefix}{stamp}",
+                "id": next(name for name in free if name not in there.rows and name not in there.erased),
+                "origins": self._steps(row, path, target),
                 "updated_at": self.now,
                 "expires_at": None,
                 "promoted_to": None,
@@ -351,11 +366,18 @@ class Model:
                 },
             }
             self._written(target).put(kept)
-        own = self.held(path).rows.get(row["id"])
-        if own is not None and own.get("promoted_to") != kept["id"]:
+        mine = self.held(path).rows.get(row["id"])
+        if mine is not None and mine.get("promoted_to") != kept["id"]:
             self._written(path)
-            own["promoted_to"], own["promoted_at"] = kept["id"], self.now
+            mine["promoted_to"], mine["promoted_at"] = kept["id"], self.now
         return kept
+
+    def _steps(self, row: Row, path: Path, to: Path) -> list[dict[str, Any]]:
+        """How a copy of a row comes into another scope."""
+        steps = _origins(row, path)
+        lineage = _own_lineage(row, steps)
+        step = {"path": path, "born": self.held(path).born, "id": row["id"], "to": to, "lineage_ids": lineage}
+        return [*copy.deepcopy(steps), step]
 
     # -- room
 
@@ -533,15 +555,16 @@ class Model:
         how = (path, overwrite, items)
         if not rows or self.held(above).merged.get(how) == source.version:
             return 0
-        puts = []
+        puts: list[Row] = []
         there = self.held(above)
         for number, row in enumerate(rows):
-            held = there.entries().get(row["key"]) if "key" in row else there.rows.get(row["id"])
+            place, held = f"{id}{number:02d}", there.entries().get(row.get("key", ""))
+            if "key" not in row:
+                place, held = self._place(above, path, row, {each["id"] for each in puts}, f"{id}99")
             if held is not None and not overwrite and visible(held, self.now):
                 continue
-            made = copy.deepcopy(row)
+            made = copy.deepcopy(row) | {"id": place, "origins": self._steps(row, path, above)}
             if "key" in row:
-                made["id"] = f"{id}{number:02d}"
                 made["lineage_ids"] = list(dict.fromkeys([*row.get("lineage_ids", []), row["id"]]))
             elif held is not None:
                 for name in ("access_count", "last_accessed_at"):
@@ -555,6 +578,23 @@ class Model:
             target.put(row)
         target.merged[how] = source.version
         return len(puts)
+
+    def _place(self, above: Path, path: Path, row: Row, taken: set[str], fresh: str) -> tuple[str, Row | None]:
+        """Where an item goes in the parent, and the copy that an earlier merge put there."""
+        source, there = self.held(path), self.held(above)
+        other = None if source.suffix is None else f"{row['id']}~{source.suffix}"
+        for place in (other, row["id"]):
+            held = None if place is None else there.rows.get(place)
+            steps = [] if held is None else _origins(held, above)
+            if place is not None and steps and _identity(steps[-1]) == (path, source.born, row["id"]):
+                return place, held
+        if row["id"] not in there.rows and row["id"] not in taken:
+            return row["id"], None
+        source.suffix = source.suffix or fresh
+        place = f"{row['id']}~{source.suffix}"
+        if place in there.rows or place in taken:
+            raise Refused("InvalidInputError")
+        return place, None
 
     def work(self, path: Path, entries: dict[str, Any], content: str, merge: bool, id: str) -> Any:
         """A temporary scope below another: it is filled, perhaps merged, and gone."""
@@ -602,31 +642,45 @@ class Model:
         self.store(path, "erased", 1, id)
 
     def _erase(self, path: Path, wanted: str) -> None:
-        ids, scopes = {wanted} | {each for each in (_origin(wanted),) if each}, [path]
+        here = self.held(path)
+        ids: set[Any] = {(path, here.born if wanted in here.rows else None, wanted)}
+        pairs: set[Any] = set()
+        scopes = [path]
         while True:
-            before = len(ids) + len(scopes)
+            before = len(ids) + len(pairs) + len(scopes)
             for each in list(scopes):
-                near = [each[:depth] for depth in range(len(each))] + [("~semantic",), ("~episodic",)]
-                near += [source for source, _, _ in self.held(each).merged]
                 for row in self.held(each).rows.values():
-                    if self._leads(row, ids):
-                        ids |= self._akin(row)
-                        session = row.get("metadata", {}).get("working_memory_session")
-                        near += [there for there in self.scopes if session == ("/".join(there) or "agent")]
+                    if self._leads(each, row, ids, pairs):
+                        steps = _origins(row, each)
+                        ids |= {(each, self.held(each).born, row["id"]), *map(_identity, steps)}
+                        pairs |= {(row["id"], step["path"], step["id"]) for step in steps}
+                        pairs |= {(row["promoted_to"], each, row["id"])} if row.get("promoted_to") else set()
+                near = [each[:depth] for depth in range(len(each))] + [("~semantic",), ("~episodic",)]
+                near += [source for source, _, _ in self.held(each).merged] + [place for place, _, _ in ids]
                 scopes += [there for there in dict.fromkeys(near) if there not in scopes]
-            if len(ids) + len(scopes) == before:
+            if len(ids) + len(pairs) + len(scopes) == before:
                 break
         for each in scopes:
-            gone = [row["id"] for row in self.held(each).rows.values() if self._leads(row, ids)]
+            gone = [row["id"] for row in self.held(each).rows.values() if self._leads(each, row, ids, pairs)]
             for there in gone:
-                del self._written(each).rows[there]
+                scope = self._written(each)
+                del scope.rows[there]
+                scope.erased.add(there)
+        if path in self.scopes:
+            self.scopes[path].erased.add(wanted)
 
-    def _leads(self, row: Row, ids: set[str]) -> bool:
-        return row["id"] in ids or _origin(row["id"]) in ids or bool(ids & set(row.get("lineage_ids", ())))
+    def _leads(self, path: Path, row: Row, ids: set[Any], pairs: set[Any]) -> bool:
+        def meant(where: Path, born: int | None, id: str) -> bool:
+            return (where, born, id) in ids or (where, None, id) in ids
 
-    def _akin(self, row: Row) -> set[str]:
-        akin = {row["id"], _origin(row["id"]), row.get("promoted_to")}
-        return {each for each in [*akin, *(row.get("lineage_ids", ()) if "key" in row else ())] if each}
+        steps, born = _origins(row, path), self.held(path).born
+        return (
+            meant(path, born, row["id"])
+            or (row.get("promoted_to"), path, row["id"]) in pairs
+            or any((row["id"], step["path"], step["id"]) in pairs for step in steps)
+            or any(meant(step["path"], step["born"], id) for step in steps for id in (step["id"], *step["lineage_ids"]))
+            or any(meant(path, born, id) for id in _own_lineage(row, steps))
+        )
 
     # -- the whole memory
 
@@ -671,7 +725,25 @@ class Model:
         }
 
 
-def _origin(promoted: str) -> str | None:
-    if not promoted.startswith("memory_promoted_"):
-        return None
-    return promoted.removeprefix("memory_promoted_").rpartition("_")[0]
+def _origins(row: Row, path: Path) -> list[dict[str, Any]]:
+    """How a row came into its scope; nothing of what it says of another, from which it was imported."""
+    steps: list[dict[str, Any]] = row.get("origins") or []
+    return steps if steps and steps[-1]["to"] == path else []
+
+
+def _identity(step: dict[str, Any]) -> tuple[Path, int, str]:
+    return step["path"], step["born"], step["id"]
+
+
+def _own_lineage(row: Row, steps: list[dict[str, Any]]) -> list[str]:
+    foreign = {id for step in steps for id in (step["id"], *step["lineage_ids"])}
+    return [id for id in row.get("lineage_ids", ()) if id not in foreign]
+
+
+def _sources(row: Row) -> set[str]:
+    """The ids that a promoted item had before."""
+    if not row["id"].startswith("memory_promoted_"):
+        return set()
+    steps = row.get("origins") or []
+    named = {step["id"] for step in steps} if len(steps) > 1 else set()
+    return {row["id"].removeprefix("memory_promoted_").rpartition("_")[0], *named}

@@ -13,7 +13,8 @@ from wmem.testing import Call, Clock, MemoryOpener
 
 __all__ = ["Names", "Truth", "World"]
 
-_ID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Z]{26}(?![0-9A-Za-z])")
+_ID = re.compile(r"(?<![0-9A-Za-z])[0-9A-Z]{26}(?![0-9A-Za-z])|(?<=~)[0-9a-f]{8}(?![0-9A-Za-z])")
+"""An id, or what a merge adds to one that is in use."""
 _POLICIES: Mapping[Path, wmem.Policy] = {
     ("queue",): wmem.Policy.queue(
         **{name: QUEUE[name] for name in ("max_items", "max_tokens", "step_ttl", "wall_ttl_s", "recent_steps")}
@@ -22,9 +23,9 @@ _POLICIES: Mapping[Path, wmem.Policy] = {
 }
 
 
-_UNTOLD = frozenset(("format", "version", "count"))
-"""What is not compared: what the model does not know, and the instant of the last fetch, which a copy
-in long-term memory has or has not, as it was written before or not."""
+_UNTOLD = frozenset(("format", "version", "count", "origins"))
+"""What is not compared: what the model does not know, or says in its own words, and the instant of the last fetch,
+which a copy in long-term memory has or has not, as it was written before or not."""
 
 
 class Words:
@@ -50,7 +51,7 @@ class Names:
 
 def _lean(shown: Any) -> Any:
     if isinstance(shown, float):
-        return round(shown, 9)
+        return round(shown + 1e-12, 9)  # beside a tie, which two sums of the same numbers would round apart
     if isinstance(shown, Mapping):
         lean = {name: _lean(value) for name, value in shown.items() if name not in _UNTOLD}
         return {name: value for name, value in lean.items() if value not in (None, "", [], {}) and value is not False}
@@ -101,6 +102,7 @@ class World:
         self._names = Names()
         self._real: dict[str, str] = {}
         self._kept: dict[int, Any] = {}
+        self._suffixes: set[str] = set()
 
     def close(self) -> None:
         """Close both engines."""
@@ -136,6 +138,12 @@ class World:
             else:
                 known[path] = memory.scope(*path, policy=_POLICIES.get(path))
         return known[path]
+
+    def bind_suffix(self, id: str, real: str) -> None:
+        """Remember what a merge adds to ids; the model takes the id of the merge that first needs it."""
+        if real not in self._suffixes:
+            self._suffixes.add(real)
+            self._real[id] = real
 
     def forget(self, prefix: Path) -> None:
         """Let handles go whose scopes are gone."""
@@ -326,7 +334,10 @@ class _Act:
         return self.call(self.scope.children)
 
     def merge(self, overwrite: bool, items: bool, id: str) -> Any:
-        return self.call(self.scope.merge_to_parent, overwrite=overwrite, items=items)
+        merged = self.call(self.scope.merge_to_parent, overwrite=overwrite, items=items)
+        for place in merged.renamed.values():
+            self.world.bind_suffix(f"{id}99", place.rpartition("~")[2])
+        return merged
 
     def work(self, entries: dict[str, Any], content: str, merge: bool, id: str) -> None:
         with self.call.enter(self.scope.temporary("work", merge=merge)) as below:

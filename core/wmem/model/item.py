@@ -11,6 +11,7 @@ from wmem.describe import describe, describe_field
 from wmem.errors import CorruptionError, InvalidInputError
 from wmem.model.checks import check_whole_number
 from wmem.model.message import Message
+from wmem.model.origin import Origin
 from wmem.model.row import Row
 from wmem.model.validation import describe_error, parse
 from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
@@ -37,7 +38,7 @@ class MemoryItem(BaseModel):
 
     Instants are UTC epoch seconds. `importance` is what the user gave, or computed
     when it was read. `content` is text; for an entry the JSON of its value,
-    which `value` revives.
+    which `value` revives. `origins` says how a copy came here, by promotion or merge.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
@@ -79,6 +80,7 @@ class MemoryItem(BaseModel):
     chunk_index: int | None = None
     version: int | None = None
     lineage_ids: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
     valid_from: float | None = None
     valid_to: float | None = None
     retention: str | None = None

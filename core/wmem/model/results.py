@@ -66,6 +66,27 @@ class Erased(NamedTuple):
     ids: tuple[str, ...] = ()
 
 
+class MergeCount(int):
+    """How many entries and items a merge copied: a number that also says what became of others.
+
+    Attributes:
+        overwritten: What the merge replaced by other content in the parent: keys of entries, and ids of
+            copies that an earlier merge had made.
+        renamed: Items that went into the parent under another id, for it had something else under theirs:
+            their id in the child, to their id in the parent.
+    """
+
+    overwritten: tuple[str, ...]
+    renamed: Mapping[str, str]
+
+    def __new__(cls, count: int, *, overwritten: Sequence[str] = (), renamed: Mapping[str, str] | None = None) -> Self:
+        """Make the result."""
+        made = super().__new__(cls, count)
+        made.overwritten = tuple(overwritten)
+        made.renamed = MappingProxyType({**(renamed or {})})
+        return made
+
+
 class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
     """Items that a search found, best first, as a tuple.
 

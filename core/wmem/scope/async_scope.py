@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
-from wmem.model.results import Erased, RecallHit, RecallKind
+from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -78,7 +78,7 @@ class AsyncScope(ScopeProperties):
         """See `Scope.children`."""
         return await self._drive(self._handle.children())
 
-    async def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
+    async def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> MergeCount:  # noqa: FBT001, FBT002  # as `temporary`
         """See `Scope.merge_to_parent`."""
         return await self._drive(merge_to_parent(self._handle, overwrite=overwrite, items=items))
 

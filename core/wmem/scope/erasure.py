@@ -4,7 +4,7 @@ A plain removal only hides; the bytes leave with the next compaction. These flow
 at once, purge the store, and ask it what may still keep some bytes.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -18,11 +18,10 @@ from wmem.model.change import Change, Cleared
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.checks import check_id
 from wmem.model.history import ORIGIN, Path
-from wmem.model.ids import parse_promoted_id
 from wmem.model.results import Erased
 from wmem.model.row import Row
-from wmem.model.values import load_json
 from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.copies import CopyTrace, session_name
 from wmem.scope.handle import Handle
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.state import State
@@ -72,39 +71,34 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     """Erase the rows under these ids and every copy of them; see `Scope.erase`."""
     asked = dict.fromkeys(map(check_id, ids))
     handle.check_usable()
-    wanted = asked | _origins(asked)
+    trace = CopyTrace()
     gone: dict[str, None] = {}
     # Its own scope comes first: a concurrent copy either sees the tombstone or is found here.
     scopes: dict[Path, Handle] = {handle.path: handle}
     merged: dict[Path, Sequence[Path]] = {}
     held = {handle.path}
-    before = -1
-    while len(wanted) + len(scopes) != before:
-        before = len(wanted) + len(scopes)
+    before = (-1, -1)
+    while (size := (len(trace), len(scopes))) != before:
+        before = size
         for path, scope in tuple(scopes.items()):
-            rows, merged[path] = yield from _erase_rows(scope, wanted, tombstone_all=scope is handle)
+            first = scope is handle and path not in merged
+            rows, merged[path] = yield from _erase_rows(scope, trace, asked if first else {})
             gone |= {row.id: None for row in rows}
-            wanted |= {each: None for row in rows for each in _find_related_ids(row)}
-            led = [*_paths_of_copies(path), *merged[path]]
             if rows:
                 held.add(path)
-            if _origins(row.id for row in rows):
-                led += yield from _session_paths(handle, rows)
+            led = [*_paths_of_copies(path), *merged[path], *trace.paths(handle.path[0])]
+            if trace.session_names:
+                led += yield from _session_paths(handle, trace.session_names)
             for new in led:
                 if new not in scopes:
                     scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
     # The bytes of a copy that was replaced or removed earlier stay in a journal until it is compacted.
     _add_merge_targets(held, merged)
-    if not asked.keys() <= gone.keys() or _origins(wanted):
+    if trace.has_promoted or not asked.keys() <= gone.keys():
         held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
     emptied = [scope for path, scope in scopes.items() if path in held and scope.incarnation is not None]
     remaining = yield from compact_and_purge(handle, emptied)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
-
-
-def _origins(ids: Iterable[str]) -> dict[str, None]:
-    """The ids from which those of promoted copies were made."""
-    return {origin: None for each in ids if (origin := parse_promoted_id(each)) is not None}
 
 
 def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
@@ -114,12 +108,12 @@ def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]
 
 
 def _erase_rows(
-    scope: Handle, erased_ids: Mapping[str, None], *, tombstone_all: bool
+    scope: Handle, trace: CopyTrace, asked_ids: Mapping[str, None]
 ) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
-    """Remove the rows that are, or were made from, a wanted id, leaving tombstones.
+    """Remove the rows of a scope that are traced, add them to the trace, and leave tombstones.
 
     Args:
-        tombstone_all: Leave a tombstone for each wanted id, whether it is here or not.
+        asked_ids: Ids in this scope to erase; each gets a tombstone, whether it is here or not.
 
     Returns:
         The removed rows, and the scopes that were merged into this one.
@@ -127,48 +121,28 @@ def _erase_rows(
     try:
         replica, _ = yield from scope.replica()
         if scope.incarnation is None:
+            for each in asked_ids:
+                trace.add_id(each, scope.path, None)
             return (), ()  # there is no such scope
+        life = scope.incarnation.chain
         with replica.lock:
             state = scope.bind(replica)
-            rows = [row for row in state.rows.values() if _derives_from(row, erased_ids)]
-            ids = {row.id: None for row in rows}
-            if tombstone_all:
-                ids |= {each: None for each in erased_ids if each not in state.erased}
+            for each in asked_ids:
+                trace.add_id(each, scope.path, life if each in state.rows else None)
             sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
-        if ids:
+            rows = [row for row in state.rows.values() if trace.includes(row, scope.path, life, sources)]
+            gone = {row.id: None for row in rows} | {each: None for each in asked_ids if each not in state.erased}
+        for row in rows:
+            trace.add(row, scope.path, life, sources)
+        if gone:
             # Unconditionally: a conditional append would never succeed where others write without pause. A copy made
             # meanwhile finds the tombstone.
-            yield from scope.post([ErasedIds(tuple(ids))], scope.settings.clock())
+            yield from scope.post([ErasedIds(tuple(gone))], scope.settings.clock())
     except DisposedError:
-        if tombstone_all:
+        if asked_ids:
             raise
         return (), ()  # it was disposed with all it held
     return rows, sources
-
-
-def _derives_from(row: Row, ids: Mapping[str, None]) -> bool:
-    """Whether a row has one of these ids, or was made from such a row."""
-    return row.id in ids or parse_promoted_id(row.id) in ids or not ids.keys().isdisjoint(_lineage_ids(row))
-
-
-def _find_related_ids(row: Row) -> Iterable[str]:
-    """All ids of a row's content: its own, of the item it was promoted from or to, of the entries it was merged from.
-
-    The sources of a summary or another item are other content.
-    """
-    yield row.id
-    for each in (parse_promoted_id(row.id), row.promoted_to):
-        if each is not None:
-            yield each
-    if row.key is not None:
-        yield from _lineage_ids(row)
-
-
-def _lineage_ids(row: Row) -> Sequence[str]:
-    if row.rest is None or b'"lineage_ids"' not in row.rest:
-        return ()
-    lineage: Sequence[str] = load_json(row.rest).get("lineage_ids", ())
-    return lineage
 
 
 def _paths_of_copies(path: Path) -> list[Path]:
@@ -177,16 +151,10 @@ def _paths_of_copies(path: Path) -> list[Path]:
     return [*above, (path[0], SEMANTIC), (path[0], EPISODIC)]
 
 
-def _session_paths(handle: Handle, rows: Sequence[Row]) -> Flow[list[Path]]:
-    """The scopes that promoted rows name as their origin."""
-    named = {_session_name(row) for row in rows}
+def _session_paths(handle: Handle, names: Collection[str]) -> Flow[list[Path]]:
+    """The scopes that have one of these names in the metadata of what earlier versions promoted."""
     paths = yield from ask(Journal.paths, handle.path[:1])
-    return [path for path in paths if ("/".join(path[1:]) or path[0]) in named]
-
-
-def _session_name(row: Row) -> Any:
-    metadata = load_json(row.rest or b"{}").get("metadata")
-    return metadata.get("working_memory_session") if isinstance(metadata, dict) else None
+    return [path for path in paths if session_name(path) in names]
 
 
 # -- its bytes

@@ -1,15 +1,18 @@
 """Merge of a scope's entries and items into its parent, in one record, once."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from wmem.errors import DisposedError, InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ScopeMerged
 from wmem.model.checks import check_flag
-from wmem.model.history import Cursor, Path
+from wmem.model.history import Cursor
+from wmem.model.origin import append_origin
+from wmem.model.results import MergeCount
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.scope.copies import is_copy_of
 from wmem.scope.entries.quota import check_entry_limit
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
@@ -17,7 +20,7 @@ from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.state import State
 
 
-def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int]:
+def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[MergeCount]:
     """Copy the local entries, and optionally the plain items, into the parent.
 
     The parent stores which point of the source's history it has merged, and with which
@@ -25,7 +28,7 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int
     that the source holds again, also what the parent has removed meanwhile.
 
     Returns:
-        How many entries and items were merged.
+        How many entries and items were merged, and what became of others.
 
     Raises:
         InvalidInputError: The scope is a root, or a flag, which goes into the record, is not a bool.
@@ -46,22 +49,28 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[int
         state, source = handle.bind(replica), replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
-    def decide(target: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
+    def decide(target: State) -> tuple[Sequence[Change], tuple[MergeCount, Sequence[Change]]]:
         if not rows or target.merged.get((handle.path, overwrite, items)) == source:
-            return [], (0, ())
-        puts: list[ItemPut] = []
+            return [], (MergeCount(0), ())
+        puts: dict[str, ItemPut] = {}
+        overwritten: list[str] = []
+        renamed: dict[str, str] = {}
         for row in rows:
-            held = target.entries.get(row.key) if row.key is not None else row.id if row.id in target.items else None
-            if held is None and row.id in target.rows:
-                msg = f"scope {parent.path!r} has something else under the id {row.id!r}; nothing was merged"
-                raise InvalidInputError(msg)
-            if held is not None and not overwrite and target.rows[held].visible(now):
-                continue
-            puts.append(ItemPut(_to_parent_row(row, None if held is None else target.rows[held], handle.path, source)))
-        check_entry_limit(parent, target, [put.row for put in puts], now, "merged")
-        room_made = make_room(parent, target, [put.row for put in puts if put.row.key is None], now)
+            id, existing = _find_place(handle, parent, target, row, source, used_ids=puts)
+            if existing is not None and existing.visible(now):
+                if not overwrite:
+                    continue
+                if existing.content != row.content:
+                    overwritten.append(existing.key or id)
+            if row.key is None and id != row.id:
+                renamed[row.id] = id
+            puts[id] = ItemPut(_to_parent_row(handle, parent, row, id, existing))
+        made = [put.row for put in puts.values()]
+        check_entry_limit(parent, target, made, now, "merged")
+        room_made = make_room(parent, target, [row for row in made if row.key is None], now)
         merged = ScopeMerged(handle.path, source, len(puts), now, overwrite=overwrite, with_items=items)
-        return [*room_made, *puts, merged], (len(puts), room_made)
+        count = MergeCount(len(puts), overwritten=overwritten, renamed=renamed)
+        return [*room_made, *puts.values(), merged], (count, room_made)
 
     count, evicted = yield from parent.commit(decide, now)
     log_evictions(parent, evicted)
@@ -80,18 +89,46 @@ def _erase_stale_copies(handle: Handle, rows: Sequence[Row]) -> Flow[None]:
         yield from erase(handle, lost)
 
 
-def _to_parent_row(row: Row, existing: Row | None, path: Path, source: Cursor) -> Row:
-    """The row for the parent: an entry gets an id of its own, an item keeps its id.
+def _find_place(
+    handle: Handle, parent: Handle, target: State, row: Row, source: Cursor, *, used_ids: Collection[str]
+) -> tuple[str, Row | None]:
+    """The id under which a row goes into the parent, and the row that it replaces there.
+
+    An entry replaces the one under its key. An item replaces the copy that an earlier merge made
+    of it; where its id is in use for anything else it gets another one, the same each time.
+    """
+    if row.key is not None:
+        held = target.entries.get(row.key)
+        fresh = hashlib.sha256(repr((handle.path, source, row.id)).encode()).hexdigest()[:26].upper()
+        return (fresh, None) if held is None else (held, target.rows[held])
+    assert handle.incarnation is not None  # the row is from there
+    life = handle.incarnation.chain
+    suffix = hashlib.sha256(repr((handle.path[1:], life)).encode()).hexdigest()[:8]
+    derived = f"{row.id}~{suffix}"
+    for id in (derived, row.id):
+        existing = target.rows.get(id)
+        if existing is not None and is_copy_of(existing, parent.path, row.id, handle.path, life):
+            return id, existing
+    for id in (row.id, derived):
+        if id not in target.rows and id not in used_ids:
+            return id, None
+    msg = f"scope {parent.path!r} has something else under the ids {row.id!r} and {derived!r}; nothing was merged"
+    raise InvalidInputError(msg)
+
+
+def _to_parent_row(handle: Handle, parent: Handle, row: Row, id: str, existing: Row | None) -> Row:
+    """The row for the parent, which says where it comes from.
 
     An item keeps the higher access count of both, and a promotion of either.
     """
+    assert handle.incarnation is not None  # the row is from there
+    rest = load_json(row.rest or b"{}")
+    life = handle.incarnation.chain
+    rest["origins"] = append_origin(rest, row, path=handle.path, incarnation=life, to=parent.path)
     if row.key is not None:
-        fresh = hashlib.sha256(repr((path, source, row.id)).encode()).hexdigest()[:26].upper()
-        rest = load_json(row.rest or b"{}")
-        # Record the source, so that erasing it finds this copy.
         rest["lineage_ids"] = list(dict.fromkeys((*rest.get("lineage_ids", ()), row.id)))
-        return row._replace(id=fresh if existing is None else existing.id, rest=dump_json(rest))
-    if existing is None:
+    row = row._replace(id=id, rest=dump_json(rest))
+    if existing is None or row.key is not None:
         return row
     return row._replace(
         access_count=max(row.access_count, existing.access_count),

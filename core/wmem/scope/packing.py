@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.context import Context
+from wmem.model.history import Path, to_scope_id
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.recall_profile import RecallProfile, Scoring
@@ -63,7 +64,8 @@ def pack_scope(
     candidate = _CandidateFactory(counter, live.overrides, decoder)
     pinned = list(map(candidate, standing))
     pinned += live.always_included({row.id for row in standing})
-    pinned += map(_CandidateFactory(counter, {}, decoder), _list_pinned_items(replicas, now))
+    stored = _CandidateFactory(counter, {}, decoder)  # of items, and of what the parents hold
+    pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
@@ -81,7 +83,16 @@ def pack_scope(
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             pinned=pinned,
-            recalled=[RecalledCandidate(candidate(hit.row), hit.score, hit.parts) for hit in found],
+            recalled=[
+                RecalledCandidate(
+                    candidate(hit.row)
+                    if hit.path == own.path
+                    else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
+                    hit.score,
+                    hit.parts,
+                )
+                for hit in found
+            ],
             query=query or "",
             analyzer=own.analyzer,
             quotes=_pack_quotes(own, counter, found, live.overrides),
@@ -115,13 +126,24 @@ def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
             return
 
 
-def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[Row]:
-    found: list[Row] = []
+def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tuple[Path, Row]]:
+    """The pinned items with their scopes; what was merged into a parent is there once."""
+    found: list[tuple[Path, Row]] = []
     for replica in replicas:
+        nearer = {row.content for _, row in found}
         with replica.lock:
-            rows = replica.state.rows
-            found += [row for row in map(rows.__getitem__, replica.state.pinned_items) if row.visible(now)]
+            rows = map(replica.state.rows.__getitem__, replica.state.pinned_items)
+            found += [(replica.path, row) for row in rows if row.visible(now) and row.content not in nearer]
     return found
+
+
+def _in_scope(replicas: Sequence[Replica[Any]], path: Path, row: Row, candidate: Candidate) -> Candidate:
+    """The candidate of a row; its id gets the scope's in front where a nearer scope has another row under it."""
+    nearer = takewhile(lambda replica: replica.path != path, replicas)
+    others = (replica.state.rows.get(row.id) for replica in nearer)  # no lock: a look-up is atomic
+    if any(other is not None and other.content != row.content for other in others):
+        return candidate._replace(id=f"{to_scope_id(path)}/{row.id}")
+    return candidate
 
 
 def _iter_newest_first(replica: Replica[Any], to_candidate: "_CandidateFactory") -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
-from wmem.model.results import Erased, RecallHit, RecallKind
+from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -98,8 +98,12 @@ class Scope(ScopeProperties):
         """The names of the live scopes directly below, sorted."""
         return self._drive(self._handle.children())
 
-    def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> int:  # noqa: FBT001, FBT002  # as `temporary`
+    def merge_to_parent(self, overwrite: bool = True, items: bool = False) -> MergeCount:  # noqa: FBT001, FBT002  # as `temporary`
         """Copy the local entries into the parent, atomically and once.
+
+        Items keep their ids, unless the parent has something else under one: then both stay, the
+        copy under another id. A later merge brings a copy up to date, and an erasure follows it.
+        Messages are not merged.
 
         Args:
             overwrite: Replace the parent's entries under the same keys.
@@ -107,6 +111,7 @@ class Scope(ScopeProperties):
 
         Returns:
             How many were merged; 0 when the parent has merged this point of the history already.
+            It also says what was `overwritten` and `renamed`.
         """
         return self._drive(merge_to_parent(self._handle, overwrite=overwrite, items=items))
 

@@ -2,7 +2,8 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from itertools import chain, count
+from typing import Any, Literal, TypeAlias
 
 from wmem.describe import describe
 from wmem.errors import AlreadyPromotedError, InvalidInputError, NotFoundError, WmemError
@@ -10,14 +11,17 @@ from wmem.flow import Flow
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPromoted, ItemPut
 from wmem.model.checks import check_id
+from wmem.model.history import Path, to_scope_id
 from wmem.model.ids import to_promoted_id
 from wmem.model.item import MemoryItem, to_item
+from wmem.model.origin import append_origin
 from wmem.model.results import BulkPromotion, Promoted
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.routing import EPISODIC, SEMANTIC, route
+from wmem.scope.copies import find_promoted
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
 from wmem.scope.items.flows import find_item, touch
@@ -58,13 +62,16 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         return to_item(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
     target = long_term_handle(handle, route(row, rest.get("kind", "fact")))
-    made = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule)
+    incarnation = handle.incarnation
+    assert incarnation is not None  # the row is from there
+    draft = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule, to=target.path)
 
     def decide(there: State) -> tuple[Sequence[Change], MemoryItem]:
         # Looked up by its source: an earlier attempt, of any process, may have copied it.
-        held = there.origins.get(item_id)
-        if held is not None:
-            return [], to_current_item(there, there.rows[held], now)
+        copy = find_promoted(there, target.path, row, handle.path, incarnation.chain)
+        if copy is not None:
+            return [], to_current_item(there, copy, now)
+        made = draft._replace(id=_free_promoted_id(there, item_id, now))
         return [ItemPut(made)], to_current_item(there, made, now)
 
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
@@ -83,7 +90,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     if row.promoted_to is None:
         if (metrics := handle.settings.metrics) is not None:
             metrics.promoted.add(1, {"rule": rule or "manual"})
-        _log.info("promoted item %s of scope %s as %s (%s)", item_id, "/".join(handle.path), kept.id, rule or "manual")
+        _log.info("promoted item %s of scope %s as %s (%s)", item_id, handle.id, kept.id, rule or "manual")
     return kept
 
 
@@ -96,14 +103,24 @@ def _with_last_access(row: Row, last_accessed_at: float | None) -> Row:
     )
 
 
+def _free_promoted_id(there: State, item_id: str, now: float) -> str:
+    """The id for an item in long-term memory: by its own id, unless another scope's item of that id has it."""
+    first = to_promoted_id(item_id, now)
+    for id in chain([first], (f"{first}-{number}" for number in count(2))):
+        if id not in there.rows and id not in there.erased:
+            return id
+    raise AssertionError("there is always a next number")
+
+
 def _to_promoted_row(
-    handle: Handle, row: Row, rest: dict[str, object], now: float, *, unwritten: int, rule: str | None
+    handle: Handle, row: Row, rest: dict[str, Any], now: float, *, unwritten: int, rule: str | None, to: Path
 ) -> Row:
-    """The row for long-term memory: all of the item's fields, and metadata on its promotion."""
+    """The row for long-term memory, under the item's own id: all of its fields, and metadata on its promotion."""
+    assert handle.incarnation is not None  # it holds the row
     told = {
         "promoted_from_working": "true",
         "working_memory_id": row.id,
-        "working_memory_session": "/".join(handle.path[1:]) or handle.path[0],
+        "working_memory_session": to_scope_id(handle.path[1:] or handle.path),
         "promotion_reason": "manual" if rule is None else "auto",
         "access_count_at_promotion": str(row.access_count + unwritten),
         "importance_at_promotion": f"{importance_of(row, now, unwritten):.2f}",
@@ -116,9 +133,9 @@ def _to_promoted_row(
         **rest,
         "metadata": {**(known if isinstance(known, dict) else {}), **told},
         "lineage_ids": [*(lineage if isinstance(lineage, list) else []), row.id],
+        "origins": append_origin(rest, row, path=handle.path, incarnation=handle.incarnation.chain, to=to),
     }
     return row._replace(
-        id=to_promoted_id(row.id, now),
         updated_at=now,
         expires_at=None,
         access_count=row.access_count + unwritten,
@@ -153,7 +170,7 @@ def fetch(handle: Handle, item_id: str) -> Flow[MemoryItem]:
             yield from promote(handle, item_id, if_promoted="return", rule=rule)
         except WmemError as exc:
             if handle.engine.warn_once(("promotion", handle.path, item_id)):
-                _log.warning("item %s of scope %s stays pending: %s", item_id, "/".join(handle.path), exc)
+                _log.warning("item %s of scope %s stays pending: %s", item_id, handle.id, exc)
         else:
             return (yield from handle.read(get_item(item_id), local_only=True)) or fetched
     if write:

@@ -1,0 +1,167 @@
+"""Which rows are copies of one another: by promotion and merge, never because their ids are equal.
+
+Copies that earlier versions made do not say where they come from. A promoted one has metadata that
+names its session, a merged entry the ids it came from; both are believed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from wmem.model.history import Path
+from wmem.model.ids import parse_promoted_id
+from wmem.model.origin import Origin, find_origins, has_origins, own_lineage
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.state import State
+
+_Identity: TypeAlias = tuple[Path, int | None, str]
+"""A row's scope (as segments below the agent's), its incarnation (None for any) and its id."""
+
+
+def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnation: int) -> Row | None:
+    """The copy of a row in long-term memory, whoever promoted it.
+
+    Args:
+        there: The state of the long-term memory at `there_path`.
+        path: The scope of the row, in that incarnation.
+    """
+    origins = find_origins(row, path)
+    own = {(path[1:], incarnation, row.id), *map(_identity, origins)}
+    for source in dict.fromkeys((row.id, *(each.id for each in origins))):
+        for copy in map(there.rows.__getitem__, there.origins.get(source, ())):
+            steps = find_origins(copy, there_path)
+            if not own.isdisjoint(map(_identity, steps)):
+                return copy
+            # Of an earlier incarnation, which was exported and imported here: both say that they belong together.
+            if row.promoted_to == copy.id and any((each.path, each.id) == (path[1:], row.id) for each in steps):
+                return copy
+            legacy = _legacy_source(copy, there_path)
+            if legacy == (session_name(path), row.id) and row.promoted_to in (None, copy.id):
+                return copy
+    return None
+
+
+def is_copy_of(copy: Row, copy_path: Path, id: str, path: Path, incarnation: int) -> bool:
+    """Whether a row in one scope is a copy of the row under an id in another, made directly."""
+    origins = find_origins(copy, copy_path)
+    return bool(origins) and _identity(origins[-1]) == (path[1:], incarnation, id)
+
+
+class CopyTrace:
+    """Rows to erase, which grows as copies of them are met.
+
+    Attributes:
+        has_promoted: Whether one of them is, or was made, a promoted copy.
+        session_names: The sessions that promoted copies of earlier versions name as their source.
+    """
+
+    def __init__(self) -> None:
+        self.has_promoted = False
+        self.session_names: set[str] = set()
+        self._identities: set[_Identity] = set()
+        # A promoted copy and its source, of which one names the other: the copy's id, the scope and the source's id.
+        self._pairs: set[tuple[str | None, Path | str, str]] = set()
+        self._named: set[tuple[str, str]] = set()
+
+    def __len__(self) -> int:
+        return len(self._identities) + len(self._pairs)
+
+    def paths(self, agent_id: str) -> list[Path]:
+        """The scopes of all rows so far."""
+        return list(dict.fromkeys((agent_id, *path) for path, _, _ in self._identities))
+
+    def add_id(self, id: str, path: Path, incarnation: int | None) -> None:
+        """Add the row under an id.
+
+        Args:
+            incarnation: None: the scope holds no such row, and copies of any that it once held are meant.
+        """
+        self._identities.add((path[1:], incarnation, id))
+        self._named.add((session_name(path), id))
+
+    def add(self, row: Row, path: Path, incarnation: int, merged: Iterable[Path]) -> None:
+        """Add a row, and those that it is a copy of; see `includes`."""
+        self.add_id(row.id, path, incarnation)
+        if row.promoted_to is not None:
+            self.has_promoted = True
+            self._pairs.add((row.promoted_to, path[1:], row.id))
+        for each in find_origins(row, path):
+            self._identities.add(_identity(each))
+            self._named.add((session_name((path[0], *each.path)), each.id))
+            self._pairs.add((row.id, each.path, each.id))
+        if (source := _legacy_source(row, path)) is not None:
+            self.has_promoted = True
+            self.session_names.add(source[0])
+            self._pairs |= {(row.id, *source), (None, *source)}
+        self._identities |= {(each[1:], None, id) for id in _legacy_entry_ids(row) for each in merged}
+
+    def includes(self, row: Row, path: Path, incarnation: int, merged: Iterable[Path]) -> bool:
+        """Whether a row is one of them, a copy of one, or was made from one.
+
+        Args:
+            path: The scope of the row, in that incarnation.
+            merged: The scopes that were merged into it.
+        """
+        below = path[1:]
+        if (below, incarnation, row.id) in self._identities or (below, None, row.id) in self._identities:
+            return True
+        if any((row.promoted_to, scope, row.id) in self._pairs for scope in (below, session_name(path))):
+            return True
+        if row.rest is None:
+            return False
+        origins = find_origins(row, path)
+        if any(self._includes_origin(row, each) for each in origins):
+            return True
+        lineage = own_lineage(_lineage_ids(row), origins)
+        if (source := _legacy_source(row, path)) is not None:
+            return any((source[0], id) in self._named for id in (source[1], *lineage))
+        return any(self._includes_id(below, incarnation, id) for id in lineage) or any(
+            self._includes_id(each[1:], None, id, any_incarnation=True)
+            for id in _legacy_entry_ids(row)
+            for each in merged
+        )
+
+    def _includes_origin(self, row: Row, origin: Origin) -> bool:
+        ids = (origin.id, *origin.lineage_ids)
+        return (row.id, origin.path, origin.id) in self._pairs or any(
+            self._includes_id(origin.path, origin.incarnation, id) for id in ids
+        )
+
+    def _includes_id(self, path: Path, incarnation: int | None, id: str, *, any_incarnation: bool = False) -> bool:
+        if any_incarnation:
+            return any((path, id) == (each[0], each[2]) for each in self._identities)
+        return (path, incarnation, id) in self._identities or (path, None, id) in self._identities
+
+
+def _identity(origin: Origin) -> _Identity:
+    return origin.path, origin.incarnation, origin.id
+
+
+def session_name(path: Path) -> str:
+    """A scope as the metadata of its promoted items named it in earlier versions; not unambiguous."""
+    return "/".join(path[1:]) or path[0]
+
+
+def _legacy_source(row: Row, path: Path) -> tuple[str, str] | None:
+    """The session's name and the id of what an earlier version promoted; None for any other row."""
+    source = parse_promoted_id(row.id)
+    if source is None or path[1:] not in ((SEMANTIC,), (EPISODIC,)) or row.rest is None:
+        return None
+    stored = load_json(row.rest)
+    metadata = None if "origins" in stored else stored.get("metadata")
+    name = metadata.get("working_memory_session") if isinstance(metadata, Mapping) else None
+    return (name, source) if isinstance(name, str) else None
+
+
+def _legacy_entry_ids(row: Row) -> Sequence[str]:
+    """The ids in their scopes of what an earlier version merged into an entry."""
+    return () if row.key is None or has_origins(row) else _lineage_ids(row)  # an entry's metadata alone may look so
+
+
+def _lineage_ids(row: Row) -> Sequence[str]:
+    if row.rest is None or b'"lineage_ids"' not in row.rest:
+        return ()
+    stored: dict[str, Any] = load_json(row.rest)
+    lineage: Sequence[str] = stored.get("lineage_ids", ())
+    return lineage
