@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -100,7 +101,11 @@ class MemoryItem(BaseModel):
         """
         if self.message is not None:
             return self.message
-        return self.content if self.key is None else load_value(self.content.encode(), key=self.key)
+        return (
+            self.content
+            if self.key is None
+            else load_value(self.content.encode("utf-8", "surrogatepass"), key=self.key)
+        )
 
 
 class ItemFields(TypedDict, total=False):
@@ -232,12 +237,18 @@ def to_item(
         fields["message"] = to_message(row)
         fields["content"] = fields["message"].text
     elif row.key is not None:
-        fields["content"] = row.content.decode("utf-8", "surrogatepass")
+        fields["content"] = _decode_text(row)
         if fields.get("type_name") is None:
             fields["type_name"] = decode_type_name(row.content)
     else:
         fields["content"] = load_json(row.content)
     return parse(lambda: MemoryItem.model_validate(fields), partial(_damage_error, f"item {row.id!r}"))
+
+
+def _decode_text(row: Row) -> str:
+    with suppress(UnicodeDecodeError):  # not chained: it would hold the bytes
+        return row.content.decode("utf-8", "surrogatepass")
+    raise CorruptionError(f"item {row.id!r} is damaged: its value is no text")
 
 
 def to_message(row: Row) -> Message:
