@@ -119,11 +119,13 @@ def test_a_row_whose_bytes_are_no_item_is_told_without_them(tmp_path: Path) -> N
     codec = JsonCodec()
     contents = [b'"' + CONTENT.encode(), json.dumps({"role": CONTENT}).encode(), json.dumps([CONTENT]).encode()]
     contents += [json.dumps({"~wmem": CONTENT, "value": CONTENT}).encode(), b'"\xff' + CONTENT.encode() + b'"']
+    shapes: dict[str, dict[str, Any]] = {"e": {"key": "k"}, "i": {}, "m": {"role": "user"}}
+    rests = [None, json.dumps({"metadata": CONTENT, "participants": CONTENT}).encode(), CONTENT.encode()]
     rows = [
-        Row(f"r{number}{kind}", content, 1.0, 1.0, *fields, rest=rest)
+        Row(f"r{number}{shape}", content, 1.0, 1.0, rest=rest, **fields)
         for number, content in enumerate(contents)
-        for rest in (None, json.dumps({"metadata": CONTENT, "participants": CONTENT}).encode(), CONTENT.encode())
-        for kind, fields in {"e": (f"k{number}",), "i": (None,), "m": (None, "user")}.items()
+        for rest in rests
+        for shape, fields in shapes.items()
     ]
     with wmem.open(url, agent_id="agent") as memory:
         memory.scope("session").entries.set("real", 1)
