@@ -10,7 +10,7 @@ from langchain_core.runnables import ensure_config
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import SeenMessages, append_new, lookback
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, describe, run
+from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, describe, run, to_sendable
 from wmem.errors import InvalidInputError
 
 
@@ -23,7 +23,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     Inside a run of `RunnableWithMessageHistory` the messages stay as first read until
     that run adds its own, because it relies on reading the same list twice. Make one
-    history for each run, as its factory does; all of one URL share one engine.
+    history for each run, as its factory does; all of one URL share one engine. What it
+    reads there goes to a model, so a lone surrogate is replaced in it.
 
     Args:
         session_id: The session; there is no default.
@@ -108,7 +109,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         if stored is None:
             stored = yield scope.messages.all()
             if self._is_in_run():
-                self._run_state.messages = stored
+                self._run_state.messages = stored = to_sendable(stored)
         return to_langchain(stored)
 
     def _add(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:

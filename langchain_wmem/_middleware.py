@@ -24,7 +24,7 @@ from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
-from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, describe, run
+from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, describe, run, to_sendable
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile
 
@@ -251,6 +251,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         # Store tool results, and changes by other middleware, before sending.
         yield from self._capture(scope, request.state["messages"])
         path = _session_path(scope)
+        if request.system_message is not None:
+            request = request.override(system_message=to_sendable(request.system_message))
         query, options = self._query(request.messages), self._pack_options(path, request)
 
         def pack(budget: int) -> Steps[Context]:

@@ -31,7 +31,14 @@ from llamaindex_wmem._blocks import (
 )
 from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
 from wmem import CorruptionError, Message, Native, SerializationError, is_note
-from wmem.adapter import check_instances, describe_error, describe_field, from_tagged_json, to_tagged_json
+from wmem.adapter import (
+    check_instances,
+    describe_error,
+    describe_field,
+    from_tagged_json,
+    to_sendable,
+    to_tagged_json,
+)
 
 _FRAMEWORK = "llamaindex"
 _PLAIN_ROLES = frozenset((MessageRole.SYSTEM, MessageRole.DEVELOPER, MessageRole.USER, MessageRole.ASSISTANT))
@@ -72,6 +79,7 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
 
 def canonical_json(message: Message) -> str:
     """The message as JSON text of LlamaIndex's form, without id: the key by which messages are compared."""
+    message = to_sendable(message)  # a packed view holds what was sent
     return json.dumps(_text_only_json(message) or _message_json(_to_chat_message(message)))
 
 

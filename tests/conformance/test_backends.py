@@ -31,6 +31,7 @@ from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
+from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.updates import UpdatesSuite
 from tests.suites.values import ValuesSuite
 from tests.suites.vectors import VectorsSuite
@@ -134,6 +135,9 @@ class TestScopes(Everywhere, ScopesSuite): ...
 
 
 class TestSearch(Everywhere, SearchSuite): ...
+
+
+class TestSurrogates(Everywhere, SurrogatesSuite): ...
 
 
 class TestUpdates(Everywhere, UpdatesSuite): ...

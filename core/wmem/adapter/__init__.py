@@ -7,6 +7,7 @@ from wmem.adapter.usage import fade_on_overflow, prompt_tokens
 from wmem.describe import describe, describe_field
 from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
+from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
 
@@ -27,5 +28,6 @@ __all__ = [
     "media_location",
     "prompt_tokens",
     "run",
+    "to_sendable",
     "to_tagged_json",
 ]

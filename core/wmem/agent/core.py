@@ -20,6 +20,7 @@ from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_path, check_seconds
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
+from wmem.model.sendable import to_sendable
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, GuardedEmbedder
@@ -192,7 +193,7 @@ class _CheckedCounter:
 
     def __call__(self, text: str, /) -> int:
         try:
-            tokens = self._counter(text)
+            tokens = self._counter(to_sendable(text))
         except WmemError:
             raise
         except Exception as exc:  # noqa: BLE001  # a user's function, which should not raise

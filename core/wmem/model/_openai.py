@@ -9,6 +9,7 @@ from wmem.model.checks import plain_text
 from wmem.model.data_url import media_location
 from wmem.model.instants import to_epoch
 from wmem.model.part import Part, Role, ToolCall
+from wmem.model.sendable import to_sendable
 from wmem.model.values import dump_argument
 
 _WMEM_KEYS = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
@@ -138,7 +139,7 @@ def _read_call(call: object) -> dict[str, Any]:
 def write_message(
     role: Role, parts: Sequence[Part], tool_calls: Sequence[ToolCall], *, tool_call_id: str | None, name: str | None
 ) -> dict[str, Any]:
-    """A message as a dictionary in OpenAI's chat form."""
+    """A message as a dictionary in OpenAI's chat form, ready to be sent."""
     # An assistant's audio is sent back by its id alone.
     spoken = [part for part in parts if part.kind == "audio" and part.file_id] if role == "assistant" else []
     written: dict[str, Any] = {"role": role}
@@ -154,7 +155,7 @@ def write_message(
         written["tool_calls"] = [_write_call(call) for call in tool_calls]
     if role == "tool":
         written["tool_call_id"] = tool_call_id
-    return written
+    return to_sendable(written)
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from wmem.errors import BudgetError
 from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
+from wmem.model.sendable import to_sendable
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
     SYSTEM_ROLES,
@@ -132,7 +133,7 @@ class _Packer:
         prompt = list(context.prompt()) if ask is not None else []
         if ask is None or not prompt:
             return context.tokens
-        counted = check_count(ask(prompt, self.options.tools), "the count of prompt_counter")
+        counted = check_count(ask(prompt, to_sendable(self.options.tools)), "the count of prompt_counter")
         return counted + self.options.reserve
 
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:

@@ -9,6 +9,7 @@ from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
+from wmem.model.sendable import to_sendable
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -146,7 +147,7 @@ class AsyncScope(ScopeProperties):
                 query,
                 PackOptions(
                     budget=budget,
-                    system=system,
+                    system=to_sendable(system),
                     tools=tools,
                     reserve=reserve,
                     recent=recent,

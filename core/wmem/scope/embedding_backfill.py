@@ -19,6 +19,7 @@ from wmem.flow import Flow, ask
 from wmem.log import find_logger
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
+from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
 from wmem.retrieval.retriever import QueryVector, add_vectors, rows_without_vectors
@@ -222,7 +223,7 @@ def _embed_texts(handle: Handle, embedding: GuardedEmbedder, texts: Sequence[str
     try:
         given = yield from ask(
             TimedCallback.within,
-            partial(embedding.call, [text[:MAX_CHARACTERS] for text in texts]),
+            partial(embedding.call, [to_sendable(text[:MAX_CHARACTERS]) for text in texts]),
             embedding.timeout_s,
         )
     except TimeoutError as exc:

@@ -17,6 +17,7 @@ from wmem.model.message import Message, parse_messages
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
+from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
 from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
@@ -93,7 +94,7 @@ def pack_scope(
                 )
                 for hit in found
             ],
-            query=query or "",
+            query=to_sendable(query or ""),
             analyzer=own.analyzer,
             quotes=_pack_quotes(own, counter, found, live.overrides),
             warnings=tuple(warnings),
@@ -188,7 +189,8 @@ class _CandidateFactory:
 
 
 def _decode(row: Row) -> Message:
-    return to_message(row) if row.role is not None else Message.of("user", row_text(row), id=row.id)
+    message = to_message(row) if row.role is not None else Message.of("user", row_text(row), id=row.id)
+    return to_sendable(message) if ESCAPED_SURROGATE in row.content else message
 
 
 class _Decoder:
@@ -234,7 +236,7 @@ class _LiveMessages:
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self.unstored_count = 0
         counter = handle.settings.counter()
-        live = parse_messages(messages)
+        live = to_sendable(parse_messages(messages))
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         behind: str | None = None
         for at, message in enumerate(live):

@@ -8,6 +8,7 @@ from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
+from wmem.model.sendable import to_sendable
 from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
@@ -267,7 +268,7 @@ class Scope(ScopeProperties):
                 query,
                 PackOptions(
                     budget=budget,
-                    system=system,
+                    system=to_sendable(system),
                     tools=tools,
                     reserve=reserve,
                     recent=recent,
