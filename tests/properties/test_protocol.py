@@ -21,6 +21,7 @@ import wmem.journal.memory
 from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
 from wmem.codec.encryption import AesCodec
 from wmem.codec.keyring import KeyRing
+from wmem.codec.link import NO_PLACE, Link
 from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
@@ -28,7 +29,7 @@ from wmem.engine.writing import StaleIncarnation
 from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
 from wmem.flow import Flow, ask, bind, run
 from wmem.journal.memory import MemoryJournal
-from wmem.journal.port import Appended, Journal
+from wmem.journal.port import Appended, Journal, Record
 from wmem.model.change import Change, Event, ItemPut, ItemTouched, ScopeOpened
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.model.row import Row
@@ -408,6 +409,41 @@ def test_no_schedule_ends_wrong(part: int, chance: Chance, monkeypatch: pytest.M
     assert wrong == {}
 
 
+class DecayingSchedule(Schedule):
+    """A schedule in which stored records are damaged: some readers have read them before, others have not."""
+
+    def __init__(self, chance: Chance, seed: int, codec: Codec[Any]) -> None:
+        super().__init__(chance, seed, codec, quick=False)
+        self.damaged = {0}
+
+    def shed(self, engine: Engine[Any], name: str) -> Flow[None]:
+        log = self.journal._logs.get(PATH)
+        if log is not None and log.records:
+            # The newest is what the next writer has to build upon.
+            place = self.rng.choice((len(log.records) - 1, self.rng.randrange(len(log.records))))
+            self.damaged.add(log.records[place].id)
+            log.records[place] = Record(self.rng.choice((0, log.records[place].id)), b"")
+        if self.rng.random() < 0.3:
+            yield from super().shed(engine, name)
+
+    def _wrongs(self) -> Iterator[str]:
+        for engine in self.engines:
+            (replica,) = run(engine.sync([PATH]), self.ports)
+            fresh: Replica[Any] = Replica(PATH, self.codec)
+            fresh.apply_tail(ORIGIN, self.journal.read({PATH: ORIGIN})[PATH])
+            if not self.damaged.issuperset(each.record_id for each in (*replica.damage, *fresh.damage)):
+                yield "what was written beside damage reads as damage"
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover  # see above
+def test_what_is_written_beside_damage_is_damage_to_no_reader(chance: Chance) -> None:
+    wrong = {
+        seed: what for seed in range(500) if (what := DecayingSchedule(chance, seed, CODECS[1]).play()) is not None
+    }
+    assert wrong == {}
+
+
 # -- without a rule
 
 
@@ -508,6 +544,20 @@ def test_with_compaction_that_checks_too_little_a_schedule_ends_wrong(
 
     monkeypatch.setattr(RemoteJournal, "compact", compact)
     assert _first_wrong(chance) is not None
+
+
+@pytest.mark.parametrize(
+    "place",
+    [lambda link, _: link.place(1), lambda link, version: link._replace(digest=b"\1" * 16).place(version)],
+    ids=["version", "history"],
+)
+def test_with_records_that_state_another_place_a_schedule_ends_wrong(
+    place: Callable[[Link, int], bytes], chance: Chance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Replica, "place", lambda each, version: place(each.link, version) if each.codec.chained else NO_PLACE
+    )
+    assert _first_wrong(chance) == "what was written reads as damage"
 
 
 def test_with_a_journal_that_ignores_births_a_schedule_ends_wrong(
