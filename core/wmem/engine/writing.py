@@ -37,10 +37,13 @@ def post(
 ) -> Flow[bool]:
     """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
 
-    With a chained codec it waits for its turn instead, if need be for `POST_RETRY_S`.
+    With a chained codec it is appended at an exact cursor, and waits for its turn.
 
     Returns:
         False when that incarnation is over; nothing was changed then.
+
+    Raises:
+        ConflictError: With a chained codec, other writers came first for `POST_RETRY_S` seconds.
     """
     if engine.codec.chained:
         return (yield from _post_in_turn(engine, path, incarnation, changes, now=now))

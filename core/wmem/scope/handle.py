@@ -271,7 +271,7 @@ class Handle:
     # -- writing
 
     def post(self, changes: Sequence[Change], now: float) -> Flow[None]:
-        """Append changes that do not depend on the state; this never conflicts."""
+        """Append changes that do not depend on the state; with a key it may have to wait for other writers."""
         self.check_usable()
         if self.incarnation is None:
             yield from self.replica()
