@@ -15,6 +15,7 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
     └── StoreError                        the store failed: the write may be retried
         ├── ConflictError                 other writers came first on every retry
+        ├── StoreFullError                the store is full: remove, clear, erase or dispose, then retry
         ├── UnknownOutcomeError           the reply was lost: the write is stored or not
         ├── WrongKeyError                 encrypted under another key: open the store with that one
         └── CorruptionError               stored data cannot be read
@@ -33,6 +34,7 @@ __all__ = [
     "NotFoundError",
     "SerializationError",
     "StoreError",
+    "StoreFullError",
     "UnknownOutcomeError",
     "WmemError",
     "WrongKeyError",
@@ -88,6 +90,10 @@ class StoreError(WmemError):
 
 class ConflictError(StoreError):
     """Other writers came first on every retry until the time limit; nothing was changed."""
+
+
+class StoreFullError(StoreError):
+    """The store has no room for more; nothing was changed. What only removes it still takes."""
 
 
 class UnknownOutcomeError(StoreError):

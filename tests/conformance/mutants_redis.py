@@ -37,6 +37,7 @@ class RedisMutantSuite(MutantSuite):
         "wmem.journal.redis_scripts",
         "wmem.journal.redis_client",
         "wmem.journal.redis_async",
+        "wmem.journal.redis_roots",
         "wmem.journal.redis_server",
         "wmem.journal.redis_flows",
         "wmem.journal.redis",
@@ -120,7 +121,7 @@ SCRIPTS: Mapping[str, Mutant] = {
         ("test_a_deletion_takes_the_descendants_along_and_nobody_else",),
     ),
     "DeletesAnyIncarnation": _script(
-        {"births, path) ~= wanted then return 0 end": "births, path) == nil then return 0 end"},
+        {"or birth) ~= wanted then": "or birth) == nil then"},
         ("test_a_deletion_that_means_another_life_deletes_nothing",),
     ),
     "TrimsInsteadOfWritingAnew": _script(
@@ -193,7 +194,7 @@ SCRIPTS: Mapping[str, Mutant] = {
                 "    if len(after) != 1:\n"
                 "        tails: dict[Path, Tail[bytes]] = {}\n"
                 "        for path, cursor in after.items():\n"
-                "            tails |= yield from read({path: cursor})\n"
+                "            tails |= yield from read(store, {path: cursor})\n"
                 "        return tails\n"
             )
         },

@@ -70,15 +70,6 @@ def test_a_replica_follows_a_server_that_went_back_in_time(valkey_url: str) -> N
         assert session.entries.get("lost") is None
 
 
-def test_a_server_that_forgot_everything_is_begun_anew(valkey_url: str) -> None:
-    with redis.Redis.from_url(valkey_url) as client, wmem.open(valkey_url, agent_id="agent") as memory:
-        memory.scope("session").entries.set("key", "value")
-        client.flushdb()
-        assert memory.scope("session").entries.get("key") is None
-        memory.scope("session").entries.set("key", "again")
-        assert memory.scope("session").entries.get("key") == "again"
-
-
 def test_a_replica_server_refuses_writes_by_name(new_server: Any) -> None:
     server: RedisServer = new_server()
     with server.client() as client:
@@ -147,6 +138,8 @@ def test_a_scope_whose_items_are_all_past_their_time_goes_on_after_it_lapsed(val
         session.entries.set("key", "value", ttl_s=60.0)
         for key in client.keys("wmem:{*}:[hs]*"):
             client.pexpire(key, 1)
+        for name in client.zrange('wmem:{"agent"}:register', 0, -1):
+            client.zadd('wmem:{"agent"}:register', {name: 1_000})  # the instant that the keys now have
         wait_until(lambda: not client.keys("wmem:{*}:[hs]*"), "the keys to expire")
         assert session.entries.get("key") is None
         session.entries.set("key", "again")

@@ -11,7 +11,7 @@ import pytest
 from tests.journal.conftest import Journals
 from tests.matrix import SERVERS
 from tests.servers import wait_until
-from wmem.errors import StoreError
+from wmem.errors import CorruptionError, StoreFullError
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import MISSED_MAX, Appended, Tail, new_record_id
 from wmem.journal.redis import RedisJournal
@@ -128,12 +128,10 @@ def test_a_cursor_that_no_stream_can_hold_is_no_part_of_a_journal(call: Call, jo
         assert not call(journal.read, {PATH: strange})[PATH].joined
 
 
-def test_a_root_is_listed_as_soon_as_it_has_a_scope(call: Call, journal: Any, server: Any) -> None:
-    for _ in range(2):
-        for root in ("one", "two {x}", "ünï"):
-            call(journal.append, (root, "session"), 1, b"1", None, None)
-        assert sorted(call(journal.paths, ())) == [("one", "session"), ("two {x}", "session"), ("ünï", "session")]
-        server.flushall()  # a server that forgot everything is no obstacle either
+def test_a_root_is_listed_as_soon_as_it_has_a_scope(call: Call, journal: Any) -> None:
+    for root in ("one", "two {x}", "ünï"):
+        call(journal.append, (root, "session"), 1, b"1", None, None)
+    assert sorted(call(journal.paths, ())) == [("one", "session"), ("two {x}", "session"), ("ünï", "session")]
 
 
 # -- for how long
@@ -269,15 +267,6 @@ def test_what_lapsed_a_day_ago_is_forgotten_as_others_begin(call: Call, journal:
     assert call(journal.append, PATH, 2, b"2", None, None).incarnation != birth
 
 
-@pytest.mark.parametrize("half", ["h", "s"])
-def test_half_a_scope_counts_as_lapsed(half: str, call: Call, journal: Any, server: Any) -> None:
-    birth = call(journal.append, PATH, 1, b"old", None, None).incarnation
-    server.delete(f'wmem:{{"agent"}}:{half}["agent","session"]')
-    assert call(journal.read, {PATH: ORIGIN})[PATH] == Tail(True, ORIGIN, None, (), ORIGIN, birth)
-    call(journal.append, PATH, 2, b"new", ORIGIN, None)
-    assert [record.payload for record in call(journal.read, {PATH: ORIGIN})[PATH].records] == [b"new"]
-
-
 # -- forgetting
 
 
@@ -316,7 +305,7 @@ def test_a_server_that_has_forgotten_its_scripts_is_told_them_again(call: Call, 
 def test_a_full_server_refuses_and_changes_nothing(call: Call, new_server: Any) -> None:
     server = new_server("--maxmemory", "1")
     journal = RedisJournal(server.url)
-    with pytest.raises(StoreError, match="maxmemory"):
+    with pytest.raises(StoreFullError, match="maxmemory"):
         journal.append(PATH, 1, b"1", None, None)
     with server.client() as client:
         # The root alone could be told; SADD is refused as well.
@@ -332,8 +321,9 @@ def test_a_key_of_another_kind_is_an_error_that_changes_nothing(call: Call, jour
         kept = server.dump(key)
         server.set(key, "foreign")
         before = {each: server.dump(each) for each in server.keys("wmem:*")}
-        with pytest.raises(StoreError, match=r"WRONGTYPE|wrong kind"):
+        with pytest.raises(CorruptionError, match="another program uses it") as told:
             call(journal.append, other, 2, b"2", None, None)
+        assert repr(key) in str(told.value)
         assert {each: server.dump(each) for each in server.keys("wmem:*")} == before
         server.delete(key)
         if kept is not None:
@@ -389,9 +379,11 @@ def test_B17_B28_signs_of_patterns_and_braces_are_letters(call: Call, journal: A
 def test_B31_deleting_one_user_leaves_the_others_alone(call: Call, journal: Any, server: Any) -> None:
     for user, name in itertools.product(("u1", "u10", "u2"), ("s1", "s2")):
         call(journal.append, (user, name), 1, b"1", None, None)
-    before = {key: server.dump(key) for key in server.keys("*") if b'{"u1"}' not in key}
+    before = {key: server.dump(key) for key in server.keys("wmem:{*") if b'{"u1"}' not in key}
     call(journal.delete, ("u1",), None)
-    assert {key: server.dump(key) for key in server.keys("*")} == before
+    assert {key: server.dump(key) for key in server.keys("wmem:{*")} == before
+    assert server.smembers("wmem:roots") == {b"u10", b"u2"}
+    assert {key for key in server.hkeys("wmem:agents") if key != b"id"} == {b"=u10", b"=u2"}
     assert sorted(call(journal.paths, ())) == sorted(itertools.product(("u10", "u2"), ("s1", "s2")))
 
 

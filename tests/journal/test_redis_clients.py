@@ -349,7 +349,47 @@ def test_a_server_that_evicts_is_warned_of_once(new_server: Any, caplog: pytest.
     assert "'noeviction'" in record.getMessage()
 
 
-def test_a_user_who_may_not_ask_for_settings_can_use_the_store(new_server: Any) -> None:
+def test_a_server_that_persists_nothing_is_warned_of(new_server: Any, caplog: pytest.LogCaptureFixture) -> None:
+    for options, warned in (((), 1), (("--appendonly", "yes"), 0), (("--save", "3600 1"), 0)):
+        caplog.clear()
+        server: RedisServer = new_server(*options)
+        with caplog.at_level(logging.WARNING, "wmem"), wmem.open(server.url, agent_id="agent") as memory:
+            memory.scope("session").entries.set("key", "value")
+        assert len([each for each in caplog.records if "persists nothing" in each.getMessage()]) == warned
+
+
+def test_a_cluster_that_is_opened_as_one_server_names_the_remedy(
+    redis_cluster: list[RedisServer], mode: str, call: Call
+) -> None:
+    url = redis_cluster[0].url
+    with pytest.raises(StoreError, match=r"cluster=true"):
+        call(wmem.open if mode == "sync" else wmem.aopen, url, agent_id="agent")
+    journal: Any = RedisJournal(url) if mode == "sync" else AsyncRedisJournal(url)
+
+    def use() -> None:
+        for number in range(8):  # some agent is on another node
+            call(journal.append, (f"agent-{number}",), 1, b"1", None, None)
+
+    with pytest.raises(StoreError, match=r"cluster=true"):
+        use()
+    call(journal.close if mode == "sync" else journal.aclose)
+
+
+def test_one_server_that_is_opened_as_a_cluster_names_the_remedy(
+    valkey_server: RedisServer, mode: str, call: Call
+) -> None:
+    url = f"redis://127.0.0.1:{valkey_server.port}?cluster=true"
+    with pytest.raises(StoreError, match=r"without '\?cluster=true'"):
+        call(wmem.open if mode == "sync" else wmem.aopen, url, agent_id="agent")
+    journal: Any = RedisJournal(url) if mode == "sync" else AsyncRedisJournal(url)
+    with pytest.raises(StoreError, match=r"without '\?cluster=true'"):
+        call(journal.append, ("agent",), 1, b"1", None, None)
+    call(journal.close if mode == "sync" else journal.aclose)
+
+
+def test_a_user_who_may_not_ask_for_settings_can_use_the_store(
+    new_server: Any, caplog: pytest.LogCaptureFixture
+) -> None:
     server: RedisServer = new_server()
     rights = (
         "on",
@@ -367,7 +407,7 @@ def test_a_user_who_may_not_ask_for_settings_can_use_the_store(new_server: Any) 
         client: Any = made
         client.execute_command("ACL", "SETUSER", "agent", *rights)
     url = f"redis://agent:secret@127.0.0.1:{server.port}"
-    with wmem.open(url, agent_id="agent") as memory:
+    with caplog.at_level(logging.INFO, "wmem.journal"), wmem.open(url, agent_id="agent") as memory:
         memory.scope("session").entries.set("key", "value")
         assert memory.scope("session").entries.get("key") == "value"
         assert memory.scope().children() == ["session"]
@@ -375,3 +415,4 @@ def test_a_user_who_may_not_ask_for_settings_can_use_the_store(new_server: Any) 
     (sentence,) = journal.purge(("agent",))
     assert "BGREWRITEAOF" in sentence
     journal.close()
+    assert caplog.records == []

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wmem.engine.engine import KEEP_GRACE_S, retention_s
+from wmem.engine.engine import retention_s
 from wmem.engine.write_queue import backoff
 from wmem.errors import InvalidInputError
 from wmem.journal.disk import _record_key, _root_shard_key, _shard_key
-from wmem.journal.port import CHAIN_BITS, chain_after, new_record_id, new_salt, path_name
+from wmem.journal.port import CHAIN_BITS, KEEP_GRACE_S, chain_after, new_record_id, new_salt, path_name
 from wmem.model.change import ItemPut, ItemRemoved, PolicyChanged
 from wmem.model.history import Incarnation, Path
 from wmem.model.ids import new_ulid

@@ -15,7 +15,7 @@ from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal
+from wmem.journal.port import Journal, Sweep
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_path, check_seconds
@@ -138,6 +138,7 @@ class AgentCore:
         ):
             yield from prune_vectors(store)
         self.scopes_at_prune = frozenset(paths)
+        yield from ask(Sweep.sweep, root.path)
         return done
 
     def maintenance_interval(self, every_s: float | None) -> float:

@@ -147,6 +147,8 @@ class _RedisBackend(Backend):
             except StoreError:
                 self._sync.close()
                 raise
+            if self._async is not None:
+                self._async.store = self._sync.store
 
     def sync_journal(self) -> Any:
         if self._sync is None:

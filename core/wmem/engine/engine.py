@@ -12,7 +12,7 @@ from wmem.engine.single_flight import SingleFlight
 from wmem.engine.write_queue import WriteQueue
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal
+from wmem.journal.port import KEEP_GRACE_S, Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, PolicyChanged
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
@@ -23,7 +23,6 @@ R = TypeVar("R")
 _log = find_logger("wmem.engine")
 
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # larger states are compacted by maintenance
-KEEP_GRACE_S = 900.0  # an expired item can be listed and revived until cleanup, which runs every 300 s
 REPLICA_BYTES = 256 * 1024 * 1024
 _WARNED_MAX = 1_024
 _EVICT_EVERY = 32  # new replicas between two evictions of those whose scope does not exist

@@ -151,10 +151,30 @@ class _AsyncNoPurge:
         return ()
 
 
+class _NoSweep:
+    """The sweep of a store that remembers nothing of scopes that have lapsed."""
+
+    def sweep(self, _path: Path, /) -> int:
+        return 0
+
+
+class _AsyncNoSweep:
+    async def sweep(self, _path: Path, /) -> int:
+        return 0
+
+
 def sync_ports(journal: Journal[Any]) -> Ports:
     """The sync ports by name."""
     purge = journal if hasattr(journal, "purge") else _NoPurge()
-    return bind(Journal=journal, Purge=purge, Pause=_Pause(), Callback=_Callback(), TimedCallback=_TimedCallback())
+    sweep = journal if hasattr(journal, "sweep") else _NoSweep()
+    return bind(
+        Journal=journal,
+        Purge=purge,
+        Sweep=sweep,
+        Pause=_Pause(),
+        Callback=_Callback(),
+        TimedCallback=_TimedCallback(),
+    )
 
 
 def async_ports(journal: AsyncJournal[Any]) -> Ports:
@@ -163,6 +183,7 @@ def async_ports(journal: AsyncJournal[Any]) -> Ports:
     return bind(
         Journal=journal,
         Purge=purge,
+        Sweep=journal if hasattr(journal, "sweep") else _AsyncNoSweep(),
         Pause=_AsyncPause(),
         Callback=_AsyncCallback(),
         TimedCallback=_AsyncTimedCallback(),

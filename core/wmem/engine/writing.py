@@ -12,7 +12,7 @@ from wmem.codec.link import NO_PLACE
 from wmem.engine.engine import Engine, retention_s
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, Ticket, backoff
-from wmem.errors import ConflictError, StoreError, UnknownOutcomeError
+from wmem.errors import ConflictError, StoreError, StoreFullError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Appended, Journal, new_record_id
 from wmem.log import find_logger
@@ -65,6 +65,10 @@ def post(
             reply: Appended[P] = yield from ask(
                 Journal.append, path, record_id, payload, incarnation, retention_s(changes, now)
             )
+        except StoreFullError:
+            if not (yield from _make_room(engine, path, now)):
+                raise
+            continue
         except UnknownOutcomeError:
             if time.monotonic() > deadline:
                 raise
@@ -178,7 +182,7 @@ def _commit_in_turn(
         tries += 1
         reply: Appended[P] | None = None
         try:
-            reply = yield from ask(Journal.append, path, record_id, payload, step.expected, retention_s(full, now))
+            reply = yield from _append(engine, path, record_id, payload, expected=step.expected, changes=full, now=now)
         except UnknownOutcomeError:
             unknown = True
             deadline = min(deadline, time.monotonic() + RETRY_S)
@@ -220,6 +224,36 @@ def _sync_to_write(
         msg = f"scope {path!r}: the reply to a write was lost, and then the store failed: {exc}"
         raise UnknownOutcomeError(msg) from exc
     return replica
+
+
+def _append(
+    engine: Engine[P],
+    path: Path,
+    record_id: int,
+    payload: P,
+    *,
+    expected: Cursor,
+    changes: Sequence[Change],
+    now: float,
+) -> Flow[Appended[P]]:
+    """Append on a condition; in a store that is full, compact first."""
+    keep_s = retention_s(changes, now)
+    try:
+        return (yield from ask(Journal.append, path, record_id, payload, expected, keep_s))
+    except StoreFullError:
+        if not (yield from _make_room(engine, path, now)):
+            raise
+        return (yield from ask(Journal.append, path, record_id, payload, expected, keep_s))
+
+
+def _make_room(engine: Engine[P], path: Path, now: float) -> Flow[bool]:
+    """Compact what this process knows of an agent, for a store that is full; False if that frees nothing."""
+    yield from engine.sync([path])
+    freed = False
+    for replica in list(engine.replicas.values()):
+        if replica.path[0] == path[0] and replica.tail_bytes:
+            freed = (yield from engine.compact(replica, now, limit=None)) or freed
+    return freed
 
 
 def _is_stored(engine: Engine[P], path: Path, record_id: int, since: Cursor) -> Flow[bool]:

@@ -19,6 +19,11 @@ from wmem.model.history import Cursor, Incarnation, Path
 P = TypeVar("P")
 
 CHAIN_BITS = 52  # a double holds them exactly, so Lua on Redis computes the same chain
+KEEP_GRACE_S = 900.0
+"""Retention in seconds of a record that holds nothing that lives, only removals and marks; others are kept longer.
+
+For so long, too, an expired item can be listed and revived: until cleanup, which runs every 300 s.
+"""
 MISSED_MAX = 256  # records returned with a refused append; if there are more, the writer reads
 
 
@@ -90,7 +95,8 @@ class Journal(Protocol[P]):
             expected: With a cursor, append only if it is the head (`ORIGIN`: only if there is no
                 journal); with an `Incarnation`, only to that incarnation; None: always.
             keep_s: Minimum retention of the journal in seconds from now, None for ever.
-                It only ever extends the retention.
+                It only ever extends the retention. A store that is full should yet take what is to be
+                kept for `KEEP_GRACE_S` or less: it removes, so that memory can be freed.
         """
         ...
 
@@ -125,6 +131,14 @@ class Purge(Protocol):
             One sentence for each place that still keeps deleted bytes, with what the operator
             must do about it; empty when there is none.
         """
+        ...
+
+
+class Sweep(Protocol):
+    """Optional method of a journal whose store remembers something of scopes that have lapsed."""
+
+    def sweep(self, path: Path, /) -> int:
+        """Forget what is left of the scopes of an agent that lapsed long ago, in bounded steps; returns how many."""
         ...
 
 

@@ -1,7 +1,8 @@
 """Journals on a Redis or Valkey server, for any number of processes and machines.
 
 A scope is a hash (head, base, birth, snapshot) and a stream of records; a root has a register of
-its scopes and stores their births. All keys of a root share one cluster slot, so each call is one
+its scopes and stores their births and names: by these three, what is lost is told from what lapsed. All
+keys of a root share one cluster slot, so each call is one
 atomic script and one round trip. Needs Redis 6.2, or any Valkey; no modules.
 """
 
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from wmem.flow import bind, run
 from wmem.journal.port import Appended, Tail
 from wmem.journal.redis_client import server_client  # async: from wmem.journal.redis_async import PerLoopServer
-from wmem.journal.redis_flows import append, compact, delete, list_paths, read
+from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
+from wmem.journal.redis_roots import KnownStore
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Incarnation, Path
@@ -31,7 +33,7 @@ class RedisJournal:
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = parse_redis_url(url)
-        self._sends_once = client is None and not self.url.is_cluster  # see `Appended.certain`
+        self.store = KnownStore(self.url, client)
         self._client = client  # async: self._server = PerLoopServer(self.url, client)
         self.reset_after_fork()  # async: self._ports = bind(Server=self._server)
 
@@ -46,7 +48,7 @@ class RedisJournal:
         Raises:
             StoreError: It cannot be reached, or is too old.
         """
-        run(check_server(self.url), self._ports)
+        run(check_server(self.url, self.store), self._ports)
 
     def close(self) -> None:
         """Close the connections that wmem made."""  # async: Have every loop close them; callable from any thread.
@@ -57,12 +59,12 @@ class RedisJournal:
     # async:     await self._server.aclose()
 
     def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        return run(read(after), self._ports)
+        return run(read(self.store, after), self._ports)
 
     def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return run(append(path, record_id, record, expected, keep_s, certain=self._sends_once), self._ports)
+        return run(append(self.store, path, record_id, record, expected, keep_s), self._ports)
 
     def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return run(compact(path, upto, snapshot, keep_s), self._ports)
@@ -71,7 +73,10 @@ class RedisJournal:
         run(delete(path, incarnation), self._ports)
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return run(list_paths(prefix), self._ports)
+        return run(list_paths(self.store, prefix), self._ports)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         return run(purge_server(self.url), self._ports)
+
+    def sweep(self, path: Path, /) -> int:
+        return run(sweep(path), self._ports)

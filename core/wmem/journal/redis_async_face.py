@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from wmem.flow import arun, bind
 from wmem.journal.port import Appended, Tail
 from wmem.journal.redis_async import PerLoopServer
-from wmem.journal.redis_flows import append, compact, delete, list_paths, read
+from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
+from wmem.journal.redis_roots import KnownStore
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Incarnation, Path
@@ -17,7 +18,7 @@ class AsyncRedisJournal:
 
     def __init__(self, url: str, *, client: object | None = None) -> None:
         self.url = parse_redis_url(url)
-        self._sends_once = client is None and not self.url.is_cluster  # see `Appended.certain`
+        self.store = KnownStore(self.url, client)
         self._server = PerLoopServer(self.url, client)
         self._ports = bind(Server=self._server)
 
@@ -27,7 +28,7 @@ class AsyncRedisJournal:
 
     async def check(self) -> None:
         """See `RedisJournal.check`."""
-        await arun(check_server(self.url), self._ports)
+        await arun(check_server(self.url, self.store), self._ports)
 
     def close(self) -> None:
         """Have every loop close them; callable from any thread."""
@@ -38,12 +39,12 @@ class AsyncRedisJournal:
         await self._server.aclose()
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[bytes]]:
-        return await arun(read(after), self._ports)
+        return await arun(read(self.store, after), self._ports)
 
     async def append(
         self, path: Path, record_id: int, record: bytes, expected: Cursor | Incarnation | None, keep_s: float | None, /
     ) -> Appended[bytes]:
-        return await arun(append(path, record_id, record, expected, keep_s, certain=self._sends_once), self._ports)
+        return await arun(append(self.store, path, record_id, record, expected, keep_s), self._ports)
 
     async def compact(self, path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None, /) -> bool:
         return await arun(compact(path, upto, snapshot, keep_s), self._ports)
@@ -52,7 +53,10 @@ class AsyncRedisJournal:
         await arun(delete(path, incarnation), self._ports)
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
-        return await arun(list_paths(prefix), self._ports)
+        return await arun(list_paths(self.store, prefix), self._ports)
 
     async def purge(self, _path: Path, /) -> Sequence[str]:
         return await arun(purge_server(self.url), self._ports)
+
+    async def sweep(self, path: Path, /) -> int:
+        return await arun(sweep(path), self._ports)

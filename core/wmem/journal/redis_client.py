@@ -19,7 +19,8 @@ from redis.client import NEVER_DECODE
 from redis.cluster import RedisCluster
 from redis.retry import Retry
 
-from wmem.errors import InvalidInputError, StoreError, UnknownOutcomeError
+from wmem.errors import InvalidInputError, StoreError, StoreFullError, UnknownOutcomeError
+from wmem.journal.redis_scripts import LOST
 from wmem.journal.redis_url import RedisUrl
 
 Word: TypeAlias = str | bytes | int
@@ -76,13 +77,36 @@ class Server(Protocol):
         ...
 
 
-def to_store_error(exc: BaseException, url: str, *, writes: bool, sent: bool = True) -> StoreError:
+class LostKeyError(StoreError):
+    """A script misses a key of a scope; nothing was changed.
+
+    Attributes:
+        kind: ``hash``, ``stream``, ``births``, ``register`` or ``names``.
+        path: The scope's path as JSON.
+    """
+
+    def __init__(self, url: str, kind: str, path: str) -> None:
+        super().__init__(f"{url}: the {kind} of {path} is lost")
+        self.url = url
+        self.kind = kind
+        self.path = path
+
+
+class ForeignKeyError(StoreError):
+    """A key is of another type than the command needs; nothing was changed."""
+
+
+def to_store_error(exc: BaseException, url: RedisUrl, *, writes: bool, sent: bool = True) -> StoreError:
     """The `StoreError` for an error of the driver."""
     if isinstance(exc, exceptions.NoScriptError):
         return ScriptMissingError(url)
     _drop_arguments(exc)
     # Some driver errors have no message.
     what = f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
+    if isinstance(exc, exceptions.ResponseError) and (known := _to_known_error(str(exc), what, url)) is not None:
+        return known
+    if _is_no_cluster(what, url):
+        return StoreError(f"{url}: the server is not part of a cluster: open it without '?cluster=true' ({what})")
     if isinstance(exc, _REFUSALS):
         return StoreError(f"{url}: the server refused: {what}; nothing was changed")
     if not sent:
@@ -99,6 +123,35 @@ def _drop_arguments(exc: BaseException) -> None:
         if cause.args and isinstance(cause.args[0], str):
             cause.args = (cause.args[0].partition(_QUOTED_ARGUMENTS)[0], *cause.args[1:])
         cause = cause.__cause__ or cause.__context__
+
+
+_CLUSTER_REFUSALS = (
+    *("MOVED", "ASK ", "MovedError", "AskError", "CROSSSLOT", "ClusterCrossSlot"),
+    *("CLUSTERDOWN", "ClusterDown", "Hash slot not served"),
+)
+
+
+def _to_known_error(text: str, what: str, url: RedisUrl) -> StoreError | None:
+    """The error for a refusal by a server that a caller can do something about."""
+    if text.startswith(LOST):
+        _, kind, path = text.split(" ", 2)
+        return LostKeyError(url, kind, path)
+    if "WRONGTYPE" in text or "wrong kind of value" in text:
+        return ForeignKeyError(f"{url}: the server refused: {what}; nothing was changed")
+    if "OOM" in what or "OutOfMemory" in what or "maxmemory" in text:
+        return StoreFullError(
+            f"{url}: the server is full (maxmemory): {what}; nothing was changed. It still takes what removes: remove, "
+            "clear, erase or dispose something, or give it more memory"
+        )
+    if not url.is_cluster and any(each in what for each in _CLUSTER_REFUSALS):
+        return StoreError(
+            f"{url}: the server is part of a cluster: open it with '?cluster=true' ({what}); nothing was changed"
+        )
+    return None
+
+
+def _is_no_cluster(what: str, url: RedisUrl) -> bool:
+    return url.is_cluster and ("Cluster mode is not enabled" in what or "cluster support disabled" in what)
 
 
 class _PooledClient:

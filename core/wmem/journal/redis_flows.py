@@ -2,20 +2,32 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from wmem.flow import Flow, ask
-from wmem.journal.port import MISSED_MAX, Appended, Record, Tail, new_salt, path_name
-from wmem.journal.redis_client import ScriptMissingError, Server, Word
-from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, Script
+from wmem.flow import Flow
+from wmem.journal.port import KEEP_GRACE_S, MISSED_MAX, Appended, Record, Tail, new_salt, path_name
+from wmem.journal.redis_client import Word
+from wmem.journal.redis_roots import (
+    KnownStore,
+    check_absent,
+    check_same_store,
+    confirm_root,
+    eval_script,
+    forget_root,
+    identify,
+    list_root,
+    list_roots,
+)
+from wmem.journal.redis_scripts import APPEND, COMPACT, DELETE, PATHS, READ, SWEEP
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
-_ROOTS_KEY = "wmem:roots"
 _MAX_KEEP_MS = 1 << 50  # about 36,000 years: keeps the sum with the server's clock in range
 _MAX_STREAM_ID = "18446744073709551615-18446744073709551615"  # the largest stream id: never a record's
 _STREAM_ID_LIMIT = 1 << 64
+_SWEEP_BATCH = 256  # lapsed scopes that one call of a script forgets
+_ENDED = 2  # a script's answer: the root has no scope left
 
 
 class _RootKeys(NamedTuple):
@@ -39,30 +51,23 @@ def _root_keys(root: str) -> _RootKeys:
 # -- the port as flows, for sync and async
 
 
-def _eval_script(script: Script, keys: Sequence[str], args: Sequence[Word], *, writes: bool) -> Flow[Any]:
-    words: tuple[Word, ...] = (len(keys), *keys, *args)
-    send = Server.write if writes else Server.query
-    try:
-        return (yield from ask(send, "EVALSHA", script.sha, *words))
-    except ScriptMissingError:
-        # The script was not executed; EVAL executes and caches it.
-        return (yield from ask(send, "EVAL", script.text, *words))
-
-
-def read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
+def read(store: KnownStore, after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
     """See `Journal.read`."""
     if not after:
         return {}
-    root = _root_keys(next(iter(after))[0])
-    keys = [root.incarnations]
-    args: list[str] = []
-    for path, cursor in after.items():
-        name = path_name(path)
+    first = next(iter(after))
+    root = _root_keys(first[0])
+    keys = [root.incarnations, root.register, root.names]
+    names = list(map(path_name, after))
+    for name in names:
         keys += (root.hash_prefix + name, root.stream_prefix + name)
-        args += (name, _encode_cursor(cursor))
-    reply = yield from _eval_script(READ, keys, args, writes=False)
+    args = (*names, *map(_encode_cursor, after.values()))
+    reply = yield from eval_script(READ, keys, args, path=first, writes=False)
+    if reply == 0:
+        yield from check_absent(store, first[0], root.incarnations)
+        return {path: Tail(cursor == ORIGIN, ORIGIN, None, (), ORIGIN, None) for path, cursor in after.items()}
     replies = reply if isinstance(reply, list) else reply.split(b" ")
-    return {
+    tails = {
         path: _decode_tail(reply)
         if isinstance(reply, list)
         else Tail(
@@ -70,16 +75,20 @@ def read(after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, Tail[bytes]]]:
         )
         for (path, cursor), reply in zip(after.items(), replies, strict=True)
     }
+    if store.id is None:
+        yield from identify(store)
+    elif any(not tail.joined and after[path] != ORIGIN for path, tail in tails.items()):
+        yield from check_same_store(store)
+    return tails
 
 
-def append(
+def append(  # noqa: PLR0917  # the port's own, and the store
+    store: KnownStore,
     path: Path,
     record_id: int,
     record: bytes,
     expected: Cursor | Incarnation | None,
     keep_s: float | None,
-    *,
-    certain: bool,
 ) -> Flow[Appended[bytes]]:
     """See `Journal.append`."""
     root, name = _root_keys(path[0]), path_name(path)
@@ -87,16 +96,23 @@ def append(
     wanted = ""
     if expected is not None:
         wanted = f"c{_encode_cursor(expected)}" if isinstance(expected, Cursor) else f"b{expected.chain}"
-    args = (name, record_id, record, wanted, _to_milliseconds(keep_s), new_salt(), MISSED_MAX)
-    reply = yield from _eval_script(APPEND, keys, (*args, ""), writes=True)
-    if reply == []:
+    # What holds nothing that lives removes or marks: a full server must take it, so that memory can be freed.
+    frees = int(keep_s is not None and keep_s <= KEEP_GRACE_S)
+    args = (name, record_id, record, wanted, _to_milliseconds(keep_s), new_salt(), MISSED_MAX, frees)
+    reply = yield from eval_script(APPEND, keys, (*args, ""), path=path, writes=True)
+    if reply in ([], [b"ended"]):
+        if not reply:
+            yield from check_absent(store, path[0], root.incarnations)
         # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
-        yield from ask(Server.write, "SADD", _ROOTS_KEY, path[0].encode("utf-8", "surrogatepass"))
-        reply = yield from _eval_script(APPEND, keys, (*args, "rooted"), writes=True)
+        yield from list_root(path[0])
+        reply = yield from eval_script(APPEND, keys, (*args, "rooted"), path=path, writes=True)
+        store.id = (yield from confirm_root(path[0])) or store.id
+    elif store.id is None:
+        yield from identify(store)
     if isinstance(reply, list):
         head, size, incarnation, missed = reply
         tail = None if missed is None else _decode_tail(missed)
-        return Appended(None, _decode_cursor(head), tail, int(size), _decode_incarnation(incarnation), certain)
+        return Appended(None, _decode_cursor(head), tail, int(size), _decode_incarnation(incarnation), store.sends_once)
     cursor, head, size, incarnation = reply.split(b" ")
     return Appended(_decode_cursor(cursor), _decode_cursor(head), None, int(size), _decode_incarnation(incarnation))
 
@@ -104,11 +120,9 @@ def append(
 def compact(path: Path, upto: Cursor, snapshot: bytes, keep_s: float | None) -> Flow[bool]:
     """See `Journal.compact`."""
     root, name = _root_keys(path[0]), path_name(path)
-    keys = (root.hash_prefix + name, root.stream_prefix + name, root.register)
-    done = yield from _eval_script(
-        COMPACT, keys, (name, _encode_cursor(upto), snapshot, _to_milliseconds(keep_s)), writes=True
-    )
-    return bool(done)
+    keys = (root.incarnations, root.hash_prefix + name, root.stream_prefix + name, root.register, root.names)
+    args = (name, _encode_cursor(upto), snapshot, _to_milliseconds(keep_s))
+    return bool((yield from eval_script(COMPACT, keys, args, path=path, writes=True)))
 
 
 def delete(path: Path, incarnation: Incarnation | None) -> Flow[None]:
@@ -116,23 +130,40 @@ def delete(path: Path, incarnation: Incarnation | None) -> Flow[None]:
     root, name = _root_keys(path[0]), path_name(path)
     keys = (root.incarnations, root.register, root.names, root.hash_prefix + name, root.stream_prefix + name)
     args = (name, name[:-1], "" if incarnation is None else incarnation.chain, root.hash_prefix, root.stream_prefix)
-    yield from _eval_script(DELETE, keys, args, writes=True)
+    done = yield from eval_script(DELETE, keys, args, path=path, writes=True)
+    if done == _ENDED:
+        yield from forget_root(path[0], root.incarnations)
 
 
-def list_paths(prefix: Path) -> Flow[list[Path]]:
+def list_paths(store: KnownStore, prefix: Path) -> Flow[list[Path]]:
     """See `Journal.paths`."""
-    if prefix:
-        roots = [prefix[0]]
-    else:
-        listed = yield from ask(Server.query, "SMEMBERS", _ROOTS_KEY)
-        roots = sorted(each.decode("utf-8", "surrogatepass") for each in listed)
     paths: list[Path] = []
-    for each in roots:
-        args = (path_name(prefix)[:-1] if len(prefix) > 1 else "",)
-        keys = (_root_keys(each).register, _root_keys(each).names)
-        reply = yield from _eval_script(PATHS, keys, args, writes=False)
-        paths += map(tuple, json.loads(reply))
+    for each in [prefix[0]] if prefix else (yield from list_roots()):
+        root = _root_keys(each)
+        args = (path_name(prefix)[:-1] if len(prefix) > 1 else "", path_name((each,)))
+        keys = (root.incarnations, root.register, root.names)
+        reply = yield from eval_script(PATHS, keys, args, path=(each,), writes=False)
+        if reply == 0:
+            yield from check_absent(store, each, root.incarnations)
+        else:
+            paths += map(tuple, json.loads(reply))
     return paths
+
+
+def sweep(path: Path) -> Flow[int]:
+    """See `Sweep.sweep`."""
+    root = _root_keys(path[0])
+    keys = (root.incarnations, root.register, root.names)
+    args = (root.hash_prefix, root.stream_prefix, _SWEEP_BATCH)
+    forgotten = 0
+    while True:
+        count: int
+        count, done = yield from eval_script(SWEEP, keys, args, path=path, writes=True)
+        forgotten += count
+        if done == _ENDED:
+            yield from forget_root(path[0], root.incarnations)
+        if count < _SWEEP_BATCH:
+            return forgotten
 
 
 # -- encoding arguments and decoding replies

@@ -1,10 +1,12 @@
 """Checks of a Redis server: its version and settings, and where it still keeps deleted bytes."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 from wmem.errors import StoreError
 from wmem.flow import Flow, ask
 from wmem.journal.redis_client import Server
+from wmem.journal.redis_roots import KnownStore, look_up_id
 from wmem.journal.redis_url import RedisUrl
 from wmem.log import find_logger
 
@@ -26,13 +28,17 @@ def _fetch_info() -> Flow[Mapping[str, str]]:
     return {str(name): str(value) for name, value in (nodes[0] if nodes else reply).items()}
 
 
-def check_server(url: str) -> Flow[None]:
+def check_server(url: str, store: KnownStore) -> Flow[None]:
     """Check the server's version, and warn of settings that lose data.
 
+    Args:
+        store: Learns the store's id.
+
     Raises:
-        StoreError: It cannot be reached, or is too old.
+        StoreError: It cannot be reached, is too old, or is part of a cluster and opened without one.
     """
     yield from ask(Server.query, "PING")
+    yield from look_up_id(store)
     try:
         info = yield from _fetch_info()
     except StoreError as exc:
@@ -42,10 +48,25 @@ def check_server(url: str) -> Flow[None]:
     numbers = tuple(int(part) for part in version_text.split(".")[:2] if part.isdecimal())
     if numbers and numbers < _MIN_VERSION:
         raise StoreError(f"{url} runs version {version_text}; wmem needs Redis 6.2 or newer, or Valkey")
+    if not store.is_cluster and info.get("cluster_enabled") == "1" and (yield from _has_other_nodes()):
+        raise StoreError(f"{url} is one node of a cluster: open it with '?cluster=true'")
     policy = info.get("maxmemory_policy", _NO_EVICTION)
     if policy != _NO_EVICTION:
         told = "%s has maxmemory-policy %r: when its memory is full it drops what is stored; set %r"
         _log.warning(told, url, policy, _NO_EVICTION)
+    if info.get("aof_enabled") == "0" and (yield from _writes_rdb()) is False:
+        _log.warning("%s persists nothing: a restart loses all that is stored; set 'appendonly yes'", url)
+
+
+def _has_other_nodes() -> Flow[bool]:
+    """Whether other nodes of a cluster serve slots, too; False if it does not allow the question."""
+    try:
+        reply = yield from ask(Server.query, "CLUSTER", "INFO")
+    except StoreError:
+        return False
+    text = reply.decode("utf-8", "replace") if isinstance(reply, bytes) else str(reply)
+    match = re.search(r"cluster_size'?:\s*'?(\d+)", text)
+    return match is not None and int(match[1]) > 1
 
 
 def purge_server(url: RedisUrl) -> Flow[Sequence[str]]:
@@ -62,7 +83,7 @@ def purge_server(url: RedisUrl) -> Flow[Sequence[str]]:
     remaining = []
     if info.get("aof_enabled") == "1":
         remaining.append((yield from _rewrite_aof(url, running=info.get("aof_rewrite_in_progress") == "1")))
-    if (yield from _writes_rdb()):
+    if (yield from _writes_rdb()) is not False:
         remaining.append(
             f"the last RDB file of {url} is older than the deletion: run BGSAVE, and delete copies of the file"
         )
@@ -87,11 +108,11 @@ def _rewrite_aof(url: str, *, running: bool) -> Flow[str]:
     return rewrite.format(url)
 
 
-def _writes_rdb() -> Flow[bool]:
-    """Whether the server writes RDB files; True if it does not allow the question."""
+def _writes_rdb() -> Flow[bool | None]:
+    """Whether the server writes RDB files; None if it does not allow the question."""
     try:
         reply = yield from ask(Server.query, "CONFIG", "GET", "save")
     except StoreError:
-        return True
+        return None
     values = reply.values() if isinstance(reply, Mapping) else reply[1::2]
     return any(values)

@@ -397,6 +397,11 @@ class Handle:
                 count = yield from self.commit(decide, now)
         except DisposedError:
             return (yield from self.dispose())  # another disposal came first: warn as for a second one of ours
+        except CorruptionError as exc:
+            # What cannot be read has nothing to mark, and its user wants it gone: so is whatever is left of it.
+            _log.warning("scope %r is disposed though it cannot be read: %s", self.path, exc)
+            yield from self._delete_incarnation(self.incarnation)
+            return 0
         # Mark first, delete second: a crash in between leaves a scope that every reader takes for disposed.
         # Only the marked incarnation is deleted: another may have begun by now.
         yield from self._delete_incarnation(self.incarnation)

@@ -1,0 +1,215 @@
+"""How scripts are run, and what tells a Redis that was emptied or has lost an agent from one that never held it.
+
+The set of roots and the hash of agents have cluster slots of their own, so that they change in steps
+of their own: a root is listed before its first scope begins, confirmed with a token after it, and
+taken off after its last scope is gone. An agent whose keys are all absent while its token stands is
+lost. The hash also has an id of the whole store: a client that knows it notices a store that was
+emptied, as by a restart of a server that keeps nothing.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from wmem.errors import CorruptionError, StoreError
+from wmem.flow import Flow, ask
+from wmem.journal.port import new_salt
+from wmem.journal.redis_client import ForeignKeyError, LostKeyError, ScriptMissingError, Server, Word
+from wmem.journal.redis_scripts import CONFIRM, END_ROOT, HAS_SCOPES, LIST_ROOTS, LOOK_UP, Script
+from wmem.journal.redis_url import RedisUrl
+from wmem.log import find_logger
+from wmem.model.history import Path
+
+_log = find_logger("wmem.journal.redis")
+
+_ROOTS_KEY = "wmem:roots"
+_AGENTS_KEY = "wmem:agents"
+_KEY_TYPES = {"births": "hash", "register": "zset", "names": "zset", "h": "hash", "s": "stream", "agents": "hash"}
+
+
+class KnownStore:
+    """What a client knows of the store it uses.
+
+    Attributes:
+        is_cluster: Whether commands go through a client of a cluster.
+        sends_once: Whether no driver repeats a command; see `Appended.certain`.
+        id: The store's id; None until it is known, b"" where it cannot be.
+    """
+
+    def __init__(self, url: RedisUrl, client: object | None) -> None:
+        self.is_cluster = url.is_cluster if client is None else hasattr(client, "nodes_manager")
+        self.sends_once = client is None and not self.is_cluster
+        self.id: bytes | None = None
+
+
+def eval_script(script: Script, keys: Sequence[str], args: Sequence[Word], *, path: Path, writes: bool) -> Flow[Any]:
+    """Run a script; an error names the scope.
+
+    Raises:
+        CorruptionError: A key of a scope is lost, or belongs to another program.
+    """
+    words: tuple[Word, ...] = (len(keys), *keys, *args)
+    send = Server.write if writes else Server.query
+    try:
+        try:
+            return (yield from ask(send, "EVALSHA", script.sha, *words))
+        except ScriptMissingError:
+            # The script was not executed; EVAL executes and caches it.
+            return (yield from ask(send, "EVAL", script.text, *words))
+    except LostKeyError as exc:
+        raise CorruptionError(_describe_loss(exc)) from exc
+    except ForeignKeyError as exc:
+        raise CorruptionError((yield from _describe_foreign_key(keys, path, exc))) from exc
+    except StoreError as exc:
+        if not path:
+            raise
+        raise type(exc)(f"scope {path!r}: {exc}") from exc
+
+
+def _describe_loss(exc: LostKeyError) -> str:
+    what = {"hash": "hash", "stream": "stream of records"}.get(exc.kind, f"{exc.kind} key of its agent")
+    return (
+        f"{exc.url}: scope {tuple(json.loads(exc.path))!r} has lost data: its {what} is gone, or lacks it, though it "
+        "was neither deleted nor has expired: the server evicted it, or another program removed it; nothing was "
+        "changed. Restore the key from a backup, or dispose the scope to begin anew"
+    )
+
+
+def _describe_foreign_key(keys: Sequence[str], path: Path, exc: StoreError) -> Flow[str]:
+    """Name the key that is of another type than the one that wmem stores there."""
+    for key in keys:
+        wanted = _KEY_TYPES[key.rpartition("}:")[2].partition("[")[0].removeprefix("wmem:")]
+        found = yield from ask(Server.query, "TYPE", key)
+        kind = found.decode() if isinstance(found, bytes) else str(found)
+        if kind not in (wanted, "none"):
+            return (
+                f"scope {path!r}: the key {key!r} is a {kind}, where wmem keeps a {wanted}: another program uses it "
+                f"({exc})"
+            )
+    return f"scope {path!r}: {exc}"
+
+
+# -- whether an agent is absent or lost
+
+
+def identify(store: KnownStore) -> Flow[None]:
+    """Learn the id of a store that holds something; one that has none yet gets one."""
+    try:
+        store.id = (yield from _eval_on_agents(CONFIRM, new_salt(), "", "", writes=True)) or b""
+    except StoreError as exc:
+        _log.debug("the store cannot be told from one that was emptied: %s", exc)
+        store.id = b""
+
+
+def look_up_id(store: KnownStore) -> Flow[None]:
+    """Learn the id of a store if it has one."""
+    try:
+        store.id, _ = yield from _look_up("")
+    except StoreError as exc:
+        _log.debug("the store cannot be told from one that was emptied: %s", exc)
+
+
+def _look_up(root: str) -> Flow[tuple[bytes | None, bytes | None]]:
+    store_id, token = yield from _eval_on_agents(LOOK_UP, _encode_root(root), writes=False)
+    return store_id, token
+
+
+def _eval_on_agents(script: Script, *args: Word, writes: bool) -> Flow[Any]:
+    return (yield from eval_script(script, [_AGENTS_KEY], args, path=(), writes=writes))
+
+
+def check_same_store(store: KnownStore) -> Flow[None]:
+    """Check, where a scope is not as it was, that the store is still the one that this client knows."""
+    if store.id:
+        store_id, _ = yield from _look_up("")
+        _compare_ids(store, store_id)
+
+
+def _compare_ids(store: KnownStore, store_id: bytes | None) -> None:
+    if store.id and store_id != store.id:
+        msg = (
+            "the server was restarted or emptied, and has kept nothing of what this memory had stored; set it up to "
+            "persist (appendonly yes). To begin anew, close every memory of this store, then open it again"
+        )
+        raise CorruptionError(msg)
+
+
+def check_absent(store: KnownStore, root: str, births: str) -> Flow[None]:
+    """Check that an agent without a single key was deleted, or never was.
+
+    Raises:
+        CorruptionError: Its keys are lost, or the whole store is.
+    """
+    before: bytes | None = None
+    while True:
+        store_id, token = yield from _look_up(root)
+        _compare_ids(store, store_id)
+        if token is None:
+            return
+        if token == before:
+            # The same life before and after the look at its keys.
+            msg = (
+                f"agent {root!r} has lost data: all keys of its register are gone, though it was not deleted: the "
+                "server evicted them, or another program removed them; nothing was changed. Restore them from a "
+                "backup, or dispose the agent to begin anew"
+            )
+            raise CorruptionError(msg)
+        before = token
+        if (yield from eval_script(HAS_SCOPES, [births], (), path=(root,), writes=False)):
+            return  # it begins just now, or is just being deleted
+
+
+# -- the list of roots
+
+
+def list_root(root: str) -> Flow[None]:
+    """Add a root to the list, before its first scope begins."""
+    try:
+        yield from ask(Server.write, "SADD", _ROOTS_KEY, _encode_root(root))
+    except ForeignKeyError as exc:
+        raise CorruptionError(f"the key {_ROOTS_KEY!r} is not a set: another program uses it ({exc})") from exc
+
+
+def confirm_root(root: str) -> Flow[bytes | None]:
+    """Note that a root has scopes, after the first one has begun; returns the store's id, if it can be known."""
+    try:
+        store_id: bytes = yield from _eval_on_agents(CONFIRM, new_salt(), _encode_root(root), new_salt(), writes=True)
+    except StoreError as exc:
+        # The scope has begun: raising would look as if it had not.
+        _log.debug("agent %r is not noted as one that has scopes: %s", root, exc)
+        return None
+    return store_id
+
+
+def forget_root(root: str, births: str) -> Flow[None]:
+    """Take a root that has no scope left off the list, unless one begins meanwhile."""
+    name = _encode_root(root)
+    yield from ask(Server.write, "HDEL", _AGENTS_KEY, b"=" + name)
+    yield from ask(Server.write, "SREM", _ROOTS_KEY, name)
+    if not (yield from eval_script(END_ROOT, [births], (), path=(root,), writes=True)):
+        yield from list_root(root)
+        yield from confirm_root(root)
+
+
+def list_roots() -> Flow[list[str]]:
+    """All roots, sorted.
+
+    Raises:
+        CorruptionError: The list has lost some.
+    """
+    before: set[bytes] = set()
+    while True:
+        confirmed = set((yield from _eval_on_agents(LIST_ROOTS, writes=False)))
+        listed = set((yield from ask(Server.query, "SMEMBERS", _ROOTS_KEY)))
+        if not (missing := confirmed - listed):
+            return sorted(each.decode("utf-8", "surrogatepass") for each in listed)
+        if missing & before:
+            msg = (
+                f"the list of agents ({_ROOTS_KEY}) has lost {len(missing & before)} of them; restore it from a backup"
+            )
+            raise CorruptionError(msg)
+        before = missing  # or they were deleted meanwhile: look again
+
+
+def _encode_root(root: str) -> bytes:
+    return root.encode("utf-8", "surrogatepass")
