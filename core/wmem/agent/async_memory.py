@@ -2,6 +2,7 @@
 """Async twin of `wmem.agent.memory`."""
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
@@ -65,6 +66,10 @@ class AsyncAgentMemory(MemoryProperties):
     async def rotate(self) -> int:
         """See `AgentMemory.rotate`."""
         return await arun(self._core.rotate(), self._core.ports.aio)
+
+    async def backup(self, path: str | PathLike[str]) -> None:
+        """See `AgentMemory.backup`."""
+        await arun(self._core.backup(path), self._core.ports.aio)
 
     def sync(self) -> "AgentMemory":
         """The same memory for threads."""

@@ -1,5 +1,6 @@
 """What the sync and async memory of an agent share: how it is opened, its settings and its flows."""
 
+import os
 import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -15,7 +16,7 @@ from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
-from wmem.journal.port import Journal, Sweep
+from wmem.journal.port import Backup, Journal, Sweep
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_path, check_seconds
@@ -145,6 +146,15 @@ class AgentCore:
         self.settings.open_state.check_open()
         wanted = self.settings.policy.cleanup_every_s if every_s is None else every_s
         return float(check_seconds(wanted, "every_s", threading.TIMEOUT_MAX))
+
+    def backup(self, path: str | os.PathLike[str]) -> Flow[None]:
+        self.settings.open_state.check_open()
+        if not isinstance(path, str | os.PathLike):
+            raise InvalidInputError(f"path must be text or a path, not {type(path).__name__!r}")
+        target = os.fspath(path)
+        if not isinstance(target, str) or not target.strip("/ ") or "\0" in target:
+            raise InvalidInputError("path names no file or directory")
+        yield from ask(Backup.backup, os.path.abspath(target))  # noqa: PTH100  # links stay as they are
 
     def rotate(self) -> Flow[int]:
         self.settings.open_state.check_open()

@@ -1,6 +1,7 @@
 """The memory of one agent: its scopes, its events, and the store they live in."""
 
 from collections.abc import Callable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
@@ -89,6 +90,20 @@ class AgentMemory(MemoryProperties):
         """
         return run(self._core.rotate(), self._core.ports.sync)
 
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Copy the whole store, with all agents in it, into a new file (`sqlite://`) or directory (`disk://`).
+
+        The copy is the store at one instant: it holds what was written before the call, while
+        others go on writing, and nothing of what was erased. It opens under its own URL, with
+        the same key, belongs to this user alone, and is there whole or not at all.
+
+        Raises:
+            InvalidInputError: There is something at `path` already; or the store cannot copy
+                itself: the message says what to do for Redis, and for memory.
+            StoreError: The copy cannot be written.
+        """
+        run(self._core.backup(path), self._core.ports.sync)
+
     def aio(self) -> "AsyncAgentMemory":
         """The same memory for coroutines; closing either closes both."""  # async: The same memory for threads.
         from wmem.agent.async_memory import AsyncAgentMemory
@@ -134,7 +149,9 @@ def open(
     Args:
         url: ``memory://`` (private), ``memory://name`` (shared in the process) or
             ``disk:///dir`` (extra ``disk``), ``sqlite:///file``, ``redis://host`` (extra ``redis``;
-            ``rediss://`` and ``unix://`` too), or ``journal://`` for a journal of your own.
+            ``rediss://`` and ``unix://`` too), or ``journal://`` for a journal of your own. With
+            ``?durable=true`` behind a directory or a file, each of its writes waits until the disk
+            has it, so that not even a power loss undoes it; others' writes to the same store do not.
         agent_id: The agent; other agents' scopes cannot be reached through this memory.
         policy: For scopes that are created without one; by default `Policy.session`.
         counter: Counts tokens; by default tiktoken's o200k where it is available offline,

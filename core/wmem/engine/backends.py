@@ -29,13 +29,19 @@ class Backend:
         is_blocking: Whether opening and closing wait for files or a server. One that does not
             stores payloads as Python objects, without a codec.
         head: Returns a journal's head cursor, for a store that answers without waiting.
+        backup_advice: How to copy a store whose journal cannot.
     """
 
     is_blocking: ClassVar[bool] = True
+    backup_advice: ClassVar[str] = "copy it with the means of the journal that was passed as client"
 
     @property
     def head(self) -> Callable[[Path], Cursor] | None:
         return None
+
+    def is_current(self) -> bool:
+        """Whether it still uses what its URL names: False when its file was removed, moved or replaced."""
+        return True
 
     def sync_journal(self) -> Any:
         """The sync journal."""
@@ -59,6 +65,7 @@ class MemoryBackend(Backend):
     """`memory://` is private; `memory://name` is shared in the process until it ends."""
 
     is_blocking: ClassVar[bool] = False
+    backup_advice: ClassVar[str] = "it ends with this process: export its scopes, and import_ them elsewhere"
     shared_journals: ClassVar[dict[str, MemoryJournal[object]]] = {}
 
     def __init__(self, name: str, client: object | None) -> None:
@@ -89,6 +96,9 @@ class _PooledBackend(Backend):
         self._is_async = inspect.iscoroutinefunction(journal.append)
         self._pool = Pool(_POOL_THREADS)
 
+    def is_current(self) -> bool:
+        return not self._owned or bool(self._journal.is_current())
+
     def sync_journal(self) -> Any:
         if self._is_async:
             raise InvalidInputError(f"the journal {type(self._journal).__name__!r} is for coroutines: use wmem.aopen")
@@ -115,11 +125,12 @@ class _PooledBackend(Backend):
 def _connect_disk(name: str, client: object | None) -> Backend:
     """`disk:///dir`, with diskcache."""
     _check_no_client(name, client)
+    directory, durable = _parse_file_url(name)
     try:
         from wmem.journal.disk import DiskJournal
     except ImportError as exc:
         raise MissingExtraError("disk:// needs the extra 'disk': pip install 'wmem[disk]'") from exc
-    return _PooledBackend(DiskJournal(unquote(name.removeprefix("disk://"))))
+    return _PooledBackend(DiskJournal(directory, durable=durable))
 
 
 def _connect_sqlite(name: str, client: object | None) -> Backend:
@@ -127,11 +138,14 @@ def _connect_sqlite(name: str, client: object | None) -> Backend:
     _check_no_client(name, client)
     from wmem.journal.sqlite import SqliteJournal
 
-    return _PooledBackend(SqliteJournal(unquote(name.removeprefix("sqlite://"))))
+    file, durable = _parse_file_url(name)
+    return _PooledBackend(SqliteJournal(file, durable=durable))
 
 
 class _RedisBackend(Backend):
     """A Redis server, with its own sync and async clients, or the one client of the caller."""
+
+    backup_advice: ClassVar[str] = "run BGSAVE on the server and copy its dump file, or keep a replica of it"
 
     def __init__(self, name: str, client: object | None) -> None:
         from wmem.journal.redis import RedisJournal
@@ -213,17 +227,33 @@ def _memory_name(url: str) -> str:
 
 
 def _real_path_url(kind: str, url: str) -> str:
-    """The URL of a file or directory with its real path, quoted again so that it opens the same one."""
-    scheme, _, quoted = url.partition("://")
-    path = unquote(quoted)
-    if "?" in quoted or "#" in quoted:
+    """The URL of a file or directory with its real path, quoted again so that it opens the same one.
+
+    A durable store has another name, so an engine and connections of its own: in one process, as between
+    processes, each opening says for its own writes whether they are durable.
+    """
+    scheme, _, rest = url.partition("://")
+    quoted, question_mark, options = rest.partition("?")
+    if "#" in rest or (question_mark and options not in _FILE_OPTIONS):
         # What follows may be a password, and what comes before '@' another one.
-        raise InvalidInputError(f"a {scheme}:// URL with '?' or '#'; in the name of a {kind} write them as %3F and %23")
+        msg = f"a {scheme}:// URL may end in '?durable=true' and in nothing else; in the name of a {kind} "
+        raise InvalidInputError(msg + "write '?' and '#' as %3F and %23")
     if "@" in quoted.partition("/")[0]:
         raise InvalidInputError(f"a {scheme}:// URL has no user or password; in the name of a {kind} write '@' as %40")
+    path = unquote(quoted)
     if not path.strip("/ ") or "\0" in path:
         raise InvalidInputError(f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'")
-    return f"{scheme}://{quote(os.path.realpath(path))}"
+    return f"{scheme}://{quote(os.path.realpath(path))}{'?durable=true' if _FILE_OPTIONS.get(options) else ''}"
+
+
+_FILE_OPTIONS: Mapping[str, bool] = {"durable=true": True, "durable=false": False}
+"""What may follow the '?' in the URL of a file, and whether it makes the store durable."""
+
+
+def _parse_file_url(name: str) -> tuple[str, bool]:
+    """The path in a normalised URL of a file or directory, and whether the store is durable."""
+    quoted, _, options = name.partition("://")[2].partition("?")
+    return unquote(quoted), _FILE_OPTIONS.get(options, False)
 
 
 BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {

@@ -1,4 +1,4 @@
-"""The engine's ports, sync and async: journal, purge, pauses, and calls of a user's function with or without a timeout.
+"""The engine's ports, sync and async: journal, purge, backup, pauses, and calls of a user's function.
 
 Nothing here imports asyncio before a coroutine runs.
 """
@@ -163,27 +163,45 @@ class _AsyncNoSweep:
         return 0
 
 
-def sync_ports(journal: Journal[Any]) -> Ports:
-    """The sync ports by name."""
-    purge = journal if hasattr(journal, "purge") else _NoPurge()
-    sweep = journal if hasattr(journal, "sweep") else _NoSweep()
+class _NoBackup:
+    """The backup of a store that cannot copy itself."""
+
+    def __init__(self, advice: str) -> None:
+        self._advice = advice
+
+    def backup(self, _target: str, /) -> None:
+        raise InvalidInputError(f"this store cannot copy itself: {self._advice}")
+
+
+class _AsyncNoBackup(_NoBackup):
+    async def backup(self, target: str, /) -> None:  # type: ignore[override]  # the async port
+        super().backup(target)
+
+
+def sync_ports(journal: Journal[Any], backup_advice: str = "use its own means") -> Ports:
+    """The sync ports by name.
+
+    Args:
+        backup_advice: What to do instead where the journal cannot copy its store.
+    """
     return bind(
         Journal=journal,
-        Purge=purge,
-        Sweep=sweep,
+        Purge=journal if hasattr(journal, "purge") else _NoPurge(),
+        Sweep=journal if hasattr(journal, "sweep") else _NoSweep(),
+        Backup=journal if hasattr(journal, "backup") else _NoBackup(backup_advice),
         Pause=_Pause(),
         Callback=_Callback(),
         TimedCallback=_TimedCallback(),
     )
 
 
-def async_ports(journal: AsyncJournal[Any]) -> Ports:
-    """The async ports by name."""
-    purge = journal if hasattr(journal, "purge") else _AsyncNoPurge()
+def async_ports(journal: AsyncJournal[Any], backup_advice: str = "use its own means") -> Ports:
+    """The async ports by name; see `sync_ports`."""
     return bind(
         Journal=journal,
-        Purge=purge,
+        Purge=journal if hasattr(journal, "purge") else _AsyncNoPurge(),
         Sweep=journal if hasattr(journal, "sweep") else _AsyncNoSweep(),
+        Backup=journal if hasattr(journal, "backup") else _AsyncNoBackup(backup_advice),
         Pause=_AsyncPause(),
         Callback=_AsyncCallback(),
         TimedCallback=_AsyncTimedCallback(),
@@ -293,3 +311,9 @@ class PooledJournal(Generic[P]):
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)
         return () if purge is None else await self._run_in_pool(purge, path)
+
+    async def backup(self, target: str, /) -> None:
+        backup = getattr(self._journal, "backup", None)
+        if backup is None:
+            raise InvalidInputError("this store cannot copy itself: use the means of its own journal")
+        await self._run_in_pool(backup, target)

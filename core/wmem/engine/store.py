@@ -19,7 +19,10 @@ from wmem.journal.redis_url import RedisUrl
 
 
 class Store:
-    """One open store: its engine, its ports and its reference count.
+    """One opening of a store; all openings of one URL in a process share an engine.
+
+    It counts for as long as it is referenced and not closed: what an interrupt left half
+    opened or half closed does not.
 
     Attributes:
         url: The normalised URL, which opens the same store again.
@@ -27,29 +30,27 @@ class Store:
         clock: UTC epoch seconds, for agents that were opened without a clock of their own.
     """
 
-    def __init__(self, url: str, registry_key: object, engine: Engine[Any], backend: Backend) -> None:
-        self.url = url
-        self.engine = engine
-        self.users = 1
-        self.is_blocking = backend.is_blocking
-        self.clock = SteadyClock()
-        self._registry_key = registry_key
-        self._backend = backend
+    def __init__(self, shared: "_SharedStore") -> None:
+        self.url = shared.url
+        self.engine = shared.engine
+        self.is_blocking = shared.backend.is_blocking
+        self.clock = shared.clock
+        self._backend = shared.backend
+        self._shared = shared
 
     @cached_property
     def sync_ports(self) -> Ports:
         """The sync ports."""
-        return sync_ports(self._backend.sync_journal())
+        return sync_ports(self._backend.sync_journal(), self._backend.backup_advice)
 
     def async_ports(self) -> Ports:
         """The async ports."""
-        return async_ports(self._backend.async_journal())
+        return async_ports(self._backend.async_journal(), self._backend.backup_advice)
 
     def close(self) -> None:
-        """Release one reference; the last one closes the store."""
+        """End this opening; with the last one the store is closed."""
         if self._release():
-            self._backend.close()
-            self.engine.clear()
+            self._shared.close()
 
     async def aclose(self) -> None:
         """See `close`."""
@@ -59,17 +60,39 @@ class Store:
 
     def _release(self) -> bool:
         with _registry.lock:
-            self.users -= 1
-            if self.users > 0:
+            self._shared.openings.discard(self)
+            if self._shared.openings:
                 return False
-            if _registry.stores.get(self._registry_key) is self:
-                del _registry.stores[self._registry_key]
+            _registry.forget(self._shared)
             return True
+
+
+class _SharedStore:
+    """What all openings of one URL share."""
+
+    def __init__(self, url: str, registry_key: object, engine: Engine[Any], backend: Backend) -> None:
+        self.url = url
+        self.registry_key = registry_key
+        self.engine = engine
+        self.backend = backend
+        self.clock = SteadyClock()
+        self.openings: weakref.WeakSet[Store] = weakref.WeakSet()
+
+    def open(self) -> Store:
+        """Another opening."""
+        opened = Store(self)
+        self.openings.add(opened)
+        return opened
+
+    def close(self) -> None:
+        """Close connections and files, and forget what was read."""
+        self.backend.close()
+        self.engine.clear()
 
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process."""
         self.engine.reset_after_fork()
-        self._backend.reset_after_fork()
+        self.backend.reset_after_fork()
 
 
 class _Registry:
@@ -77,8 +100,22 @@ class _Registry:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.stores: dict[object, Store] = {}
-        self.all: weakref.WeakSet[Store] = weakref.WeakSet()
+        self.stores: dict[object, _SharedStore] = {}
+        self.all: weakref.WeakSet[_SharedStore] = weakref.WeakSet()
+
+    def forget(self, store: _SharedStore) -> None:
+        """Have the next opening of its URL connect anew. The caller holds the lock."""
+        if self.stores.get(store.registry_key) is store:
+            del self.stores[store.registry_key]
+
+    def close_unused(self) -> None:
+        """Close the stores that nobody closed and nobody can use any more."""
+        with self.lock:
+            unused = [store for store in self.stores.values() if not store.openings]
+            for store in unused:
+                self.forget(store)
+        for store in unused:
+            store.close()
 
     def reset_after_fork(self) -> None:
         self.lock = threading.Lock()
@@ -91,7 +128,9 @@ os.register_at_fork(after_in_child=_registry.reset_after_fork)
 
 
 def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:
-    """Open the store of a URL, or take another reference to the one that is open in this process.
+    """Open the store of a URL, or join the one that is open in this process.
+
+    A store whose file was removed, moved or replaced since is not joined: what has its name now is opened.
 
     Args:
         codec: Encodes changes as bytes; JSON by default. Equal codecs share an engine.
@@ -105,17 +144,17 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
     name, connect = _find_backend(url)
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     key = (name, codec, None if client is None else id(client))
+    _registry.close_unused()
     with _registry.lock:
-        if name != PRIVATE_URL and (store := _registry.stores.get(key)) is not None:
-            store.users += 1
-            return store
-        backend = connect(name, client)
-        used_codec: Codec[Any] = (codec or JsonCodec()) if backend.is_blocking else IdentityCodec()
-        store = Store(name, key, Engine(used_codec, head=backend.head), backend)
-        _registry.all.add(store)
-        if name != PRIVATE_URL:
-            _registry.stores[key] = store
-        return store
+        store = None if name == PRIVATE_URL else _registry.stores.get(key)
+        if store is None or not store.backend.is_current():
+            backend = connect(name, client)
+            used_codec: Codec[Any] = (codec or JsonCodec()) if backend.is_blocking else IdentityCodec()
+            store = _SharedStore(name, key, Engine(used_codec, head=backend.head), backend)
+            _registry.all.add(store)
+            if name != PRIVATE_URL:
+                _registry.stores[key] = store
+        return store.open()
 
 
 def _find_backend(url: object) -> tuple[str, Callable[[str, object | None], Backend]]:

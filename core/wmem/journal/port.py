@@ -142,6 +142,20 @@ class Sweep(Protocol):
         ...
 
 
+class Backup(Protocol):
+    """Optional method of a journal that can copy its whole store while others write."""
+
+    def backup(self, target: str, /) -> None:
+        """Write the whole store, as of one instant, into a new file or directory that opens as it does.
+
+        What was committed before the call is in it. When it fails or is interrupted, there is no target.
+
+        Raises:
+            InvalidInputError: There is something at `target` already, or this store cannot copy itself.
+        """
+        ...
+
+
 class AsyncJournal(Protocol[P]):
     """The async journal port; see `Journal`."""
 

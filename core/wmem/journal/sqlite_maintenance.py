@@ -5,6 +5,7 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from wmem.errors import InvalidInputError, StoreError
@@ -69,10 +70,9 @@ def make_beside(target: str, make: Callable[[str], None]) -> None:
     except OSError as exc:
         raise StoreError(f"the backup {target!r} cannot be written: {exc.strerror or exc}") from exc
     finally:
-        if partial.is_dir():
-            shutil.rmtree(partial, ignore_errors=True)
-        else:
-            partial.unlink(missing_ok=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        with suppress(OSError):
+            partial.unlink()
 
 
 def _check_free(place: Path) -> None:
