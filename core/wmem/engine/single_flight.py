@@ -68,7 +68,7 @@ class SingleFlight:
     def reset_after_fork(self) -> None:
         """Reset after a fork, in the child process: the threads of the flights do not exist there."""
         # Weak: a flight that is gone without having left, whatever interrupted it, holds up nobody.
-        self._lines: dict[_Key, weakref.WeakKeyDictionary[Flight, None]] = {}
+        self._lines: dict[_Key, list[weakref.ref[Flight]]] = {}
         self._lock = threading.RLock()  # reentrant: a flow that is garbage-collected leaves its line
         self.landings = 0
         """How many values were stored. Unchanged since a read that missed: no flight of the key landed since."""
@@ -78,11 +78,12 @@ class SingleFlight:
         return Flight((path, key), partial(self._leave))
 
     def wait_turn(self, flight: Flight) -> Flow[None]:
-        """Wait until a factory may run, or until the one ahead has stored its value."""
+        """Wait until a factory may run, or until a value was stored meanwhile."""
         ahead: Flight | None = None
+        landings = self.landings
         since = 0.0
         while (first := self._join(flight)) is not flight:
-            if ahead is None and (first.thread is flight.thread) and (yield from ask(Callback.blocks)):
+            if ahead is None and first.thread is flight.thread and (yield from ask(Callback.blocks)):
                 break  # while this caller blocks their thread, the one ahead cannot go on
             now = time.monotonic()
             if first is not ahead:
@@ -90,21 +91,26 @@ class SingleFlight:
             if now - since >= _PATIENCE_S or not first.thread.is_alive() or self._waits_for_enclosing(flight):
                 break
             yield from ask(Pause.until, partial(self._set_waker, flight, first), _CHECK_S)
-            if first.stored:
+            if first.stored or self.landings != landings:
                 return
         flight.has_turn = True
 
     def _join(self, flight: Flight) -> Flight:
         """The first flight of the line of this one, which joins it if it has not yet."""
         with self._lock:
-            line = self._lines.setdefault(flight.key, weakref.WeakKeyDictionary())
-            line.setdefault(flight)
-            return next(iter(line))
+            waiting = self._waiting(flight.key)
+            if flight not in waiting:
+                self._lines.setdefault(flight.key, []).append(weakref.ref(flight))
+            return waiting[0] if waiting else flight
+
+    def _waiting(self, key: _Key) -> list[Flight]:
+        """The flights of a line, in order."""
+        return [flight for each in self._lines.get(key, ()) if (flight := each()) is not None]
 
     def _waits_for_enclosing(self, flight: Flight) -> bool:
         """Whether the one ahead waits, perhaps through others, for a factory in which this flight was begun."""
         with self._lock:
-            lines = [list(line) for line in self._lines.values()]
+            lines = [self._waiting(key) for key in self._lines]
             ahead = {each: line[0] for line in lines for each in line[1:]}
             reached, left = set[Flight](), [ahead[flight]] if flight in ahead else []
             while left:
@@ -119,7 +125,7 @@ class SingleFlight:
     def _set_waker(self, flight: Flight, first: Flight, waker: Waker) -> None:
         """Have a waker called when the one ahead leaves; at once if it already has."""
         with self._lock:
-            if first in self._lines.get(flight.key, ()):
+            if first in self._waiting(flight.key):
                 flight.waker = waker
                 return
         waker()
@@ -127,14 +133,12 @@ class SingleFlight:
     def _leave(self, flight: Flight) -> None:
         """Leave the line; wake all others if there is a value now, else the next."""
         with self._lock:
-            line = self._lines.get(flight.key)
-            if line is None:
-                return
-            line.pop(flight, None)
+            waiting = [each for each in self._waiting(flight.key) if each is not flight]
             self.landings += flight.stored
-            waiting = list(line)
-            if not waiting:
-                del self._lines[flight.key]
+            if waiting:
+                self._lines[flight.key] = [weakref.ref(each) for each in waiting]
+            else:
+                self._lines.pop(flight.key, None)
         for each in waiting if flight.stored else waiting[:1]:
             if each.waker is not None:
                 each.waker()
