@@ -5,13 +5,16 @@ not break a thread for good. What a message says is never left out: content, cal
 and names that cannot be stored are refused here as everywhere.
 """
 
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from langchain_core.messages import BaseMessage, ToolMessage
+from pydantic import ValidationError
 
 from langchain_wmem._convert import MESSAGE_CLASSES, read_message
 from langchain_wmem._fields import to_json
 from wmem import Message
+from wmem.adapter import describe_field
 from wmem.errors import SerializationError
 
 _FILTERED_BY_KEY = ("additional_kwargs", "response_metadata")
@@ -38,16 +41,21 @@ def read_leniently(original: BaseMessage, *, artifacts: bool = True) -> LenientM
         original = original.model_copy(update={"artifact": None})
     try:
         return LenientMessage(read_message(original), ())
-    except SerializationError:
-        base: Any = next((each for each in type(original).__mro__ if each in MESSAGE_CLASSES), None)
-        if base is None:
-            raise
-        fields, left_out = _storable_fields(original)
-        if type(original) is not base:
-            left_out.insert(0, f"its class {type(original).__name__!r}")
-        if not left_out:
-            raise
-        return LenientMessage(read_message(base(**fields)), tuple(left_out))
+    except SerializationError as exc:
+        refusal = exc
+    base: Any = next((each for each in type(original).__mro__ if each in MESSAGE_CLASSES), None)
+    if base is None:
+        raise refusal
+    fields, left_out = _storable_fields(original)
+    if type(original) is not base:
+        left_out.insert(0, f"its class {type(original).__name__!r}")
+    reduced = None
+    if left_out:
+        with suppress(ValidationError):  # not chained: it would quote the message
+            reduced = base(**fields)
+    if reduced is None:
+        raise refusal
+    return LenientMessage(read_message(reduced), tuple(left_out))
 
 
 def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:
@@ -66,7 +74,7 @@ def _storable_fields(original: BaseMessage) -> tuple[dict[str, Any], list[str]]:
             good = {
                 key: each for key, each in value.items() if isinstance(key, str) and _is_storable(dumped[name][key])
             }
-            left_out += [repr(f"{name}.{key}") for key in value if key not in good]
+            left_out += [repr(f"{name}.{describe_field(key)}") for key in value if key not in good]
             fields[name] = good
         elif name in dumped and (name in _REQUIRED_FIELDS or _is_storable(dumped[name])):
             fields[name] = value

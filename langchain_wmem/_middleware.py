@@ -1,6 +1,5 @@
 """`WmemMiddleware`: stores the messages of a ``create_agent`` agent, and packs each prompt it sends."""
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, get_args
@@ -24,14 +23,26 @@ from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
-from wmem.adapter import LazyMemory, LruCache, Memory, Steps, arun, check_count, check_flag, describe, run, to_sendable
+from wmem.adapter import (
+    LazyMemory,
+    LruCache,
+    Memory,
+    Steps,
+    arun,
+    check_count,
+    check_flag,
+    describe,
+    find_logger,
+    run,
+    to_sendable,
+)
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile
 
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
 
-_log = logging.getLogger("langchain_wmem")
+_log = find_logger("langchain_wmem")
 
 
 class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):

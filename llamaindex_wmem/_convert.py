@@ -13,7 +13,6 @@ recognised by its frame: when read back it is marked, and never stored.
 """
 
 import json
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
@@ -35,6 +34,7 @@ from wmem.adapter import (
     check_instances,
     describe_error,
     describe_field,
+    find_logger,
     from_tagged_json,
     to_sendable,
     to_tagged_json,
@@ -49,7 +49,7 @@ _ROLES: Mapping[MessageRole, str] = {
     MessageRole.FUNCTION: "tool",
 }
 _CONTENT_FIELDS = ("role", "parts", "tool_calls", "tool_call_id", "name")
-_log = logging.getLogger("wmem.llamaindex")
+_log = find_logger("wmem.llamaindex")
 
 
 def to_llamaindex(messages: Iterable[Message]) -> list[ChatMessage]:

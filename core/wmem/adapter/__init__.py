@@ -5,6 +5,7 @@ from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.usage import fade_on_overflow, prompt_tokens
 from wmem.describe import describe, describe_field
+from wmem.log import find_logger
 from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
 from wmem.model.sendable import to_sendable
@@ -24,6 +25,7 @@ __all__ = [
     "describe_error",
     "describe_field",
     "fade_on_overflow",
+    "find_logger",
     "from_tagged_json",
     "media_location",
     "prompt_tokens",
