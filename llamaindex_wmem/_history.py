@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from llama_index.core.base.llms.types import ChatMessage
 
 from llamaindex_wmem._convert import canonical_json, from_llamaindex
+from llamaindex_wmem._recent_views import RecentViews
 from wmem import InvalidInputError, Message
 
 
@@ -24,14 +25,24 @@ def last_user_text(messages: Sequence[Message]) -> str | None:
     )
 
 
-def to_storable(messages: Iterable[ChatMessage]) -> list[Message]:
+def to_storable(messages: Iterable[ChatMessage], views: RecentViews) -> list[Message]:
     """The messages in wmem's form, without notes, whose text is in the session already."""
-    return drop_notes(from_llamaindex(messages))
+    return drop_notes(from_llamaindex(messages), views)
 
 
-def drop_notes(messages: Iterable[Message]) -> list[Message]:
-    """The messages that are not notes of recalled text."""
-    return [message for message in messages if not message.recalled]
+def drop_notes(messages: Sequence[Message], views: RecentViews) -> list[Message]:
+    """The messages that are not notes of recalled text.
+
+    The newest user message is one only if this process has shown it: a user may have pasted such a text.
+    """
+    newest = max((at for at, message in enumerate(messages) if message.role == "user"), default=-1)
+    kept = []
+    for at, message in enumerate(messages):
+        if not message.recalled:
+            kept.append(message)
+        elif at == newest and not views.has_shown(message.text):
+            kept.append(message.model_copy(update={"metadata": {}}))
+    return kept
 
 
 def reuse_stored(stored: Sequence[Message], incoming: Sequence[Message]) -> list[Message]:

@@ -26,6 +26,7 @@ class RecentViews:
 
     def __init__(self, max_views: int = _MAX_VIEWS) -> None:
         self._anchor_ids: LruCache[bytes, tuple[str | None, ...]] = LruCache(max_views)
+        self._notes: LruCache[bytes, bool] = LruCache(max_views)
 
     def record(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
         """Record a packed view, so that it is recognised later; a view that leaves nothing out is not recorded.
@@ -33,12 +34,18 @@ class RecentViews:
         Args:
             newest: The newest messages of the session when it was packed, oldest first.
         """
+        if context.note:
+            self._notes.put(_note_key(context.note), True)  # noqa: FBT003  # the value says nothing
         made_up = any(message.id is None for message in context.messages)
         left_out = context.note or context.truncated or context.dropped.count or made_up
         if not left_out or not context.messages:
             return
         *_, digest = _prefix_digests(session, [canonical_json(message) for message in context.messages])
         self._anchor_ids.put(digest, tuple(message.id for message in newest[-_ANCHOR_COUNT:]))
+
+    def has_shown(self, note: str) -> bool:
+        """Whether a view that was recorded had this note."""
+        return self._notes.get(_note_key(note)) is not None
 
     def find_continuation(
         self, session: tuple[str, ...], stored: Sequence[Message], incoming: Sequence[Message], *, has_note: bool
@@ -93,6 +100,10 @@ class RecentViews:
 
 RECENT_VIEWS = RecentViews()
 """One for the process: one web request reads a session, and the next sets it through another memory object."""
+
+
+def _note_key(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 def _prefix_digests(session: tuple[str, ...], texts: Sequence[str]) -> Iterator[bytes]:

@@ -9,6 +9,7 @@ from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
 from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._history import to_storable
+from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
 from wmem.adapter import LazyMemory, Memory, describe_error
@@ -63,7 +64,7 @@ class SessionMemory(BaseMemory):
         history: Sequence[ChatMessage] = (),
         calibrations: Calibrations | None = None,
     ) -> Self:
-        begun = to_storable(history)
+        begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
         made._lazy_memory = LazyMemory(fields["url"] if handle is None else handle, made.agent_id, counter)

@@ -223,7 +223,7 @@ class WmemMemory(SessionMemory):
         return to_llamaindex(await (await self._ascope()).messages.all())
 
     def put(self, message: ChatMessage) -> None:
-        """Store a message; a note that `get` returned is not stored."""
+        """Store a message; a note that `get` returned is not stored, one that a user pasted is."""
         self.put_messages([message])
 
     async def aput(self, message: ChatMessage) -> None:
@@ -232,12 +232,12 @@ class WmemMemory(SessionMemory):
 
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Store messages, all of them or none."""
-        if given := to_storable(messages):
+        if given := to_storable(messages, RECENT_VIEWS):
             self._scope().messages.append(given)
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.put_messages`."""
-        if given := to_storable(messages):
+        if given := to_storable(messages, RECENT_VIEWS):
             await (await self._ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
@@ -261,7 +261,7 @@ class WmemMemory(SessionMemory):
 
     def _set(self, scope: Scope | AsyncScope, messages: Sequence[ChatMessage]) -> Steps[None]:
         read = from_llamaindex(messages)
-        given = drop_notes(read)
+        given = drop_notes(read, RECENT_VIEWS)
         stored: list[Message] = yield scope.messages.all()
         new = RECENT_VIEWS.find_continuation(self._session_key(), stored, given, has_note=len(given) < len(read))
         if new is None:

@@ -187,6 +187,8 @@ def _repetitions(nodes: Sequence[Any], before: str) -> Iterator[tuple[str, str]]
             yield from _repetitions(value[2], before)
         elif kind is op.SUBPATTERN:
             yield from _repetitions(value[-1], before)
+        elif kind in (op.ASSERT, op.ASSERT_NOT):
+            yield from _repetitions(value[1], before)
         elif kind is op.BRANCH:
             for each in value[1]:
                 yield from _repetitions(each, before)

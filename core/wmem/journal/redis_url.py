@@ -12,7 +12,7 @@ HIDDEN = "***"
 """Stands for a secret in a URL that is shown."""
 _PASSWORD_OPTION = "password"  # noqa: S105  # the name of one
 _SHOWN_OPTION = re.compile(
-    "(?!.*(?:pass|secret|token))"
+    r"\A(?!.*(?:pass|secret|token))"
     "(?:socket_.+|ssl_.+|client_name|db|health_check_interval|lib_.+|max_connections|protocol|retry_.+|timeout|username)"
 )
 """Options whose values are shown; any other may be a misspelt password."""

@@ -317,7 +317,7 @@ def test_only_so_many_views_are_known_and_the_oldest_goes_first(make: Make) -> N
         views.record(("s",), context, stored)
 
     def known(context: wmem.Context) -> bool:
-        given = drop_notes(from_llamaindex(context.to_llamaindex()))
+        given = drop_notes(from_llamaindex(context.to_llamaindex()), views)
         return views.find_continuation(("s",), stored, given, has_note=False) is not None
 
     assert [known(context) for context in contexts[-3:]] == [False, True, True]
