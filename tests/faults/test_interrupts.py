@@ -1,5 +1,6 @@
 """A signal's handler that raises anywhere leaves no lock, no transaction and no count, in this process or another."""
 
+import gc
 import os
 import signal
 import sqlite3
@@ -12,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import wmem
 from tests.interrupts import interruptions
+from tests.matrix import PLAIN, make_url
+from wmem.engine.store import _registry
 from wmem.journal.fork_guard import fork_guard
 from wmem.journal.port import new_record_id
 from wmem.model.history import ORIGIN
@@ -294,3 +298,141 @@ def test_a_fork_in_the_middle_of_a_call_waits_for_a_while_says_why_and_its_child
     assert "forked while a call" in first
     assert second.startswith("refused: ")
     assert child == later == "child 0"
+
+
+def _file_is_open(file: Path) -> bool:
+    gc.collect()  # a connection that an interrupt left to nobody is in a cycle of Python's own
+    return any(str(each.readlink()).startswith(str(file)) for each in Path("/proc/self/fd").iterdir() if each.exists())
+
+
+def test_a_memory_whose_opening_or_closing_is_interrupted_at_any_point_is_not_open_for_ever(
+    url: str, rows: "Rows"
+) -> None:
+    def open_and_close(_: int) -> None:
+        memory = wmem.open(url, agent_id="agent")
+        memory.scope("s").entries.set("k", 1)
+        memory.close()
+
+    for _ in interruptions(open_and_close, package="wmem.engine.store", every=1_000):
+        open_and_close(0)  # joins no opening that an interrupt left behind
+        assert not any(store.openings for store in _registry.stores.values())
+        assert not _file_is_open(rows.file)
+    for _ in interruptions(open_and_close, package="wmem.agent", every=1_000):
+        open_and_close(0)
+        assert not _file_is_open(rows.file)
+
+
+async def test_a_memory_stays_open_while_others_are_interrupted_at_opening_and_closing(url: str, rows: "Rows") -> None:
+    def open_and_close(_: int) -> None:
+        wmem.open(url, agent_id="agent").close()
+
+    stays = await wmem.aopen(url, agent_id="agent")
+    for number, _ in interruptions(open_and_close, package="wmem.engine.store", every=1_000):
+        await stays.scope("s").entries.set("k", number)
+        assert await stays.scope("s").entries.get("k") == number
+    await stays.close()
+    assert not _file_is_open(rows.file)
+
+
+MEMORY_SIGNALS = """
+import os, random, signal, subprocess, sys, threading, time
+import wmem
+
+url, calls, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = random.Random(seed)
+memory = wmem.open(url, agent_id="agent")
+session = memory.scope("s")
+
+class Interrupted(BaseException):
+    pass
+
+def handler(*_):
+    fired.append(1)
+    raise Interrupted
+
+signal.signal(signal.SIGALRM, handler)
+acknowledged, fired = [], []
+
+def append(number):
+    session.messages.append({"role": "user", "content": "x" * rng.randrange(300), "id": str(number)})
+    acknowledged.append(str(number))
+
+acts = [append] * 4 + [
+    lambda n: session.entries.set(f"k{n % 5}", n),
+    lambda n: session.entries.update("count", lambda count: count + 1, 0),
+    lambda n: session.entries.get("count"),
+    lambda n: session.items.add(f"item {n % 50}"),
+    lambda n: session.messages.all(),
+    lambda n: session.pack("item", budget=500),
+    lambda n: session.child(f"c{n % 3}").dispose(),
+    lambda n: session.child(f"c{n % 3}").entries.set("k", n),
+    lambda n: memory.maintain(),
+]
+for number in range(50):
+    began = time.perf_counter()
+    append(number)
+    typical_s = min(typical_s, time.perf_counter() - began) if number else 1.0
+interrupted = 0
+for number in range(50, calls + 50):
+    fired.clear()
+    try:
+        if rng.random() < 0.7:
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 4 * typical_s), rng.choice([0, 20e-6]))
+        try:
+            rng.choice(acts)(number)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+    except BaseException:
+        if not fired:  # pydantic makes an error of its own of what is raised in a serializer
+            raise
+        while True:
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                break
+            except Interrupted:
+                pass
+        interrupted += 1
+
+def use(name):
+    scope = memory.scope("s")
+    scope.messages.append({"role": "user", "content": name, "id": name})
+    acknowledged.append(name)
+    scope.entries.set("probe", name)
+    assert scope.entries.get("probe") == name
+
+thread = threading.Thread(target=use, args=("thread",), daemon=True)
+thread.start()
+thread.join(10)
+assert acknowledged[-1] == "thread", "a thread waits for ever"
+if not url.startswith("memory"):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(15)
+        use("child")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    acknowledged.append("child")
+    code = "import sys, wmem; wmem.open(sys.argv[1], agent_id='agent').scope('s').entries.set('probe', 'other')"
+    subprocess.run([sys.executable, "-c", code, url], timeout=30, check=True)
+    assert session.entries.get("probe") == "other"
+ids = [message.id for message in session.messages.all()]
+assert len(ids) == len(set(ids)), "doubled"
+assert set(acknowledged) <= set(ids), "lost"
+closing = threading.Thread(target=memory.close, daemon=True)
+closing.start()
+closing.join(10)
+assert not closing.is_alive(), "close waits for ever"
+if not url.startswith("memory"):
+    with wmem.open(url, agent_id="agent") as again:
+        assert [message.id for message in again.scope("s").messages.all()] == ids
+print(interrupted)
+"""
+
+
+@pytest.mark.parametrize("everywhere", PLAIN)
+def test_signals_at_random_places_of_a_memory_lose_nothing_and_block_nobody(
+    everywhere: str, request: pytest.FixtureRequest, tmp_path: Path, script: "Script"
+) -> None:
+    url = make_url(everywhere, request, tmp_path)
+    calls = CALLS // 2
+    assert int(script(MEMORY_SIGNALS, url, str(calls), "1")) > calls / 20

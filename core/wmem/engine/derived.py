@@ -35,11 +35,16 @@ class Follower(Generic[D]):
     """Derived data, its lock, and the ids of rows that changed since it was updated.
 
     The lock is taken before the replica's, never after it.
+
+    Attributes:
+        in_use: Set while it is used and updated, and left set by an exception: whoever finds it
+            set under the lock drops the data, even if a second signal stopped the first from that.
     """
 
-    __slots__ = ("data", "lock", "pending")
+    __slots__ = ("data", "in_use", "lock", "pending")
 
     def __init__(self, data: D, ids: Mapping[str, object]) -> None:
         self.data = data
         self.lock = threading.RLock()
+        self.in_use = False
         self.pending: dict[str, None] = dict.fromkeys(ids)

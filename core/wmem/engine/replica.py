@@ -268,12 +268,17 @@ class Replica(Generic[P]):
     def _use(self, kind: Callable[..., Any], follower: Follower[D], use: Callable[[D], R]) -> tuple[R] | None:
         """See `use_derived`; None if the state was replaced."""
         with follower.lock:
+            if follower.in_use:
+                self._drop_follower(kind, follower)
+                return None
+            follower.in_use = True
             try:
-                return (use(follower.data),) if self._update(kind, follower) else None
-            except BaseException as exc:
-                if not isinstance(exc, WmemError):  # which is raised before anything is changed
-                    self._drop_follower(kind, follower)
+                result = (use(follower.data),) if self._update(kind, follower) else None
+            except WmemError:  # raised before anything is changed
+                follower.in_use = False
                 raise
+            follower.in_use = False
+            return result
 
     def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
         """Apply the changed rows to a follower; False if the state was replaced. Under the follower's lock."""
