@@ -161,3 +161,17 @@ def test_an_entry_that_an_earlier_version_merged_is_erased_with_its_source(copy:
         assert source is not None
         draft.erase(source.id)
         assert golden.entries.get("found") is None
+
+
+def test_a_document_that_an_earlier_version_exported_is_imported_whole() -> None:
+    documents = json.loads((HERE / "export-v1.json").read_text("utf-8"))
+    with wmem.open("memory://", agent_id="agent", clock=lambda: MAKE["START"], counter=MAKE["count"]) as memory:
+        for scope, document in ((memory.scope("s"), documents["session"]), (memory.episodic, documents["episodic"])):
+            rows = {facet: document[facet] for facet in ("entries", "memories", "messages")}
+            assert scope.import_(document) == sum(map(len, rows.values()))
+            exported = scope.export()
+            for told in (*rows["memories"], *exported["memories"], *rows["entries"], *exported["entries"]):
+                told.pop("importance_score")  # it depends on when it is asked for
+            assert {facet: exported[facet] for facet in rows} == rows
+        (item,) = memory.scope("s").items.promoted()
+        assert memory.scope("s").items.promote(item.id).id == item.promoted_to

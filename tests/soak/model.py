@@ -89,7 +89,7 @@ class Model:
     def __init__(self, now: float) -> None:
         self.now = now
         self.scopes: dict[Path, Held] = {}
-        self.kept: dict[int, Held] = {}
+        self.kept: dict[int, tuple[Path, Held]] = {}
         self.lives = 0
 
     # -- what everything is made of
@@ -616,18 +616,23 @@ class Model:
 
     def keep(self, path: Path, slot: int) -> None:
         """Export a scope and put the document aside."""
-        self.kept[slot] = copy.deepcopy(self.held(path))
+        self.kept[slot] = path, copy.deepcopy(self.held(path))
 
     def bring(self, path: Path, slot: int) -> int:
         """Import the document that was put aside."""
-        kept = copy.deepcopy(self.kept.get(slot, Held()))
+        there, kept = copy.deepcopy(self.kept.get(slot, (path, Held())))
         rows = list(kept.rows.values())
         rows.sort(key=lambda row: ("key" not in row) + ("role" in row))
         plain = [row for row in rows if "key" not in row and "role" not in row and visible(row, self.now)]
         gone = self._room(path, plain)
         self._leave(path, gone)
-        if rows or kept.step > self.held(path).step:
+        past = path not in self.scopes and bool(kept.erased or kept.merged or kept.decisions)
+        if rows or past or kept.step > self.held(path).step:
             scope = self._written(path)
+            if past:
+                scope.erased, scope.decisions = kept.erased, kept.decisions
+                merged = {((*path, *source[len(there) :]), *how): at for (source, *how), at in kept.merged.items()}
+                scope.merged = merged  # type: ignore[assignment]  # a path and two flags again
             scope.step = max(scope.step, kept.step)
             for row in rows:
                 scope.put(row)

@@ -23,7 +23,7 @@ _POLICIES: Mapping[Path, wmem.Policy] = {
 }
 
 
-_UNTOLD = frozenset(("format", "version", "count", "origins"))
+_UNTOLD = frozenset(("format", "version", "count", "origins", "policy", "erased", "merged", "decisions"))
 """What is not compared: what the model does not know, or says in its own words, and the instant of the last fetch,
 which a copy in long-term memory has or has not, as it was written before or not."""
 
@@ -357,7 +357,9 @@ class _Act:
             self.world.forget(self.path)
 
     def keep(self, slot: int) -> None:
-        self.world._kept[slot] = self.call(self.scope.export)
+        document = self.call(self.scope.export)
+        document.pop("policy", None)  # which policy a scope has goes by its path
+        self.world._kept[slot] = document
 
     def bring(self, slot: int) -> Any:
         kept = self.world._kept.get(slot)

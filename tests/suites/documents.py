@@ -142,6 +142,85 @@ class DocumentsSuite(FacetSuite):
         (item,) = call(session.items.all)
         assert (item.created_at, item.updated_at, item.expires_at) == (NOON, NOON, NOON + 4 * HOUR)
 
+    # -- what is no row
+
+    def test_a_new_scope_becomes_as_the_exported_one_was(self, open_memory: MemoryOpener, call: Call) -> None:
+        source = open_memory("one").scope(
+            "s", policy=Policy.queue(max_items=2, max_tokens=99_000, max_content_bytes=200_000)
+        )
+        for content in ("leaves", "stays " * 25_000, "goes"):
+            call(source.items.add, content)
+        call(source.erase, call(source.items.all)[1].id)
+        child = source.child("c")
+        call(child.entries.set, "k", 1)
+        call(child.merge_to_parent)
+        document = call(source.export)
+        (decision,), (gone,), (merge,) = (document[name] for name in ("decisions", "erased", "merged"))
+        assert (decision["rule"], merge["source"]) != ("", []) != (gone, merge["source"])
+        target = open_memory("two").scope("t")
+        call(target.import_, json.loads(json.dumps(document)))
+        assert call(target.export) == document
+        assert target.policy == source.policy
+        assert call(target.queue.decisions) == call(source.queue.decisions)
+        assert call(open_memory.in_other_process("two").scope("t").export) == document
+
+    def test_a_scope_with_a_policy_of_its_own_keeps_it(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
+        source = memory.scope("s", policy=Policy.session(max_items=7))
+        call(source.items.add, "x")
+        document = call(source.export)
+        asked = memory.scope("asked", policy=Policy.session(max_items=9))
+        there = memory.scope("there")
+        call(there.entries.set, "k", 1)
+        for scope, limit in ((asked, 9), (there, None), (memory.semantic, None)):
+            call(scope.import_, document)
+            assert scope.policy.max_items == limit
+            assert memory.scope("later").policy.max_items is None
+
+    def test_an_import_that_is_refused_leaves_no_policy_behind(self, memory: wmem.AgentMemory, call: Call) -> None:
+        scope = memory.scope("s")
+        bad = {"policy": {"max_items": 1}, "memories": [{"id": id, "content": "x"} for id in ("a", "b")]}
+        with pytest.raises(CapacityError):
+            call(scope.import_, {"format": "wmem-scope", "version": 1, **bad})
+        call(scope.items.add, "x")
+        assert scope.policy.max_items is None
+
+    def test_a_tombstone_in_a_document_takes_nothing_from_a_scope_that_is_there(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        source, target = memory.scope("s"), memory.scope("t")
+        item = call(source.items.add, "x")
+        call(target.import_, call(source.export))
+        call(source.erase, item.id)
+        call(source.items.add, "y")
+        document = call(source.export)
+        assert document["erased"] == [item.id]
+        call(target.import_, document)
+        assert [each.content for each in call(target.items.all)] == ["x", "y"]
+
+    @pytest.mark.parametrize(
+        "part",
+        [
+            {"policy": 5},
+            {"policy": {"max_items": 0}},
+            {"policy": {"nonsense": 1}},
+            {"policy": {"on_flush": "os.system"}},
+            {"erased": "abc"},
+            {"erased": [5]},
+            {"erased": [" "]},
+            {"merged": [{"source": ["c"]}]},
+            {"merged": [{"source": "c", "overwrite": True, "items": False, "version": 1, "chain": 1}]},
+            {"merged": [{"source": ["c"], "overwrite": 1, "items": False, "version": 1, "chain": -1}]},
+            {"decisions": [{"id": "a", "rule": "r", "tokens": 1, "at": float("nan"), "parts": {}}]},
+            {"decisions": [{"id": "a", "rule": "r", "tokens": 1, "at": 1, "parts": {"a": "b"}}]},
+        ],
+        ids=str,
+    )
+    def test_a_history_that_does_not_read_keeps_all_out(self, session: Scope, call: Call, part: Any) -> None:
+        with pytest.raises(InvalidInputError, match="nothing was imported"):
+            call(session.import_, {"format": "wmem-scope", "version": 1, **_VALID, **part})
+        assert call(session.export)["count"] == 0
+
     # -- limits
 
     def test_an_import_keeps_to_the_limits_of_the_scope(self, open_memory: MemoryOpener, call: Call) -> None:

@@ -97,7 +97,7 @@ class AsyncScope(ScopeProperties):
 
     async def export(self) -> dict[str, Any]:
         """See `Scope.export`."""
-        return await self._drive(self._handle.read(export_document, local_only=True))
+        return await self._drive(self._handle.read(export_document(self._handle.path), local_only=True))
 
     async def import_(self, document: Mapping[str, Any]) -> int:
         """See `Scope.import_`."""

@@ -42,10 +42,15 @@ def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnat
     return None
 
 
-def is_copy_of(copy: Row, copy_path: Path, id: str, path: Path, incarnation: int) -> bool:
-    """Whether a row in one scope is a copy of the row under an id in another, made directly."""
+def is_merge_of(copy: Row, copy_path: Path, row: Row, path: Path, incarnation: int) -> bool:
+    """Whether a row in one scope was merged there from a row in another.
+
+    A copy of a row of an earlier incarnation counts if it is the same still: then the scope was restored.
+    """
     origins = find_origins(copy, copy_path)
-    return bool(origins) and _identity(origins[-1]) == (path[1:], incarnation, id)
+    if not origins or (origins[-1].path, origins[-1].id) != (path[1:], row.id):
+        return False
+    return origins[-1].incarnation == incarnation or (copy.content, copy.created_at) == (row.content, row.created_at)
 
 
 class CopyTrace:

@@ -13,6 +13,7 @@ from wmem.errors import CapacityError, CorruptionError, InvalidInputError, Seria
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, StepAdvanced
 from wmem.model.checks import check_id, check_key, check_tags, check_whole_number
+from wmem.model.history import Path
 from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
 from wmem.model.message import Message
@@ -20,8 +21,9 @@ from wmem.model.row import Row
 from wmem.model.validation import describe_error
 from wmem.model.values import check_json, decode_type_name, dump_json, load_value
 from wmem.rules.importance import importance as importance_of
+from wmem.scope.document_history import History, export_history, parse_history
 from wmem.scope.entries.quota import check_entry_limit
-from wmem.scope.handle import Handle
+from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.scope.items.flows import content_columns
 from wmem.scope.items.reads import to_current_item
@@ -47,14 +49,18 @@ _PARSE_ERRORS = (CorruptionError, ValueError, TypeError, LookupError, Arithmetic
 _ROW_ONLY_FIELDS = ("updated_at", "access_count")  # fields of a message's row that `Message` lacks
 
 
-def export_document(states: Sequence[State], now: float) -> dict[str, Any]:
+def export_document(path: Path) -> Read[dict[str, Any]]:
     """Everything a scope holds as plain JSON, including the expired and soft-deleted."""
-    state = states[0]
+    return lambda states, now: _export_state(states[0], path, now)
+
+
+def _export_state(state: State, path: Path, now: float) -> dict[str, Any]:
     told: dict[str, list[dict[str, Any]]] = {"entries": [], "memories": [], "messages": []}
     for row in state.rows.values():
         facet = "entries" if row.key is not None else "memories" if row.role is None else "messages"
         told[facet].append(_row_to_json(state, row, now))
-    return {"format": _FORMAT, "version": _VERSION, "step": state.step, "count": len(told["memories"]), **told}
+    head = {"format": _FORMAT, "version": _VERSION, "step": state.step, "count": len(told["memories"])}
+    return {**head, **told, **export_history(state, path)}
 
 
 def _row_to_json(state: State, row: Row, now: float) -> dict[str, Any]:
@@ -79,6 +85,12 @@ def import_document(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
     now = handle.settings.clock()
     yield from handle.replica()  # loads the policy that the document is checked against
     step = _parse_step(document)
+    history = parse_history(document)
+    with handle.assume_policy(history.policy):
+        return (yield from _store_document(handle, document, history, step, now))
+
+
+def _store_document(handle: Handle, document: Mapping[str, Any], history: History, step: int, now: float) -> Flow[int]:
     rows = _parse_rows(handle, document, now)
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[int, Sequence[Change]]]:
@@ -91,7 +103,9 @@ def import_document(handle: Handle, document: Mapping[str, Any]) -> Flow[int]:
         plain = [row for row in rows if row.key is None and row.role is None and row.visible(now)]
         room = make_room(handle, state, plain, now)
         steps = [StepAdvanced(step, now)] if step > state.step else []
-        return [*room, *map(ItemPut, rows), *steps], (len(rows), room)
+        # Only a new scope gets the history: to one that has its own, what is said of the same ids may be wrong.
+        past = history.to_changes(handle.path, now) if state.policy is None else []
+        return [*room, *past, *map(ItemPut, rows), *steps], (len(rows), room)
 
     count, room = yield from handle.commit(decide, now)
     log_evictions(handle, room)

@@ -4,7 +4,8 @@ A handle holds no replica. It binds to the first incarnation of its path that it
 never moves to the next: code that disposed a scope may rely on that.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,6 +18,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
+from wmem.model.checks import RESERVED_PREFIX
 from wmem.model.history import Incarnation, Path, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
@@ -116,6 +118,19 @@ class Handle:
     def is_disposed(self) -> bool:
         """Whether this incarnation of the scope, or of a parent, is known to be disposed."""
         return self._is_disposed or (self.parent is not None and self.parent.is_disposed)
+
+    @contextmanager
+    def assume_policy(self, policy: Policy | None) -> Iterator[None]:
+        """Create the scope, if it is created meanwhile, with a policy, unless it was asked for with another."""
+        reserved = any(segment.startswith(RESERVED_PREFIX) for segment in self.path)
+        if policy is None or self.incarnation is not None or self._requested_policy is not None or reserved:
+            yield
+            return
+        self._requested_policy = policy
+        try:
+            yield
+        finally:
+            self._requested_policy = None
 
     def child(self, name: str, policy: Policy | None = None) -> "Handle":
         """A handle on a scope below this one; nothing is stored before its first write."""

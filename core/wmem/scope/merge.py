@@ -12,7 +12,7 @@ from wmem.model.origin import append_origin
 from wmem.model.results import MergeCount
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.scope.copies import is_copy_of
+from wmem.scope.copies import is_merge_of
 from wmem.scope.entries.quota import check_entry_limit
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
@@ -107,7 +107,7 @@ def _find_place(
     derived = f"{row.id}~{suffix}"
     for id in (derived, row.id):
         existing = target.rows.get(id)
-        if existing is not None and is_copy_of(existing, parent.path, row.id, handle.path, life):
+        if existing is not None and is_merge_of(existing, parent.path, row, handle.path, life):
             return id, existing
     for id in (row.id, derived):
         if id not in target.rows and id not in used_ids:

@@ -153,11 +153,21 @@ class Scope(ScopeProperties):
         return self._drive(erase(self._handle, ids))
 
     def export(self) -> dict[str, Any]:
-        """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`."""
-        return self._drive(self._handle.read(export_document, local_only=True))
+        """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`.
+
+        Its policy, the ids of what was erased, which merges it has had, and why items were evicted
+        are in it too. Its children are not.
+        """
+        return self._drive(self._handle.read(export_document(self._handle.path), local_only=True))
 
     def import_(self, document: Mapping[str, Any]) -> int:
-        """Store a document made by `export`, here or elsewhere, all or nothing; the same ids are replaced.
+        """Store a document made by `export`, here or elsewhere, all or nothing.
+
+        A scope that does not exist yet becomes as the exported one was. It follows the document's
+        policy, unless it was asked for with another, or is long-term memory. In one that exists, what
+        the document has is added; what has the same id, or for an entry the same key, is replaced as
+        a whole. An imported item is no copy of what it was exported from: each is promoted, merged
+        and erased by itself.
 
         Returns:
             How many entries, items and messages were stored.
