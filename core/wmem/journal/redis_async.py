@@ -176,11 +176,17 @@ class _AsyncDriverClient:
     def __init__(self, client: Any, *, owned: bool) -> None:
         self._client = client
         self._owned = owned
-        self._call_slots = asyncio.Semaphore(_MAX_CONCURRENT_CALLS)
+        self._calling: set[asyncio.Task[Any] | None] = set()
+        """The tasks with a call under way. No semaphore: an interrupt would take one of its slots for ever."""
+        self._queue: deque[asyncio.Future[None]] = deque()
         self._interrupted = False
 
     async def call(self, words: Sequence[Word], /) -> Any:
-        async with self._call_slots:
+        task = asyncio.current_task()
+        try:
+            if len(self._calling) >= _MAX_CONCURRENT_CALLS:
+                await self._wait_turn()
+            self._calling.add(task)
             try:
                 if self._interrupted:
                     await _drop_connections(self._client)
@@ -194,6 +200,28 @@ class _AsyncDriverClient:
                 # The driver may have put a connection back whose reply is yet to come.
                 self._interrupted = True
                 raise
+        finally:
+            self._calling.discard(task)
+            self._wake_next()
+
+    def _wake_next(self) -> None:
+        while self._queue:
+            turn = self._queue[0]
+            is_waiting = not turn.done()  # it may have been cancelled
+            _resolve(turn, None)
+            self._queue.popleft()  # last, so that an interrupt drops nobody
+            if is_waiting:
+                return
+
+    async def _wait_turn(self) -> None:
+        """Wait until fewer calls are under way; those of tasks that ended in an interrupt do not count."""
+        while True:
+            self._calling = {each for each in self._calling if each is not None and not each.done()}
+            if len(self._calling) < _MAX_CONCURRENT_CALLS:
+                return
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._queue.append(turn)
+            await turn
 
     async def aclose(self) -> None:
         if self._owned:
