@@ -42,16 +42,20 @@ end
 local function lost(kind, path) return redis.error_reply('WMEMLOST ' .. kind .. ' ' .. path) end
 
 -- Head, base, birth and bytes of a journal, or nil; and the kind of key that is lost of it, or nil. There is none after
--- the instant that the register has for it, at which both its keys expire. `birth`, `kept` and `named` are what the
--- three keys of the root hold of it.
-local function journal(hash, stream, birth, kept, named)
+-- the instant that the register has for it, at which both its keys expire. `birth` is the path's in births, `parts` how
+-- many of births, register and names there are: keys are lost whole, so only where one is are its members looked at.
+local function journal(hash, stream, register, names, path, birth, parts)
   local known = redis.call('HMGET', hash, 'head', 'base', 'birth', 'bytes')
   if known[1] then
     -- Without a record after the snapshot there is no stream.
     if known[1] ~= known[2] and redis.call('EXISTS', stream) == 0 then return nil, 'stream' end
-    return known, (birth ~= known[3] and 'births') or (not kept and 'register') or (not named and 'names') or nil
+    if birth ~= known[3] then return known, 'births' end
+    if parts == 3 then return known end
+    return known, redis.call('EXISTS', register) == 0 and 'register' or 'names'
   end
+  if parts == 3 and not birth then return nil end
   if redis.call('EXISTS', hash, stream) > 0 then return nil, 'hash' end
+  local kept, named = redis.call('ZSCORE', register, path), redis.call('ZSCORE', names, path)
   if not (birth or kept or named) then return nil end
   if not birth then return nil, 'births' end
   if not kept then return nil, 'register' end
@@ -144,19 +148,16 @@ READ = _script("""
 -- Answers the birth alone, or '', where there is nothing new; where there is nothing new anywhere, all of them in
 -- one text with a blank between them: a text costs less to read than a list. 0 when the root has no scope at all.
 local births, register, names = unpack(KEYS, 1, 3)
-local count, replies, news, any = #ARGV / 2, {}, false, false
+local count, replies, news = #ARGV / 2, {}, false
+local parts = redis.call('EXISTS', births, register, names)
 for first = 1, count, 1000 do
   local last = math.min(first + 999, count)
   local born = redis.call('HMGET', births, unpack(ARGV, first, last))
-  local kept = redis.call('ZMSCORE', register, unpack(ARGV, first, last))
-  local named = redis.call('ZMSCORE', names, unpack(ARGV, first, last))
   for n = first, last do
     local hash, stream, after = KEYS[2 * n + 2], KEYS[2 * n + 3], ARGV[count + n]
-    local place = n - first + 1
-    local birth = born[place]
-    local known, gone = journal(hash, stream, birth, kept[place], named[place])
+    local birth = born[n - first + 1]
+    local known, gone = journal(hash, stream, register, names, ARGV[n], birth, parts)
     if gone then return lost(gone, ARGV[n]) end
-    any = any or birth
     if after == (known and known[1] or ORIGIN) then
       replies[n] = birth or ''
     else
@@ -164,7 +165,7 @@ for first = 1, count, 1000 do
     end
   end
 end
-if not any and redis.call('EXISTS', births) == 0 then return 0 end
+if parts == 0 then return 0 end
 if not news then return table.concat(replies, ' ') end
 return replies
 """)
@@ -176,8 +177,8 @@ APPEND = _script("""
 local births, hash, stream, register, names = unpack(KEYS)
 local path, id, record, expected, ms, salt, most, frees, rooted = unpack(ARGV)
 local birth = redis.call('HGET', births, path)
-local kept, named = redis.call('ZSCORE', register, path), redis.call('ZSCORE', names, path)
-local known, gone = journal(hash, stream, birth, kept, named)
+local parts = redis.call('EXISTS', births, register, names)
+local known, gone = journal(hash, stream, register, names, path, birth, parts)
 if gone then return lost(gone, path) end
 local head = known and known[1] or ORIGIN
 local kind, wanted = string.sub(expected, 1, 1), string.sub(expected, 2)
@@ -190,13 +191,14 @@ if known then
   left = redis.call('PTTL', hash)
   fresh = head == known[2] and redis.call('EXISTS', stream) == 0
 else
-  gone = lacking(births, register, names)
+  gone = lacking(births, register, names) or (redis.call('EXISTS', hash, stream) > 0 and 'hash')
   if gone then return lost(gone, path) end
   if rooted == '' then
     if redis.call('EXISTS', births) == 0 then return {} end
     if redis.call('HEXISTS', births, '') == 1 then return {'ended'} end
   end
 end
+if due(ms, left, fresh) then redis.call('ZSCORE', register, path) end
 -- After any write, even one that changes nothing, a full server no longer refuses the append.
 if known and frees == '1' then redis.call('ZREM', names, '') end
 local before = known and string.match(head, '%d+$') or salt
@@ -226,10 +228,11 @@ COMPACT = _script("""
 local births, hash, stream, register, names = unpack(KEYS)
 local path, upto, snapshot, ms = unpack(ARGV)
 local birth = redis.call('HGET', births, path)
-local kept, named = redis.call('ZSCORE', register, path), redis.call('ZSCORE', names, path)
-local known, gone = journal(hash, stream, birth, kept, named)
+local parts = redis.call('EXISTS', births, register, names)
+local known, gone = journal(hash, stream, register, names, path, birth, parts)
 if gone then return lost(gone, path) end
 if not known or version(upto) <= version(known[2]) or not holds(stream, known, upto) then return 0 end
+redis.call('ZSCORE', register, path)
 local left = redis.call('PTTL', hash)
 local rest = redis.call('XRANGE', stream, '(' .. upto, known[1])
 -- Written anew: trimming leaves what was trimmed in the server's memory, its files and its replicas.
@@ -251,9 +254,10 @@ DELETE = _script("""
 local births, register, names, hash, stream = unpack(KEYS)
 local path, prefix, wanted, hashes, streams = unpack(ARGV)
 local birth = redis.call('HGET', births, path)
-local kept, named = redis.call('ZSCORE', register, path), redis.call('ZSCORE', names, path)
+redis.call('ZSCORE', register, path)
 if wanted ~= '' and (redis.call('HGET', hash, 'birth') or birth) ~= wanted then
-  local _, gone = journal(hash, stream, birth, kept, named)
+  local parts = redis.call('EXISTS', births, register, names)
+  local _, gone = journal(hash, stream, register, names, path, birth, parts)
   return gone and lost(gone, path) or 0
 end
 local paths = below(names, prefix)
