@@ -1,6 +1,7 @@
 """A Redis that loses keys: what is lost is told from what lapsed, nothing is deleted, and a backup heals all."""
 
 import itertools
+import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -277,6 +278,41 @@ def test_whatever_is_lost_every_call_is_right_or_corruption_and_a_backup_heals_i
         reader.close()
 
     check()
+
+
+@pytest.mark.parametrize("kind", ["valkey", "redis62"])
+@pytest.mark.parametrize("policy", ["allkeys-random", "allkeys-lru"])
+def test_a_server_that_really_evicts_answers_right_or_corruption(kind: str, policy: str, new_server: Any) -> None:
+    server: RedisServer = new_server(kind=kind)
+    with server.client() as client:
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 600_000)
+        client.config_set("maxmemory-policy", policy)
+    rng = random.Random(9)
+    memories: dict[str, wmem.AgentMemory] = {}
+    written: dict[tuple[str, str], str] = {}
+    answers = {"right": 0, "corruption": 0}
+    for number in range(800):
+        agent, name = f"agent-{rng.randrange(4)}", f"session-{rng.randrange(6)}"
+        if rng.random() < 0.03 and agent in memories:
+            memories.pop(agent).close()  # so that replicas are read anew now and then
+        if agent not in memories:
+            memories[agent] = wmem.open(server.url, agent_id=agent)
+        entries = memories[agent].scope(name).entries
+        try:
+            if rng.random() < 0.6:
+                value = f"{number} " + "x" * rng.randrange(3_000)
+                entries.set("key", value, ttl_s=None if "1" in name else 3_600.0)
+                written[agent, name] = value
+            else:
+                assert entries.get("key") == written.get((agent, name))
+            answers["right"] += 1
+        except CorruptionError:
+            answers["corruption"] += 1
+    with server.client() as client:
+        assert client.info("stats")["evicted_keys"] > 0
+    assert min(answers.values()) > 20
+    for memory in memories.values():
+        memory.close()
 
 
 # -- as a user meets it

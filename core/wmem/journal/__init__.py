@@ -2,6 +2,7 @@
 
 from wmem.journal.port import (
     CHAIN_BITS,
+    KEEP_GRACE_S,
     MISSED_MAX,
     Appended,
     AsyncJournal,
@@ -9,6 +10,7 @@ from wmem.journal.port import (
     Journal,
     Purge,
     Record,
+    Sweep,
     Tail,
     chain_after,
     new_record_id,
@@ -18,6 +20,7 @@ from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 
 __all__ = [
     "CHAIN_BITS",
+    "KEEP_GRACE_S",
     "MISSED_MAX",
     "ORIGIN",
     "Appended",
@@ -29,6 +32,7 @@ __all__ = [
     "Path",
     "Purge",
     "Record",
+    "Sweep",
     "Tail",
     "chain_after",
     "new_record_id",

@@ -59,7 +59,8 @@ def eval_script(script: Script, keys: Sequence[str], args: Sequence[Word], *, pa
     except LostKeyError as exc:
         raise CorruptionError(_describe_loss(exc)) from exc
     except ForeignKeyError as exc:
-        raise CorruptionError((yield from _describe_foreign_key(keys, path, exc))) from exc
+        told = yield from _describe_foreign_key(keys, exc)
+        raise CorruptionError(f"scope {path!r}: {told}" if path else told) from exc
     except StoreError as exc:
         if not path:
             raise
@@ -67,26 +68,27 @@ def eval_script(script: Script, keys: Sequence[str], args: Sequence[Word], *, pa
 
 
 def _describe_loss(exc: LostKeyError) -> str:
-    what = {"hash": "hash", "stream": "stream of records"}.get(exc.kind, f"{exc.kind} key of its agent")
+    what = (
+        f"its {exc.kind} key"
+        if exc.kind in ("hash", "stream")
+        else f"the {exc.kind} key of its agent, or a part of it,"
+    )
     return (
-        f"{exc.url}: scope {tuple(json.loads(exc.path))!r} has lost data: its {what} is gone, or lacks it, though it "
-        "was neither deleted nor has expired: the server evicted it, or another program removed it; nothing was "
-        "changed. Restore the key from a backup, or dispose the scope to begin anew"
+        f"{exc.url}: scope {tuple(json.loads(exc.path))!r} has lost data: {what} is gone, though the scope was neither "
+        "deleted nor has expired: the server evicted it, or another program removed it; nothing was changed. Restore "
+        "the key from a backup, or dispose the scope to begin anew"
     )
 
 
-def _describe_foreign_key(keys: Sequence[str], path: Path, exc: StoreError) -> Flow[str]:
+def _describe_foreign_key(keys: Sequence[str], exc: StoreError) -> Flow[str]:
     """Name the key that is of another type than the one that wmem stores there."""
     for key in keys:
         wanted = _KEY_TYPES[key.rpartition("}:")[2].partition("[")[0].removeprefix("wmem:")]
         found = yield from ask(Server.query, "TYPE", key)
         kind = found.decode() if isinstance(found, bytes) else str(found)
         if kind not in (wanted, "none"):
-            return (
-                f"scope {path!r}: the key {key!r} is a {kind}, where wmem keeps a {wanted}: another program uses it "
-                f"({exc})"
-            )
-    return f"scope {path!r}: {exc}"
+            return f"the key {key!r} is a {kind}, where wmem keeps a {wanted}: another program uses it ({exc})"
+    return str(exc)
 
 
 # -- whether an agent is absent or lost

@@ -60,6 +60,7 @@ class ConnectionsTests(JournalFixtures):
     @pytest.mark.parametrize("longer", [None, 3_600.0])
     def test_a_longer_wish_outlives_a_shorter_one_before_it(self, client: JournalClient, longer: float | None) -> None:
         witness = ("agent", "witness")
+        client.append(("agent",), b"so that nothing but the second append has to be done before the first one lapses")
         client.append(PATH, b"short", keep_s=SHORT_S)
         client.append(PATH, b"long", keep_s=longer)  # the first of a new life if the other has lapsed already
         client.append(witness, b"short", keep_s=SHORT_S)
