@@ -385,7 +385,9 @@ class Writer:
         return Act("rotate", "", {}, self.memory.rotate, single=False)
 
     def backup(self) -> Act | None:
-        if not hasattr(self.memory, "backup") or self._backups >= BACKUPS:
+        if not self.memory.url.startswith(("disk:", "sqlite:")) or self._backups >= BACKUPS:
+            return None
+        if not hasattr(self.memory, "backup"):
             return None
         self._backups += 1
         path = self.place / f"backup-{self.name}-{self._backups}"

@@ -179,6 +179,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     reader.add_argument("--resume", action="store_true", help="go on after the last round in FILE")
     reader.add_argument("--keep", type=Path, default=Path("chaos-failures"), help="where the files of failures go")
     reader.add_argument("--hang-seconds", type=float, default=HANG_S)
+    reader.add_argument(
+        "--cold", action="store_true", help="processes import and load all for themselves, while they fork"
+    )
     reader.add_argument("--legs", type=int, default=3, help="most legs of a round, each with new processes")
     reader.add_argument("--leg-seconds", type=float, default=3.0, help="most seconds of a leg")
     reader.add_argument("--show", type=int, default=6, help="how many faults of a round are printed")
@@ -206,7 +209,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not rounds and not (given.state and given.state.exists()):
         _append(given.state, header)
     given.keep = given.keep.absolute()
-    _warm()
+    if not given.cold:
+        _warm()
     with ExitStack() as stack:
         stack.enter_context(patched())
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", dir=_room())))
@@ -235,6 +239,7 @@ def _warm() -> None:
     memory = wmem.open("memory://", agent_id="warm")
     session = memory.scope("session")
     session.messages.append({"role": "user", "content": "amber basin"})
+    session.items.add("cedar", ttl_s=None, type="action")
     session.pack("amber", budget=300)
     memory.close()
 

@@ -176,6 +176,7 @@ class _Leg:
         self._rest = b""
         self._chance = Random(f"{plan.seed}/{jobs[0].name}/driver")
         self._own_s = 0.0
+        self._is_quiet = False
         self._last = time.monotonic()
         self._quiet: dict[int, float] = {}
         for job in jobs:
@@ -200,7 +201,8 @@ class _Leg:
                 self._kill_due(now)
                 self._disturb_server(now)
                 self._find_hangs()
-                if all(pid in self._idle for pid in self._alive):
+                if not self._is_quiet and all(pid in self._idle for pid in self._alive):
+                    self._is_quiet = True
                     (self._place / "probe").touch()
         finally:
             for pid in list(self._alive):
@@ -270,7 +272,7 @@ class _Leg:
                 self._end(pid)
 
     def _disturb_server(self, now: float) -> None:
-        if not self._plan.server or self._server is None or now < self._next_trouble:
+        if not self._plan.server or self._server is None or now < self._next_trouble or self._is_quiet:
             return
         self._next_trouble = now + self._chance.uniform(0.2, 1.5)
         kinds = ["cut", "cut", "scripts", *(["restart"] if self._plan.persistent else [])]

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SEED = "9"
-OPEN = ("bring", "erase", "interrupts", "cancellations", "server")
+OPEN = ("bring", "erase")
 """What the short version leaves out while faults are known that it would meet now and then."""
 
 

@@ -401,8 +401,8 @@ def _use_spare(process: _Process, writer: Writer) -> None:
     """Work through a second memory on the same store, while another thread closes it."""
     spare = process.job.open()
     closer = threading.Thread(target=_close_later, args=(spare, writer.chance.random() / 500), daemon=True)
-    usual, writer._handles = writer._handles, {}
-    memory, writer.memory, writer.closing = writer.memory, spare, True
+    memory, writer.closing = writer.memory, True
+    writer.forget(spare)
     closer.start()
     for _ in range(3):
         try:
@@ -411,7 +411,8 @@ def _use_spare(process: _Process, writer: Writer) -> None:
             break  # closed before there was a handle
         process.play(writer, act)
     closer.join()
-    writer.memory, writer._handles, writer.closing = memory, usual, False
+    writer.closing = False
+    writer.forget(memory)  # with no handle on what was disposed of meanwhile
 
 
 def _close_later(memory: wmem.AgentMemory, delay_s: float) -> None:
