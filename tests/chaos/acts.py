@@ -324,6 +324,7 @@ class Writer:
         document = dict(self._documents[self.chance.choice(scopes)])
         document["entries"] = [each for each in document["entries"] if _is_register(each["key"])]
         given, handle = tokens_of(document), self.scope(self.copy)
+        self._documents.pop(self.copy, None)  # what is erased there is listed anew first
         known = self._items.setdefault(self.copy, {})
         for each in document["memories"]:
             known[find_tokens(each["content"])[0]] = each["id"]

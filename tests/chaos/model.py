@@ -165,12 +165,14 @@ class Model:
 
     def _copies(self, op: Op, register: Register) -> Iterator[tuple[Register, bool]]:
         """Where an erasure goes, and whether it must have."""
+        yield register, True
+        # What an import brings again is another item under the same id, and no copy of what was promoted before.
+        same = not self._comes_again(register)
         if register.scope == LONG:
             session, _, item = register.name.partition(" ")
-            yield register, True
             register = Register(session, "item", item)
-        yield register, True
-        scopes = {register.scope: True}
+            yield register, same
+        scopes = {register.scope: same}
         for child, merges in self._merges.items():
             parent = child.rpartition("/")[0]
             done = any(each.outcome == "done" and each.end < op.begin for each in merges)
@@ -183,7 +185,7 @@ class Model:
                 yield register._replace(scope=scope), sure
             if register.kind == "item":
                 copy = Register(LONG, "item", f"{scope} {register.name}")
-                if copy in self._writes and copy != Register(op.scope, "item", register.name):
+                if copy in self._writes:
                     yield copy, sure
 
     def _comes_again(self, register: Register) -> bool:
