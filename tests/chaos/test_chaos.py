@@ -17,8 +17,11 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SEED = "9"
 OPEN = ("erase", "pack", "recall")
-"""What the short version leaves out while faults are known that it would meet now and then: an erasure begun in
-long-term memory and interrupted is not finished by another, and a child forked while its parent stems waits for ever."""
+"""What the short version leaves out while faults are known that it would meet now and then.
+
+An erasure that was begun in long-term memory and interrupted is not finished by another; a child that was forked while
+its parent stemmed a word waits for ever.
+"""
 
 BACKENDS = ("memory", "disk", "sqlite", "sqlite")
 """Not redis: threads that begin a fresh store at once take it for an emptied one."""
