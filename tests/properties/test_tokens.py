@@ -274,9 +274,9 @@ def test_B67_a_panic_of_the_tokenizer_becomes_an_estimate(monkeypatch: pytest.Mo
             raise KeyboardInterrupt
 
     count = exact()
-    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", {"o200k_base": Broken()}.__getitem__)
+    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", lambda *_: Broken())
     assert count("hello world") == EstimateCounter()("hello world")
-    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", {"o200k_base": Stopped()}.__getitem__)
+    monkeypatch.setattr("wmem.tokens.bpe._load_encoding", lambda *_: Stopped())
     with pytest.raises(KeyboardInterrupt):
         count("hello world")
 
@@ -378,6 +378,56 @@ def test_an_encoding_file_that_goes_before_the_first_count_is_not_downloaded(tmp
     code = ALONE + f"count = default_counter(); file = {str(file)!r}; {loss}; print(count('hello world'), count('a'))"
     told = _child(code, TMPDIR=str(tmp_path), TIKTOKEN_CACHE_DIR=str(tmp_path))
     assert told.splitlines() == ["EstimateWarning", "3 1"]
+
+
+LATER = (
+    ALONE
+    + """
+import shutil, time, types
+import wmem.tokens.bpe as bpe
+now, looks, find_directory = [0], [], bpe._find_directory
+bpe.time = types.SimpleNamespace(monotonic=lambda: now[0])
+def look(encoding):
+    looks.append(now[0])
+    return find_directory(encoding)
+bpe._find_directory = bpe._find_directory_once = look
+"""
+)
+
+
+def test_a_missing_encoding_file_is_looked_for_again_every_30_s(tmp_path: Path) -> None:
+    code = (
+        LATER
+        + f"""
+counts = []
+for second in range(0, 90, 2):
+    now[0] = second
+    if second == 44:
+        shutil.copy({str(_encoding_file())!r}, {str(tmp_path)!r})
+    counts.append(default_counter()("hello world"))
+print(counts.index(2) * 2, set(counts[:30]), set(counts[30:]), [at for at in looks if at < 60])
+"""
+    )
+    told = _child(code, TMPDIR=str(tmp_path / "no"), TIKTOKEN_CACHE_DIR=str(tmp_path))
+    assert told.splitlines() == ["EstimateWarning", "60 {3} {2} [0, 30]"]
+
+
+def test_an_encoding_file_that_comes_back_is_used_by_a_counter_that_was_made_before(tmp_path: Path) -> None:
+    file = tmp_path / shutil.copy(_encoding_file(), tmp_path)
+    code = (
+        LATER
+        + f"""
+count = TiktokenCounter()
+os.rename({str(file)!r}, {str(file) + ".away"!r})
+counts = [count("hello world") for _ in range(3)]
+os.rename({str(file) + ".away"!r}, {str(file)!r})
+counts.append(count("hello world"))
+now[0] = 30
+print(counts, count("hello world"), looks)
+"""
+    )
+    told = _child(code, TMPDIR=str(tmp_path / "no"), TIKTOKEN_CACHE_DIR=str(tmp_path))
+    assert told.splitlines() == ["EstimateWarning", "[3, 3, 3, 3] 2 [0, 0, 30, 30]"]
 
 
 def test_making_a_counter_imports_no_tokenizer() -> None:

@@ -4,10 +4,11 @@ import hashlib
 import importlib.util
 import os
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -27,6 +28,7 @@ _CHUNK_CHARS = 32_768
 _MAX_EXACT_CHARS = 4_000_000
 """The longest text that is encoded, in characters (about half a second); a longer one is estimated."""
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
+_LOOK_AGAIN_S = 30
 _load_lock = threading.Lock()
 
 
@@ -37,7 +39,8 @@ class TiktokenCounter:
     The encoding file is looked for in ``TIKTOKEN_CACHE_DIR``, ``DATA_GYM_CACHE_DIR``,
     tiktoken's temporary cache and the files that llama-index-core ships; its hash is
     checked. It is loaded at the first count; if it is gone by then, one warning is given
-    and tokens are estimated. A text above 4,000,000 characters is estimated, too.
+    and tokens are estimated until it is there again: it is looked for every 30 s at most.
+    A text above 4,000,000 characters is estimated, too.
 
     Raises:
         InvalidInputError: An encoding other than o200k_base and cl100k_base.
@@ -76,8 +79,37 @@ class TiktokenCounter:
         return len(text) <= _CHUNK_CHARS
 
 
+def require_encoding(encoding: str) -> None:
+    """Check that the encoding file is at hand; of one that is missing, look every 30 s at most.
+
+    Raises:
+        MissingExtraError: It is missing.
+    """
+    if reason := _find_fault(encoding, int(time.monotonic() // _LOOK_AGAIN_S)):
+        raise MissingExtraError(reason)
+
+
+@lru_cache(maxsize=len(_SHA256))
+def _find_fault(encoding: str, period: int) -> str:  # noqa: ARG001  # so that it is cached for a period
+    """Why the encoding file cannot be used; "" if it can."""
+    try:
+        _find_directory(encoding)
+    except MissingExtraError as exc:
+        return str(exc)
+    return ""
+
+
+@cache
+def warn_of_estimates(reason: str) -> None:
+    """Emit one `EstimateWarning` a process for a reason."""
+    warnings.warn(f"token counts are estimates: {reason}", EstimateWarning, stacklevel=6)
+
+
 def _count_tokens(encoding: str, text: str) -> int:
-    if (loaded := _load_encoding(encoding)) is None:
+    try:
+        loaded = _load_encoding(encoding)
+    except MissingExtraError as exc:
+        warn_of_estimates(str(exc))
         return EstimateCounter()(text)
     try:
         return len(loaded.encode_ordinary(text))
@@ -88,17 +120,18 @@ def _count_tokens(encoding: str, text: str) -> int:
         return EstimateCounter()(text)
 
 
-@cache
-def _load_encoding(encoding: str) -> "tiktoken.Encoding | None":
-    """The encoding; None if its file is gone since the counter was made, for tiktoken would download it."""
+@cache  # what is raised is not cached
+def _load_encoding(encoding: str) -> "tiktoken.Encoding":
+    """Load the encoding.
+
+    Raises:
+        MissingExtraError: Its file is gone since the counter was made, and tiktoken would download it.
+    """
+    require_encoding(encoding)
     import tiktoken
 
     with _load_lock:
-        try:
-            directory = _find_directory(encoding)
-        except MissingExtraError as exc:
-            warnings.warn(f"token counts are estimates: {exc}", EstimateWarning, stacklevel=4)
-            return None
+        directory = _find_directory(encoding)
         before = os.environ.get(_CACHE_VARIABLE)
         os.environ[_CACHE_VARIABLE] = str(directory)
         try:

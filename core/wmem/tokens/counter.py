@@ -5,14 +5,13 @@ renders. Media have a flat estimate, however they are encoded.
 """
 
 import json
-import warnings
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wmem.errors import MissingExtraError
-from wmem.tokens.bpe import TiktokenCounter
-from wmem.tokens.estimate import EstimateCounter, EstimateWarning
+from wmem.tokens.bpe import TiktokenCounter, require_encoding, warn_of_estimates
+from wmem.tokens.estimate import EstimateCounter
 
 if TYPE_CHECKING:
     from wmem.model.message import Message
@@ -22,6 +21,7 @@ PROMPT_OVERHEAD = 3
 """Tokens a provider adds once to a prompt, to start the reply."""
 MESSAGE_OVERHEAD = 4
 """Tokens a provider adds to each message: its delimiters and its role."""
+_DEFAULT_ENCODING = "o200k_base"
 _CALL_OVERHEAD = 8
 _PART_OVERHEAD = 2
 _TOOL_OVERHEAD = 8
@@ -49,17 +49,22 @@ class Counter(Protocol):
     def __call__(self, text: str, /) -> int: ...
 
 
-@cache
 def default_counter() -> Counter:
     """The tokenizer of the current OpenAI models if its file is on this machine, else the estimate.
 
-    Emits one `EstimateWarning` a process when it has to estimate.
+    Emits one `EstimateWarning` a process when it has to estimate, and looks for the file every 30 s at most.
     """
     try:
-        return TiktokenCounter("o200k_base")
+        return _make_exact_counter()
     except MissingExtraError as exc:
-        warnings.warn(f"token counts are estimates: {exc}", EstimateWarning, stacklevel=3)
+        warn_of_estimates(str(exc))
         return EstimateCounter()
+
+
+@cache  # what is raised is not cached
+def _make_exact_counter() -> TiktokenCounter:
+    require_encoding(_DEFAULT_ENCODING)
+    return TiktokenCounter(_DEFAULT_ENCODING)
 
 
 def message_tokens(message: "Message", count: Counter) -> int:
