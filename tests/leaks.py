@@ -101,7 +101,7 @@ class Watch(logging.Handler):
 @contextmanager
 def watch() -> Iterator[Watch]:
     """Watch all logs and warnings."""
-    watching, root = Watch(), logging.getLogger()
+    watching, root = Watch(), logging.root
     level = root.level
     root.addHandler(watching)
     root.setLevel(logging.DEBUG)

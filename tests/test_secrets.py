@@ -1,10 +1,12 @@
 """A password or key in a URL is shown nowhere: not in errors, logs, reprs, copies, pickles or serialised adapters."""
 
+import asyncio
 import base64
 import copy
 import json
-import logging
 import pickle
+import socketserver
+import threading
 from collections.abc import Callable
 from functools import partial
 from operator import attrgetter, methodcaller
@@ -178,8 +180,28 @@ def test_no_key_is_shown(tmp_path: Any) -> None:
     assert find_marks(watching.texts, (PASSWORD, *(text[:20] for text in KEY_TEXTS), repr(KEY)[2:30])) == []
 
 
-def test_the_level_of_the_drivers_log_does_not_matter() -> None:
-    with watch() as watching:
-        logging.getLogger("redis").setLevel(logging.DEBUG)
-        watching.run(partial(wmem.open, f"redis://:{PASSWORD}@{UNREACHABLE}", agent_id="a"))
+class Repeating(socketserver.StreamRequestHandler):
+    """A server too old for a command: its refusal repeats the arguments, as Redis does."""
+
+    def handle(self) -> None:
+        words: list[str] = []
+        while line := self.rfile.readline():
+            if not line.startswith((b"*", b"$")):
+                words.append(line.strip().decode())
+            told = " ".join(f"'{word}'" for word in words[1:])
+            self.wfile.write(f"-ERR unknown command '{words[:1]}', with args beginning with: {told}\r\n".encode())
+
+
+@pytest.mark.parametrize("protocol", ["", "?protocol=2", "?protocol=3"])
+def test_a_server_that_repeats_what_it_refuses_is_not_repeated(protocol: str) -> None:
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Repeating) as server, watch() as watching:
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"redis://me:{PASSWORD}@127.0.0.1:{server.server_address[1]}{protocol}"
+        watching.run(partial(wmem.open, url, agent_id="a"))
+        watching.run(lambda: asyncio.run(wmem.aopen(url, agent_id="a")))
+        server.shutdown()
+        thread.join()
+    assert [type(exc) for exc in watching.errors] == [wmem.StoreError] * 2
     assert find_marks(watching.texts, MARKS) == []

@@ -2,6 +2,9 @@
 
 import asyncio
 import gc
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -264,6 +267,62 @@ def test_a_factory_that_takes_too_long_is_waited_for_no_longer(entries: Any, mon
         assert entries.get_or_set("k", lambda: "quick") == "quick"
         gate.open.set()
         assert slow.result(LIMIT_S) == "quick"
+
+
+def test_a_waiter_that_a_signal_interrupts_leaves_and_holds_up_nobody(memory: wmem.AgentMemory, entries: Any) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    gate, before = Gate(), signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            first = pool.submit(entries.get_or_set, "k", gate)
+            assert gate.entered.wait(LIMIT_S)
+
+            def send() -> None:
+                wait_for(lambda: lines(memory) == 2)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+            sender = pool.submit(send)
+            with pytest.raises(KeyboardInterrupt):
+                entries.get_or_set("k", lambda: "interrupted")
+            sender.result(LIMIT_S)
+            assert lines(memory) == 1
+            gate.open.set()
+            assert first.result(LIMIT_S) == entries.get_or_set("k", lambda: "late") == "made"
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+FORKED = """
+import os, sys, threading, warnings
+import wmem
+warnings.simplefilter("ignore")  # of threads and forks: that is what this is about
+entered, finish = threading.Event(), threading.Event()
+
+def factory():
+    entered.set()
+    finish.wait(20)
+    return "parent"
+
+entries = wmem.open(sys.argv[1], agent_id="a").scope("s").entries
+owner = threading.Thread(target=entries.get_or_set, args=("k", factory))
+owner.start()
+entered.wait(20)
+child = os.fork()
+if child == 0:
+    got = wmem.open(sys.argv[1], agent_id="a").scope("s").entries.get_or_set("k", lambda: "child")
+    os._exit(0 if got == "child" else 1)
+_, status = os.waitpid(child, 0)
+finish.set()
+owner.join()
+print(os.waitstatus_to_exitcode(status), entries.get("k"))
+"""
+
+
+def test_a_forked_child_does_not_wait_for_its_parents_factory(url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED, url], check=False, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["0", "child"], done.stderr
 
 
 def test_a_flight_that_is_gone_without_leaving_holds_up_nobody(memory: wmem.AgentMemory, entries: Any) -> None:

@@ -160,18 +160,20 @@ SPOOFS = "\u202e\u2066\u200b\u00ad\ufeff"
 
 
 @pytest.mark.parametrize("end", LINE_ENDS, ids=ascii)
-def test_no_name_with_a_line_end_is_taken(end: str) -> None:
+def test_no_new_name_with_a_line_end_is_taken(end: str) -> None:
     name = f"a{end}WARNING forged"
     with watch() as watching:
         session = wmem.open("memory://", agent_id="a").scope("s")
-        for act in (
-            partial(wmem.open, "memory://", agent_id=name), partial(session.child, name),
-            partial(session.entries.set, name, 1), partial(session.items.get, name), partial(session.erase, name),
+        acts: list[Callable[[], Any]] = [
+            lambda: wmem.open("memory://", agent_id=name).scope("s").entries.set("k", 1),
+            lambda: session.child(name).entries.set("k", 1),
+            partial(session.entries.set, name, 1),
             partial(session.messages.append, {"role": "user", "content": "x", "id": name}),
-        ):  # fmt: skip
+        ]
+        for act in acts:
             watching.run(act)
-    assert [type(exc) for exc in watching.errors] == [wmem.InvalidInputError] * 6
-    assert not any("forged" in text for text in watching.texts)
+    assert [type(exc) for exc in watching.errors] == [wmem.InvalidInputError] * len(acts)
+    assert [line for line in watching.lines if not line.isprintable()] == []
 
 
 def test_no_name_error_or_tag_begins_a_log_line_or_hides_a_part_of_one() -> None:

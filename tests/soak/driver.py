@@ -41,7 +41,7 @@ class Difference(AssertionError):  # noqa: N818  # what a run looks for
 @contextmanager
 def patched() -> Iterator[None]:
     """Small thresholds, and no log of what is provoked by the thousand."""
-    logging.getLogger("wmem").setLevel(logging.CRITICAL)
+    logging.getLogger("wmem").setLevel(logging.CRITICAL)  # noqa: TID251  # not to write to it
     with ExitStack() as stack:
         for module in (wmem.engine.writing, wmem.agent.maintenance):
             stack.enter_context(mock.patch.object(module, "COMPACT_MIN_BYTES", COMPACT_BYTES))

@@ -10,7 +10,6 @@ C function. So who is inside is a dictionary, whose `pop` leaves it in one such 
 what must happen after a fork is done by C functions alone.
 """
 
-import logging
 import os
 import sys
 import threading
@@ -20,8 +19,9 @@ from functools import partial
 from typing import Final, Protocol
 
 from wmem.errors import StoreError
+from wmem.log import find_logger
 
-_log = logging.getLogger("wmem.journal")
+_log = find_logger("wmem.journal")
 
 _WAIT_S = 5.0  # a fork waits so long for running calls
 _PAUSE_S = 0.001

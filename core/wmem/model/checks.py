@@ -16,7 +16,8 @@ T = TypeVar("T")
 
 RESERVED_PREFIX = "~"
 _MAX_SAFE_INTEGER = 2**53 - 1
-_REFUSED_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # controls, surrogates, line and paragraph separators
+_REFUSED_CATEGORIES = ("Cc", "Cs")  # controls and surrogates
+_SEPARATORS = "\u2028", "\u2029"  # of lines and paragraphs
 
 
 def _check_text(value: object, name: str) -> str:
@@ -27,8 +28,15 @@ def _check_text(value: object, name: str) -> str:
     for place, char in enumerate(value):
         if unicodedata.category(char) in _REFUSED_CATEGORIES:
             told = f"got U+{ord(char):04X} as character {place + 1} of {len(value)}"
-            raise InvalidInputError(f"{name} must not hold control characters or line separators, {told}")
+            raise InvalidInputError(f"{name} must not hold control characters, {told}")
     return plain_text(value)
+
+
+def check_new_names(*names: str) -> None:
+    """Refuse line separators in new keys, ids and names of scopes; what is stored under such a name can be read."""
+    for name in names:
+        if not name.isascii() and any(separator in name for separator in _SEPARATORS):
+            raise InvalidInputError("a new key, id or name must not hold line separators (U+2028, U+2029)")
 
 
 def plain_text(value: str) -> str:

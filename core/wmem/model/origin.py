@@ -26,7 +26,7 @@ class Origin(BaseModel):
         lineage_ids: What the row was made from, by its id in the scope it was copied from.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     path: tuple[str, ...]
     incarnation: int

@@ -4,18 +4,19 @@ JavaScript and truncated emoji leave such halves of a character. A model's clien
 the whole prompt because of one.
 """
 
-import logging
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel
 
+from wmem.log import find_logger
+
 T = TypeVar("T")
 
 ESCAPED_SURROGATE = b"\\ud"
 """What stands in the stored JSON of any text that holds a surrogate, and seldom in another."""
-_log = logging.getLogger("wmem.model")
+_log = find_logger("wmem.model")
 
 
 def to_sendable(value: T) -> T:

@@ -18,7 +18,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened
-from wmem.model.checks import RESERVED_PREFIX
+from wmem.model.checks import RESERVED_PREFIX, check_new_names
 from wmem.model.history import Incarnation, Path, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
@@ -353,7 +353,8 @@ class Handle:
             raise
 
     def _prepare_creation(self, replica: Replica[Any]) -> Flow[None]:
-        """Prepare to create the scope: finish an interrupted disposal, check the number of siblings."""
+        """Prepare to create the scope: check its names and the number of siblings, finish an interrupted disposal."""
+        check_new_names(*self.path)
         yield from self._finish_disposal(replica)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
             above, _ = yield from self.parent.replica()

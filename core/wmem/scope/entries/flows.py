@@ -14,7 +14,7 @@ from wmem.errors import CapacityError, ConflictError, InvalidInputError, NotFoun
 from wmem.flow import Flow, ask
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import check_fraction, check_key, check_tags
+from wmem.model.checks import check_fraction, check_key, check_new_names, check_tags
 from wmem.model.ids import new_ulid
 from wmem.model.item import ItemKind, encode_fields
 from wmem.model.row import Row
@@ -113,6 +113,7 @@ def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: s
 def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
     key = check_key(key)
+    check_new_names(key)
     metrics = handle.settings.metrics
     began = 0.0 if metrics is None else time.perf_counter()
     if handle.incarnation is None:
@@ -152,6 +153,7 @@ def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[No
 def update(handle: Handle, key: str, fn: Callable[[Any], Any], default: Any, as_type: Any) -> Flow[Any]:
     """Replace a value by the result of a function; see `Entries.update`."""
     key = check_key(key)
+    check_new_names(key)
     _check_callable("fn", fn)
     now = handle.settings.clock()
     fresh_id = new_ulid(now)
@@ -226,6 +228,7 @@ def _apply_fn(fn: Callable[[Any], Any], value: Any) -> Any:
 def get_or_set(handle: Handle, key: str, factory: Callable[[], Any], as_type: Any) -> Flow[Any]:
     """The value under a key, or the factory's; see `Entries.get_or_set`."""
     key = check_key(key)
+    check_new_names(key)
     _check_callable("factory", factory)
     flights = handle.engine.single_flight
     landings = flights.landings

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
-from wmem.model.checks import check_id
+from wmem.model.checks import check_id, check_new_names
 from wmem.model.ids import new_ulid
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
@@ -173,6 +173,7 @@ def prepare_messages(
     """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
     said = parse_messages(messages)
+    check_new_names(*(message.id for message in said if message.id is not None))
     recalled = _find_recalled(said)
     return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
