@@ -257,9 +257,10 @@ class Watched(DictJournal):
         return super().read(after)
 
 
-def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_texts() -> None:
+@pytest.mark.parametrize("key", [None, b"\xa5" * 32], ids=["in clear", "encrypted"])
+def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_texts(key: bytes | None) -> None:
     embedder, journal = Wide(), Watched()
-    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
+    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal, key=key) as memory:
         engine = memory._core.store.engine
         engine._replica_bytes = 600_000
         session, other = memory.scope("session"), memory.scope("other")
@@ -275,7 +276,7 @@ def test_stored_vectors_leave_memory_first_and_are_not_read_again_for_a_few_text
         before = embedder.given
         vectors_in(session, 100)
         assert (("agent", VECTOR_SCOPE) in journal.afresh, embedder.given - before) == (False, 11)
-    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal) as memory:
+    with wmem.open("journal://", agent_id="agent", embedder=embedder, client=journal, key=key) as memory:
         before = embedder.given
         memory.scope("session").pack("question", budget=1_000)
         assert embedder.given - before == 1, "what was made without reading is stored all the same"

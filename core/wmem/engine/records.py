@@ -9,7 +9,7 @@ from wmem.codec.link import Link
 from wmem.errors import CorruptionError
 from wmem.journal.port import Record, Tail
 from wmem.model.change import Change
-from wmem.model.history import Cursor, Path
+from wmem.model.history import Cursor, Path, is_cache
 from wmem.state import Checkpoint
 
 P = TypeVar("P")
@@ -28,6 +28,14 @@ class Damage(NamedTuple):
 
 
 Decoded: TypeAlias = tuple[Change, ...] | Damage
+
+
+def is_chained(codec: Codec[P], path: Path) -> bool:
+    """Whether each record of a scope states its place.
+
+    Those of a cache do not: each stands for itself, and they are appended to without reading it.
+    """
+    return codec.chained and not is_cache(path)
 
 
 def decode_records(codec: Codec[P], path: Path, records: Sequence[Record[P]]) -> list[Decoded]:

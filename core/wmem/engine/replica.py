@@ -16,7 +16,7 @@ from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
 from wmem.codec.link import NO_PLACE, Link
 from wmem.engine.derived import D, Derived, Follower
-from wmem.engine.records import Damage, Decoded, decode_records, decode_snapshot, follow_records
+from wmem.engine.records import Damage, Decoded, decode_records, decode_snapshot, follow_records, is_chained
 from wmem.errors import WmemError
 from wmem.journal.port import Appended, Record, Tail
 from wmem.log import find_logger
@@ -62,8 +62,9 @@ class Replica(Generic[P]):
         self.torn = False
         """Whether an exception stopped a move half-way: what it holds is neither the old state nor the new one."""
         self.cursor = ORIGIN
+        self.chained = is_chained(codec, path)
         self.link = Link()
-        """What is known of the history up to `cursor`, if the codec is chained."""
+        """What is known of the history up to `cursor`, if it is chained."""
         self._recent_records: deque[tuple[Cursor | None, int]] = deque(maxlen=_RECENT_RECORDS_MAX)
         """Records applied during a read, without a gap: the cursor before each, where known, and its id."""
         self.readers: set[object] = set()
@@ -120,7 +121,7 @@ class Replica(Generic[P]):
         silent = restored is not None or not self.has_synced
         if restored is not None:
             self._replace_state(restored, tail)
-        if self.codec.chained:
+        if self.chained:
             self.link = follow_records(self.codec, self.path, records, decoded, link=self.link, base=before)
         self._log_damage([each for each in decoded if isinstance(each, Damage)])
         if not self.has_synced and restored is None and records:
@@ -193,7 +194,7 @@ class Replica(Generic[P]):
 
     def place(self, version: int) -> bytes:
         """What a payload at a version states of its place, if this replica is right before it. Under the lock."""
-        return self.link.place(version) if self.codec.chained else NO_PLACE
+        return self.link.place(version) if self.chained else NO_PLACE
 
     def apply_appended(
         self, reply: Appended[P], record_id: int, changes: Sequence[Change], place: bytes = NO_PLACE

@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from wmem.codec.link import NO_PLACE
 from wmem.engine.engine import Engine, retention_s
+from wmem.engine.records import is_chained
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause, Ticket, backoff
 from wmem.errors import ConflictError, StoreError, StoreFullError, UnknownOutcomeError
@@ -37,15 +38,15 @@ def post(
 ) -> Flow[bool]:
     """Append on the sole condition that the scope is still in this incarnation; it never conflicts.
 
-    With a chained codec it is appended at an exact cursor, and waits for its turn.
+    A record that states its place is appended there, and waits for its turn.
 
     Returns:
         False when that incarnation is over; nothing was changed then.
 
     Raises:
-        ConflictError: With a chained codec, other writers came first for `POST_RETRY_S` seconds.
+        ConflictError: To a record that states its place, other writers came first for `POST_RETRY_S` seconds.
     """
-    if engine.codec.chained:
+    if engine.codec.chained and is_chained(engine.codec, path):  # in this order: it saves most a call
         return (yield from _post_in_turn(engine, path, incarnation, changes, now=now))
     record_id = new_record_id()
     yield from engine.write_queue.yield_to_starving(path)
