@@ -51,6 +51,8 @@ class Policy(BaseModel):
             API it may be a coroutine function. What it raises is logged, and changes nothing.
             It belongs to the process: it is neither stored nor compared.
         cleanup_every_s: Seconds between two runs of background cleanup.
+        lease_s: Seconds without a write to the scope or one below it after which `AgentMemory.maintain`
+            disposes the scope. None: it stays until it is disposed.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
     """
@@ -86,6 +88,7 @@ class Policy(BaseModel):
     flush_threshold: int | None = Field(None, ge=1)
     on_flush: Callable[..., Any] | None = Field(None, exclude=True, repr=False)
     cleanup_every_s: float = Field(300.0, gt=0)
+    lease_s: float | None = Field(None, gt=0)
     recall: Scoring = "evidence"
 
     def __init__(self, **numbers: object) -> None:

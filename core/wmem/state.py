@@ -58,6 +58,7 @@ class Checkpoint(NamedTuple):
     decisions: tuple[Decision, ...]
     erased: tuple[str, ...]
     step: int = 0
+    renewed_at: float = 0.0
 
 
 class State:
@@ -85,6 +86,8 @@ class State:
         self.erased: dict[str, None] = {}
         self.step = 0
         """How many turns its agent has taken."""
+        self.renewed_at = 0.0
+        """When a scope with a lease, or one below such a scope, was last written; when any other was opened."""
         self.bytes = 0
         self.unwritten_touches: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
@@ -251,6 +254,7 @@ class State:
 
     def _set_policy(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy
+        self.renewed_at = max(self.renewed_at, change.at)
 
     def _dispose(self, _: ScopeDisposed) -> None:
         self.disposed = True
@@ -273,6 +277,7 @@ class State:
 
     def _advance(self, change: StepAdvanced) -> None:
         self.step = max(self.step, change.step)
+        self.renewed_at = max(self.renewed_at, change.at)
 
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], Row | None]]] = {
         ItemPut: _put,
@@ -303,6 +308,7 @@ class State:
             decisions=tuple(self.decisions),
             erased=tuple(self.erased),
             step=self.step,
+            renewed_at=self.renewed_at,
         )
 
     @classmethod
@@ -320,7 +326,7 @@ class State:
             state.merged = dict(checkpoint.merged)
             state.decisions = list(checkpoint.decisions)
             state.erased = dict.fromkeys(checkpoint.erased)
-            state.step = checkpoint.step
+            state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
         return state
 
 

@@ -32,6 +32,7 @@ from tests.suites.queue import QueueSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
 from tests.suites.surrogates import SurrogatesSuite
+from tests.suites.temporary import TemporarySuite
 from tests.suites.updates import UpdatesSuite
 from tests.suites.values import ValuesSuite
 from tests.suites.vectors import VectorsSuite
@@ -138,6 +139,9 @@ class TestSearch(Everywhere, SearchSuite): ...
 
 
 class TestSurrogates(Everywhere, SurrogatesSuite): ...
+
+
+class TestTemporary(Everywhere, TemporarySuite): ...
 
 
 class TestUpdates(Everywhere, UpdatesSuite): ...

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from wmem.clock import SteadyClock
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
-from wmem.engine.writing import COMPACT_MIN_BYTES, commit
+from wmem.engine.writing import COMPACT_MIN_BYTES, StaleIncarnation, commit
 from wmem.errors import ConflictError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
-from wmem.model.change import Change, ItemExpired, ItemPut
+from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
 from wmem.model.history import Path, is_cache, to_scope_id
+from wmem.policy import Policy
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
 
@@ -35,7 +36,7 @@ class MaintenanceReport(NamedTuple):
         scopes: How many scopes the agent has, without its vector store.
         expired: How many expired items and entries this process removed.
         compacted: How many journals were compacted.
-        deleted: How many scopes were deleted whose disposal had been interrupted.
+        deleted: How many scopes were deleted whose disposal had been interrupted, or whose lease had ended.
     """
 
     scopes: int
@@ -53,6 +54,7 @@ def maintain(
     purge the bytes of what is deleted here.
     """
     expired = compacted = deleted = 0
+    leased: list[Path] = []
     if doubtful := isinstance(clock, SteadyClock) and clock.is_ahead():
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", agent_id)
     for begin in range(0, len(paths), _READ_BATCH):
@@ -66,12 +68,55 @@ def maintain(
                 engine.unpurged_agents.add(agent_id)
                 deleted += 1
                 continue
+            if not doubtful and _lease_ended(replica.state, clock()):
+                leased.append(replica.path)
             if not doubtful:
                 expired += yield from _remove_expired(engine, replica, clock())
             # It outgrew its snapshot, and its writers had no time to compact it.
             if replica.tail_bytes >= max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
                 compacted += yield from engine.compact(replica, clock(), limit=None)
+    for path in leased:
+        deleted += yield from _dispose_leased(engine, path, paths, clock())
     return MaintenanceReport(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
+
+
+def _lease_ended(state: State, now: float) -> bool:
+    """Whether the lease of a scope has ended; false for one without a lease."""
+    if state.policy is None or '"lease_s"' not in state.policy:
+        return False
+    lease_s = Policy.model_validate_json(state.policy).lease_s
+    return lease_s is not None and state.renewed_at + lease_s <= now
+
+
+def _dispose_leased(engine: Engine[Any], path: Path, paths: Sequence[Path], now: float) -> Flow[bool]:
+    """Dispose a scope whose lease has ended, with all below it, unless somebody still writes there."""
+    family = yield from engine.sync_readable([each for each in paths if each[: len(path)] == path])
+    own = next((replica for replica in family if replica.path == path), None)
+    if own is None or own.incarnation is None:
+        return False
+    with own.lock:
+        policy, incarnation = own.state.policy, own.incarnation
+    latest = max(replica.state.renewed_at for replica in family)
+
+    def decide(state: State) -> tuple[Sequence[Change], bool]:
+        if (
+            state.disposed
+            or state.policy != policy
+            or not _lease_ended(state, now - max(0.0, latest - state.renewed_at))
+        ):
+            return [], False
+        return [ScopeDisposed(len(state.visible(state.entries.values(), now)), now)], True
+
+    try:
+        ended, _ = yield from commit(engine, path, decide, opening=(), incarnation=incarnation, now=now)
+    except (ConflictError, StaleIncarnation):
+        return False  # somebody is there
+    if ended:
+        yield from ask(Journal.delete, path, incarnation)
+        engine.drop_replicas(path)
+        engine.unpurged_agents.add(path[0])
+        _log.info("disposed scope %s, whose lease had ended", to_scope_id(path))
+    return ended
 
 
 def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[int]:

@@ -211,6 +211,7 @@ class JsonCodec:
                 decisions=tuple(Decision(*each) for each in document["decisions"]),
                 erased=tuple(document["erased"]),
                 step=int(document.get("step", 0)),
+                renewed_at=float(document.get("renewed_at", 0.0)),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)

@@ -108,7 +108,10 @@ class ScopeMerged(NamedTuple):
 
 
 class StepAdvanced(NamedTuple):
-    """The scope's step is now `step`: steps are turns of its agent."""
+    """The scope's step is now `step`: steps are turns of its agent.
+
+    A step of 0 changes none: it says that a scope with a lease was written at `at`.
+    """
 
     step: int
     at: float

@@ -17,13 +17,13 @@ from wmem.scope.entries.async_face import AsyncEntries
 from wmem.scope.erasure import clear, dispose, erase
 from wmem.scope.handle import Handle
 from wmem.scope.items.async_face import AsyncItems
-from wmem.scope.merge import merge_to_parent
+from wmem.scope.merge import merge_at_exit, merge_to_parent
 from wmem.scope.messages.async_face import AsyncMessages
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.packing import pack_scope
 from wmem.scope.ports import PortPair
 from wmem.scope.profile_choice import use_profile
-from wmem.scope.properties import ScopeProperties
+from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.async_face import AsyncQueue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
@@ -61,9 +61,15 @@ class AsyncScope(ScopeProperties):
         return AsyncScope(self._child_handle(name, policy), self._ports)
 
     @asynccontextmanager
-    async def temporary(self, name: str, merge: bool = False) -> AsyncIterator["AsyncScope"]:  # noqa: FBT001, FBT002  # reads well
+    async def temporary(
+        self,
+        name: str,
+        merge: bool = False,  # noqa: FBT001, FBT002  # reads well
+        *,
+        lease_s: float | None = LEASE_S,
+    ) -> AsyncIterator["AsyncScope"]:
         """See `Scope.temporary`."""
-        scope = AsyncScope(self._temporary_handle(name), self._ports)
+        scope = AsyncScope(self._temporary_handle(name, lease_s), self._ports)
         try:
             yield scope
         except BaseException:
@@ -71,7 +77,7 @@ class AsyncScope(ScopeProperties):
                 await scope.dispose(purge=False)
             raise
         if merge:
-            await scope.merge_to_parent(items=True)
+            await scope._drive(merge_at_exit(scope._handle))
         if not scope.is_disposed:
             await scope.dispose(purge=False)
 

@@ -17,7 +17,7 @@ from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidIn
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
-from wmem.model.change import Change, ScopeDisposed, ScopeOpened
+from wmem.model.change import Change, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import RESERVED_PREFIX, check_new_names
 from wmem.model.history import Incarnation, Path, to_scope_id
 from wmem.model.row import Row
@@ -99,6 +99,7 @@ class Handle:
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._is_disposed = False
+        self._is_leased = False  # whether a write renews a lease, of this scope or of a parent
 
     @property
     def policy(self) -> Policy:
@@ -158,13 +159,17 @@ class Handle:
             if replica.incarnation is None or replica.state.disposed:
                 return _EMPTY_STATE
             self.adopt_policy(replica.state)
-            self.incarnation = replica.incarnation
+            self._set_incarnation(replica.incarnation)
         elif replica.incarnation != self.incarnation or replica.state.disposed:
             self._is_disposed = True
             raise self._to_disposed_error()
         elif self._stored_policy is None or self._stored_policy[0] is not replica.state.policy:
             self.adopt_policy(replica.state)
         return replica.state
+
+    def _set_incarnation(self, incarnation: Incarnation) -> None:
+        self.incarnation = incarnation
+        self._is_leased = self.policy.lease_s is not None or (self.parent is not None and self.parent._is_leased)  # noqa: SLF001  # its own class
 
     def _bind_each(self, replicas: Sequence[Replica[Any]]) -> list[State]:
         """The states of the scope and its parents that this handle may see; parents are bound first."""
@@ -290,6 +295,8 @@ class Handle:
         self.check_usable()
         if self.incarnation is None:
             yield from self.replica()
+        if self._is_leased:
+            changes = (*changes, StepAdvanced(0, now))
         if self.incarnation is not None:
             if (yield from writing.post(self.engine, self.path, self.incarnation, changes, now=now)):
                 return
@@ -313,7 +320,8 @@ class Handle:
                 raise StaleIncarnation(self.path)
             # Another writer may have created it with another policy: raise before anything is written.
             self.adopt_policy(state)
-            return decide(state)
+            changes, result = decide(state)
+            return ((*changes, StepAdvanced(0, now)) if changes and self._is_leased else changes), result
 
         try:
             result, birth = yield from writing.commit(
@@ -326,8 +334,8 @@ class Handle:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
         if self.incarnation is None and birth is not None:
-            self.incarnation = birth
             self.adopt_policy(self.engine.replica(self.path).state)
+            self._set_incarnation(birth)
             if fresh and self.parent is not None:
                 yield from self._delete_if_parent_disposed(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])

@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Collection, Sequence
 
-from wmem.errors import DisposedError, InvalidInputError
+from wmem.errors import DisposedError, InvalidInputError, WmemError
 from wmem.flow import Flow
-from wmem.model.change import Change, ItemPut, ScopeMerged
+from wmem.model.change import Change, ItemPut, PolicyChanged, ScopeMerged
 from wmem.model.checks import check_flag
 from wmem.model.history import Cursor
 from wmem.model.origin import append_origin
@@ -77,6 +77,25 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[Mer
     if count:
         yield from _erase_stale_copies(handle, rows)
     return count
+
+
+def merge_at_exit(handle: Handle) -> Flow[None]:
+    """Merge a temporary scope; if that is refused, its lease is lifted, so that nothing takes it away."""
+    try:
+        yield from merge_to_parent(handle, overwrite=True, items=True)
+    except WmemError:
+        yield from _lift_lease(handle)
+        raise
+
+
+def _lift_lease(handle: Handle) -> Flow[None]:
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], None]:
+        policy = handle.adopt_policy(state).model_copy(update={"lease_s": None})
+        return [PolicyChanged(policy.model_dump_json(exclude_defaults=True), now)], None
+
+    yield from handle.commit(decide, now)
 
 
 def _erase_stale_copies(handle: Handle, rows: Sequence[Row]) -> Flow[None]:

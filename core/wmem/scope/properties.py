@@ -1,11 +1,16 @@
 """What a scope tells without asking the store, sync and async alike."""
 
-from wmem.model.checks import check_path
+import sys
+
+from wmem.model.checks import check_path, check_seconds
 from wmem.model.history import Path
 from wmem.model.ids import new_ulid
 from wmem.policy import Policy
 from wmem.scope.handle import Handle
 from wmem.scope.ports import PortPair
+
+LEASE_S = 3_600.0
+"""Default lease of a temporary scope."""
 
 
 class ScopeProperties:
@@ -49,6 +54,9 @@ class ScopeProperties:
         (segment,) = check_path([name])
         return self._handle.child(segment, policy)
 
-    def _temporary_handle(self, name: str) -> Handle:
+    def _temporary_handle(self, name: str, lease_s: float | None) -> Handle:
         (segment,) = check_path([name])
-        return self._child_handle(f"{segment}-{new_ulid(self._handle.settings.clock())}", None)
+        lease = None if lease_s is None else check_seconds(lease_s, "lease_s", sys.float_info.max)
+        settings = self._handle.settings
+        policy = settings.policy.model_copy(update={"lease_s": lease})
+        return self._child_handle(f"{segment}-{new_ulid(settings.clock())}", policy)

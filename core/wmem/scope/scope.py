@@ -17,13 +17,13 @@ from wmem.scope.erasure import clear, dispose, erase
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import check_sync_on_flush
 from wmem.scope.items.face import Items
-from wmem.scope.merge import merge_to_parent
+from wmem.scope.merge import merge_at_exit, merge_to_parent
 from wmem.scope.messages.face import Messages
 from wmem.scope.messages.flows import MessageInput
 from wmem.scope.packing import pack_scope
 from wmem.scope.ports import PortPair
 from wmem.scope.profile_choice import use_profile
-from wmem.scope.properties import ScopeProperties
+from wmem.scope.properties import LEASE_S, ScopeProperties
 from wmem.scope.queue.face import Queue
 from wmem.scope.recall import recall
 from wmem.scope.stats import ScopeStats, scope_stats
@@ -76,14 +76,24 @@ class Scope(ScopeProperties):
         return Scope(self._child_handle(name, policy), self._ports)
 
     @contextmanager
-    def temporary(self, name: str, merge: bool = False) -> Iterator["Scope"]:  # noqa: FBT001, FBT002  # reads well
+    def temporary(
+        self,
+        name: str,
+        merge: bool = False,  # noqa: FBT001, FBT002  # reads well
+        *,
+        lease_s: float | None = LEASE_S,
+    ) -> Iterator["Scope"]:
         """A child with a unique name, disposed at exit; see `dispose` for what may stay in files until maintenance.
 
         Args:
             merge: Merge its entries and items into this scope first, on a clean exit only;
-                a child that cannot be merged is not disposed, so its work is not lost.
+                a child that cannot be merged is not disposed and has no lease any more, so its
+                work is not lost.
+            lease_s: Seconds after the last write to the child, or to a scope below it, when
+                `AgentMemory.maintain` of any process disposes it: its own process may have died.
+                Every write renews the lease, a read does not. None: never.
         """
-        scope = Scope(self._temporary_handle(name), self._ports)
+        scope = Scope(self._temporary_handle(name, lease_s), self._ports)
         try:
             yield scope
         except BaseException:
@@ -91,7 +101,7 @@ class Scope(ScopeProperties):
                 scope.dispose(purge=False)  # await
             raise
         if merge:
-            scope.merge_to_parent(items=True)  # await
+            scope._drive(merge_at_exit(scope._handle))  # await
         if not scope.is_disposed:
             scope.dispose(purge=False)  # await
 
