@@ -493,7 +493,7 @@ def test_a_full_server_is_emptied_by_every_verb_that_removes(
     session = memory.scope("session")
     with server.client() as client:
         used = client.info("memory")["used_memory"]
-        client.config_set("maxmemory", used + 1_500_000)
+        client.config_set("maxmemory", used + 3_000_000)
     items: list[wmem.MemoryItem] = []
 
     def fill() -> None:

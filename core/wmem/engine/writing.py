@@ -27,6 +27,7 @@ R = TypeVar("R")
 _log = find_logger("wmem.engine")
 
 COMPACT_MIN_BYTES = 64 * 1024
+_FULL_TRIES = 8  # of a write to a store that is full: about 50 ms in all
 RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
 POST_RETRY_S = 60.0  # the same for a write that depends on no state, where it cannot be unconditional
 
@@ -60,14 +61,15 @@ def post(
             # Never put back: from here on they may be stored, and to count twice is worse than not at all.
             full = (*full, *replica.take_touches())
     payload = engine.codec.encode_record(full, path, record_id)
-    deadline = time.monotonic() + RETRY_S
+    deadline, fulls = time.monotonic() + RETRY_S, 0
     while True:
         try:
             reply: Appended[P] = yield from ask(
                 Journal.append, path, record_id, payload, incarnation, retention_s(changes, now)
             )
         except StoreFullError:
-            if not (yield from _make_room(engine, path, now)):
+            fulls += 1
+            if not (yield from _make_room(engine, path, now, fulls)):
                 raise
             continue
         except UnknownOutcomeError:
@@ -237,24 +239,28 @@ def _append(
     changes: Sequence[Change],
     now: float,
 ) -> Flow[Appended[P]]:
-    """Append on a condition; in a store that is full, compact first."""
+    """Append on a condition; in a store that is full, make room first."""
     keep_s = retention_s(changes, now)
-    try:
-        return (yield from ask(Journal.append, path, record_id, payload, expected, keep_s))
-    except StoreFullError:
-        if not (yield from _make_room(engine, path, now)):
-            raise
-        return (yield from ask(Journal.append, path, record_id, payload, expected, keep_s))
+    fulls = 0
+    while True:
+        try:
+            return (yield from ask(Journal.append, path, record_id, payload, expected, keep_s))
+        except StoreFullError:
+            fulls += 1
+            if not (yield from _make_room(engine, path, now, fulls)):
+                raise
 
 
-def _make_room(engine: Engine[P], path: Path, now: float) -> Flow[bool]:
-    """Compact what this process knows of an agent, for a store that is full; False if that frees nothing."""
-    yield from engine.sync([path])
-    freed = False
+def _make_room(engine: Engine[P], path: Path, now: float, tries: int) -> Flow[bool]:
+    """Compact what this process knows of an agent, for a store that is full; False after the last try."""
+    if tries == 1:
+        yield from engine.sync([path])
     for replica in list(engine.replicas.values()):
         if replica.path[0] == path[0] and replica.tail_bytes:
-            freed = (yield from engine.compact(replica, now, limit=None)) or freed
-    return freed
+            yield from engine.compact(replica, now, limit=None)
+    # Some servers free what was deleted a moment later, in a thread of their own.
+    yield from ask(Pause.sleep, backoff(tries))
+    return tries < _FULL_TRIES
 
 
 def _is_stored(engine: Engine[P], path: Path, record_id: int, since: Cursor) -> Flow[bool]:
