@@ -30,7 +30,7 @@ from langchain_core.messages import (
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
 from wmem import Message, Native
-from wmem.adapter import describe_error
+from wmem.adapter import check_instances, describe_error
 from wmem.errors import InvalidInputError, SerializationError
 
 FRAMEWORK = "langchain"
@@ -52,16 +52,17 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
         SerializationError: A class that is not LangChain's own, or a value that JSON
             cannot carry, such as an object as a tool's artifact; the error names the field.
     """
-    return [read_message(message) for message in messages]
+    return [read_message(message) for message in check_instances(messages, BaseMessage)]
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
     """Convert wmem messages to LangChain's; those that came from LangChain come back as they were.
 
     Raises:
+        InvalidInputError: Something that is no wmem message.
         SerializationError: The native data of a message is not in LangChain's form.
     """
-    return [_to_langchain(message) for message in messages]
+    return [_to_langchain(message) for message in check_instances(messages, Message)]
 
 
 def is_note(message: BaseMessage) -> bool:

@@ -58,8 +58,11 @@ def to_llamaindex(messages: Iterable[Message]) -> list[ChatMessage]:
     A message that came from LlamaIndex is given back as it was. In any other, content
     that LlamaIndex has no block for becomes text. Ids, times and metadata of wmem are
     left out.
+
+    Raises:
+        InvalidInputError: Something that is no wmem message.
     """
-    return [_to_chat_message(message) for message in messages]
+    return [_to_chat_message(message) for message in check_instances(messages, Message)]
 
 
 def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
@@ -72,7 +75,7 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
     given = check_instances(messages, ChatMessage)
     try:
         return [_to_message(_check_fields(message)) for message in given]
-    except (PydanticSerializationError, UnicodeError) as exc:
+    except (PydanticSerializationError, UnicodeError, AttributeError) as exc:
         fault = describe_error(exc)
     raise SerializationError(f"cannot store a content block that LlamaIndex itself cannot write: {fault}")
 

@@ -98,11 +98,12 @@ class Context(Prompt):
                 another reason (new, pinned) tell nothing about recall and are left out.
 
         Raises:
-            InvalidInputError: `ids` is one string.
+            InvalidInputError: `ids` is one string, or not of texts.
         """
-        if isinstance(ids, str):
-            raise InvalidInputError(f"ids must be several, got the one text {describe(ids)}")
-        used = set(ids)
+        listed = None if isinstance(ids, str) or not isinstance(ids, Iterable) else list(ids)
+        if listed is None or not all(isinstance(each, str) for each in listed):
+            raise InvalidInputError(f"ids must be several texts, got {describe(ids)}")
+        used = set(listed)
         found = (unit for unit in (*self.included, *self.truncated) if unit.rule == "recalled")
         return [RecallUse(unit.parts, not used.isdisjoint(unit.ids)) for unit in found]
 

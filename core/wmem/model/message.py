@@ -9,6 +9,7 @@ from typing import Any, Self, get_args
 
 from pydantic import BaseModel, Field, JsonValue, ValidationError
 
+from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model._openai import read_message, write_message
 from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
@@ -102,6 +103,8 @@ class Message(BaseModel):
         Raises:
             InvalidInputError: An unknown key or role, or a value of the wrong shape.
         """
+        if not isinstance(data, Mapping):
+            raise InvalidInputError(f"expected a dictionary in OpenAI's form, not {describe(data)}")
         if data.keys() == _SIMPLE_KEYS and type(data["content"]) is str and isinstance(data["role"], str):
             # Fast path: nearly every message has only a role and a text.
             role = _ROLES.get(data["role"])

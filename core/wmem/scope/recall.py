@@ -21,10 +21,10 @@ def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKi
     """What matches a query, best first; see `Scope.recall`."""
     if not isinstance(query, str):
         raise InvalidInputError(f"query must be text, got {describe(query)}")
+    known = get_args(RecallKind)
+    if isinstance(kinds, str) or not isinstance(kinds, Collection) or not all(kind in known for kind in kinds):
+        raise InvalidInputError(f"kinds must be several of {', '.join(known)}, got {describe(kinds)}")
     wanted: frozenset[RecallKind] = frozenset(kinds)
-    if odd := wanted.difference(get_args(RecallKind)):
-        msg = f"kinds must be among {', '.join(get_args(RecallKind))}, got {describe(min(map(str, odd)))}"
-        raise InvalidInputError(msg)
     most = check_limit(limit)
     replicas = yield from handle.replicas()
     if not query.strip() or not wanted:
