@@ -34,6 +34,8 @@ class Policy(BaseModel):
         search_order: The default order of search results.
         max_content_bytes: Limit of one item's text, in UTF-8.
         max_entry_bytes: Limit of one entry's JSON, in UTF-8.
+        max_metadata_bytes: Limit of all that an item, an entry or a message has beside its content (metadata,
+            tags, relations, sources and the like), as JSON in UTF-8; more raises `CapacityError`.
         max_entries: Entries of a scope; a full one raises `CapacityError`.
         max_child_scopes: Live scopes directly below a session.
         max_items: Items of a scope; `eviction` says what a full one does.
@@ -75,6 +77,7 @@ class Policy(BaseModel):
     search_order: Literal["relevance", "recency", "importance", "recall"] = "relevance"
     max_content_bytes: int = Field(100 * _KIB, ge=1)
     max_entry_bytes: int = Field(_MIB, ge=1)
+    max_metadata_bytes: int = Field(256 * _KIB, ge=1)
     max_entries: int = Field(10_000, ge=1)
     max_child_scopes: int = Field(100, ge=1)
     max_items: int | None = Field(None, ge=1)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem import CapacityError, InvalidInputError, MemoryItem, Policy
+from wmem import CapacityError, InvalidInputError, MemoryItem, Policy, SerializationError
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener, ToSync
 
 __all__ = ["LimitsSuite"]
@@ -117,6 +117,79 @@ class LimitsSuite(FacetSuite):
         assert call(memory.scope("s").stats).pending_promotion == 1
         assert len(call(memory.scope("s").items.pending)) == 1
         assert len(call(memory.scope("s").view).items.pending()) == 1
+
+    @pytest.mark.parametrize("limit", [None, 1_000], ids=str)
+    def test_metadata_has_a_limit_and_what_exceeds_it_changes_nothing(
+        self, memory: wmem.AgentMemory, call: Call, limit: int | None
+    ) -> None:
+        numbers = {} if limit is None else {"max_metadata_bytes": limit}
+        scope, most = memory.scope("s", policy=Policy.session(**numbers)), limit or 256 * 1_024
+        fits, too_much = "x" * (most - 100), "x" * most
+        item = call(scope.items.add, "a", metadata={"note": fits})
+        call(scope.entries.set, "k", 1, metadata={"note": fits})
+        call(scope.messages.append, {"role": "user", "content": "hi", "metadata": {"note": fits}})
+        before = call(scope.export)
+        for fields in ({"metadata": {"note": too_much}}, {"tags": [too_much]}, {"participants": [too_much]}):
+            with pytest.raises(CapacityError, match=f"{most} allowed"):
+                call(scope.items.add, "b", **fields)
+            with pytest.raises(CapacityError):
+                call(scope.items.update, item.id, **fields)
+        for given in ({"metadata": {"note": too_much}}, {"tags": [too_much]}):
+            with pytest.raises(CapacityError):
+                call(scope.entries.set, "k", 2, **given)
+        with pytest.raises(CapacityError):
+            call(scope.items.update, item.id, participants=["x" * 200])  # with the metadata that is there
+        with pytest.raises(CapacityError):
+            call(scope.items.relate, item.id, "about", "x" * 200)
+        with pytest.raises(CapacityError):
+            call(scope.messages.append, {"role": "user", "content": "hi", "metadata": {"note": too_much}})
+        assert call(scope.export) == before
+        call(memory.scope("copy").import_, before)
+
+    def test_a_new_key_id_or_name_has_a_greatest_length(self, memory: wmem.AgentMemory, call: Call) -> None:
+        session, longest = memory.scope("s"), "k" * 1_024
+        call(session.entries.set, longest, 1)
+        call(memory.scope(longest).entries.set, "k", 1)
+        call(session.messages.append, wmem.Message.of("user", "hi", id=longest))
+        before = call(session.export)
+        writes: list[Callable[[], object]] = [
+            lambda: call(session.entries.set, f"{longest}k", 1),
+            lambda: call(memory.scope(f"{longest}k").entries.set, "k", 1),
+            lambda: call(session.messages.append, wmem.Message.of("user", "hi", id=f"{longest}k")),
+        ]
+        for write in writes:
+            with pytest.raises(InvalidInputError, match="1024 characters"):
+                write()
+        assert call(session.export) == before
+
+    @pytest.mark.parametrize("depth", [202, 1_000, 100_000])
+    def test_json_that_is_nested_too_deep_is_refused_with_a_typed_error(
+        self, session: wmem.Scope, call: Call, depth: int
+    ) -> None:
+        deep: Any = 1
+        for _ in range(depth):
+            deep = [deep]
+        cyclic: list[Any] = []
+        cyclic += [cyclic, cyclic]
+        item = call(session.items.add, "a")
+        for value in (deep, cyclic):
+            for fields in ({"metadata": {"d": value}}, {"sources": [{"d": value}]}):
+                with pytest.raises(InvalidInputError, match="200 deep"):
+                    call(session.items.add, "b", **fields)
+            with pytest.raises(InvalidInputError):
+                call(session.items.relate, item.id, "about", "x", {"d": value})
+            with pytest.raises(SerializationError):
+                call(session.entries.set, "k", value)
+        if depth > 255:  # what pydantic reads
+            with pytest.raises(InvalidInputError, match="metadata"):
+                call(session.messages.append, {"role": "user", "content": "hi", "metadata": {"d": deep}})
+        arguments = "[" * depth + "]" * depth
+        called = {"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}}
+        call(session.messages.append, {"role": "assistant", "content": None, "tool_calls": [called]})
+        (message,) = call(session.messages.all)
+        assert message.tool_calls[0].args is None
+        assert message.tool_calls[0].arguments == arguments
+        assert call(session.items.all) == [item]
 
     @pytest.mark.parametrize("limit", [{"max_items": 2}, {"max_tokens": 10}], ids=str)
     def test_the_item_too_many_is_refused_and_nothing_changes(

@@ -17,6 +17,7 @@ T = TypeVar("T")
 RESERVED_PREFIX = "~"
 _MAX_SAFE_INTEGER = 2**53 - 1
 _REFUSED_CATEGORIES = ("Cc", "Cs")  # controls and surrogates
+_MAX_NAME_CHARS = 1_024
 _SEPARATORS = "\u2028", "\u2029"  # of lines and paragraphs
 
 
@@ -33,8 +34,11 @@ def _check_text(value: object, name: str) -> str:
 
 
 def check_new_names(*names: str) -> None:
-    """Refuse line separators in new keys, ids and names of scopes; what is stored under such a name can be read."""
+    """Refuse long names and line separators in new keys, ids and names of scopes; what has such a name can be read."""
     for name in names:
+        if len(name) > _MAX_NAME_CHARS:
+            msg = f"a new key, id or name has at most {_MAX_NAME_CHARS} characters, got {len(name)}"
+            raise InvalidInputError(msg)
         if not name.isascii() and any(separator in name for separator in _SEPARATORS):
             raise InvalidInputError("a new key, id or name must not hold line separators (U+2028, U+2029)")
 

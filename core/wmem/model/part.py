@@ -61,7 +61,7 @@ class ToolCall(BaseModel):
         """The arguments as a mapping, or None when the text is not a JSON object."""
         try:
             read = json.loads(self.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
         return read if isinstance(read, dict) else None
 

@@ -14,6 +14,7 @@ from wmem.errors import WmemError
 T = TypeVar("T")
 
 _MAX_FAULTS = 3
+_MAX_STEPS = 8  # steps of the way to a field that are named
 
 
 def parse(make: Callable[[], T], to_error: Callable[[ValidationError], WmemError]) -> T:
@@ -49,4 +50,5 @@ def describe_error(exc: BaseException) -> str:
 
 
 def _field(location: tuple[int | str, ...]) -> str:
-    return ".".join(map(describe_field, location))
+    shown = [*map(describe_field, location[:_MAX_STEPS]), *["…"] * (len(location) > _MAX_STEPS)]
+    return ".".join(shown)

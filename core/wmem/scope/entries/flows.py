@@ -23,6 +23,7 @@ from wmem.rules.ttl import clamp_expiry, expiry
 from wmem.scope.entries.quota import has_ample_room, store_within_limit
 from wmem.scope.entries.reads import local_and_nearest, row_at
 from wmem.scope.handle import Handle
+from wmem.scope.metadata_limit import check_metadata_size
 from wmem.state import State
 
 _log = find_logger("wmem.scope")
@@ -75,7 +76,10 @@ def _to_draft(handle: Handle, key: str, value: object, fields: EntryFields) -> _
     if metadata is not None or kind != "fact" or type(value) not in _JSON_TYPES:
         type_name = None if type(value) in _JSON_TYPES else full_type_name(value)
         rest, _ = encode_fields({"metadata": metadata, "kind": kind}, now=0.0, type_name=type_name)
-    return _Draft(key, content, rest, check_tags(tags) if tags != () else (), fraction, ttl_s)
+    checked_tags = check_tags(tags) if tags != () else ()
+    if rest is not None or checked_tags:
+        check_metadata_size(handle.policy, rest, {"tags": checked_tags})
+    return _Draft(key, content, rest, checked_tags, fraction, ttl_s)
 
 
 def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: str | None = None) -> Row:

@@ -20,6 +20,7 @@ from wmem.rules.ttl import DefaultTtl, expiry, rewrite_row
 from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import depends_on_state, log_evictions, make_room, store_item
 from wmem.scope.items.reads import to_current_item
+from wmem.scope.metadata_limit import check_metadata_size
 from wmem.state import State
 
 _NULLABLE_FIELDS = frozenset(name for name, field in MemoryItem.model_fields.items() if field.default is None) | {
@@ -72,6 +73,7 @@ def draft_item(
     text, counter = _check_content(handle, content), handle.settings.counter()
     priority = _check_priority(priority)
     rest, columns = encode_fields(_normalize_fields(fields), now=now)
+    check_metadata_size(handle.policy, rest, columns)
     row = Row(  # written out: faster than the columns of `content_columns`
         id=new_ulid(now),
         content=dump_json(text),
@@ -148,6 +150,7 @@ def update(
     now = handle.settings.clock()
     given = _normalize_fields(fields)
     rest, columns = encode_fields(given, now=now)
+    check_metadata_size(handle.policy, None, columns)
     told = load_json(rest or b"{}")
     untold = _fields_to_clear(given, {**told, **columns})
     columns |= dict.fromkeys(untold & {"importance", "step_index", "turn_id"})
@@ -162,6 +165,7 @@ def update(
             held = {**load_json(row.rest or b"{}"), **told}
             kept = {name: value for name, value in held.items() if name not in untold}
             row = row._replace(rest=dump_json(kept) if kept else None)
+            check_metadata_size(handle.policy, row.rest, {})
         if not isinstance(ttl_s, DefaultTtl):
             row = row._replace(expires_at=expiry(handle.policy, row.priority, ttl_s, now, pinned=row.pinned))
         elif row.pinned:

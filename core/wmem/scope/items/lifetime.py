@@ -16,6 +16,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.items.capacity import log_evictions, make_room
 from wmem.scope.items.flows import find_item
 from wmem.scope.items.reads import to_current_item
+from wmem.scope.metadata_limit import check_metadata_size
 from wmem.state import State
 
 
@@ -97,6 +98,8 @@ def relate(
         known = rest.get("relations", [])
         if made in known:
             return row
-        return row._replace(rest=dump_json({**rest, "relations": [*known, made]}))
+        written = dump_json({**rest, "relations": [*known, made]})
+        check_metadata_size(handle.policy, written, {})
+        return row._replace(rest=written)
 
     return _change_item(handle, item_id, change)

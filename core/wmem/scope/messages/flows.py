@@ -16,6 +16,7 @@ from wmem.model.row import Row
 from wmem.model.values import dump_model
 from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
+from wmem.scope.metadata_limit import check_message_metadata
 from wmem.state import State
 from wmem.tokens.counter import message_tokens
 
@@ -174,6 +175,8 @@ def prepare_messages(
     now = handle.settings.clock()
     said = parse_messages(messages)
     check_new_names(*(message.id for message in said if message.id is not None))
+    for message in said:
+        check_message_metadata(handle.policy, message)
     recalled = _find_recalled(said)
     return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
