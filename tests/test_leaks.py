@@ -244,3 +244,49 @@ def test_no_argument_is_repeated(module: str, owner: str | None, verb: str) -> N
         assert not [exc for exc in watching.errors if isinstance(exc, ValidationError)], "pydantic's own error"
     if owner in FACES or verb in CONVERSIONS:
         assert [repr(exc) for exc in watching.errors if not isinstance(exc, wmem.WmemError)] == []
+
+
+class Failing:
+    """A user's function that repeats the text it was given, and comes with a name as counters and embedders do."""
+
+    name = "failing"
+    timeout_s = 5.0
+
+    def __init__(self, act: Callable[[Any], Any]) -> None:
+        self._act = act
+
+    def __call__(self, given: Any) -> Any:
+        return self._act(given)
+
+
+def _raise_text(given: Any) -> Any:
+    raise ValueError(given)
+
+
+def _read_number(given: Any) -> Any:
+    return [[float(text)] for text in given]
+
+
+@pytest.mark.parametrize("act", [_raise_text, _read_number, lambda given: given, lambda given: [given] * 2, fail])
+def test_a_counter_or_embedder_that_fails_is_told_of_by_type_and_place(act: Callable[[Any], Any]) -> None:
+    failing: Any = Failing(act)
+    with watch() as watching:
+        with wmem.open("memory://", agent_id="a", counter=failing) as memory:
+            watching.run(partial(memory.scope("s").items.add, CONTENT))
+            watching.run(partial(memory.scope("s").messages.append, _message()))
+            watching.run(partial(memory.scope("s").pack, CONTENT, budget=50))
+        with wmem.open("memory://", agent_id="a", embedder=failing) as memory:
+            memory.scope("s").items.add(CONTENT)
+            context = watching.run(partial(memory.scope("s").pack, f"what is the PIN of {CONTENT}", budget=300))
+            assert isinstance(context, wmem.Context)
+            watching.texts += context.warnings
+            assert context.warnings
+        tokenizer: Any = act
+        history = llamaindex_wmem.WmemMemory.from_defaults(
+            session_id="s", url="memory://", agent_id="a", tokenizer_fn=tokenizer
+        )
+        watching.run(partial(history.put, ChatMessage(content=CONTENT)))
+        watching.run(partial(history.get, CONTENT))
+    ours = [exc for exc in watching.errors if isinstance(exc, wmem.WmemError)]
+    assert ours
+    assert find_marks(watching.texts) == []

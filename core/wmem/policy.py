@@ -50,7 +50,7 @@ class Policy(BaseModel):
         flush_threshold: Number of items at which an add calls `on_flush`.
         on_flush: Called with all items, once for each time that an add brings their number
             to `flush_threshold`, by the process that did, outside all locks; with the async
-            API it may be a coroutine function. What it raises is logged, and changes nothing.
+            API it may be a coroutine function. What it raises is logged by type and place, and changes nothing.
             It belongs to the process: it is neither stored nor compared.
         cleanup_every_s: Seconds between two runs of background cleanup.
         lease_s: Seconds without a write to the scope or one below it after which `AgentMemory.maintain`

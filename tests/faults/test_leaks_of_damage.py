@@ -120,7 +120,8 @@ def test_a_row_whose_bytes_are_no_item_is_told_without_them(tmp_path: Path) -> N
     contents = [b'"' + CONTENT.encode(), json.dumps({"role": CONTENT}).encode(), json.dumps([CONTENT]).encode()]
     contents += [json.dumps({"~wmem": CONTENT, "value": CONTENT}).encode(), b'"\xff' + CONTENT.encode() + b'"']
     shapes: dict[str, dict[str, Any]] = {"e": {"key": "k"}, "i": {}, "m": {"role": "user"}}
-    rests = [None, json.dumps({"metadata": CONTENT, "participants": CONTENT}).encode(), CONTENT.encode()]
+    marred = [{"metadata": CONTENT, "participants": CONTENT}, {"origins": [CONTENT]}, {"origins": [{CONTENT: CONTENT}]}]
+    rests = [None, *(json.dumps(each).encode() for each in marred), CONTENT.encode()]
     rows = [
         Row(f"r{number}{shape}", content, 1.0, 1.0, rest=rest, **fields)
         for number, content in enumerate(contents)
