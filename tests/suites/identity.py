@@ -175,6 +175,13 @@ class IdentitySuite(FacetSuite):
         call(child.erase, item.id)
         assert call(session.items.exists, item.id) is True
 
+    def test_a_hard_forget_of_a_copy_takes_its_source_too(self, session: Scope, call: Call) -> None:
+        child = session.child("c")
+        call(child.items.add, "x")
+        call(child.merge_to_parent, items=True)
+        call(session.queue.forget, "oldest", "hard")
+        assert (call(session.items.count), call(child.items.count)) == (0, 0)
+
     # -- merges
 
     def test_items_of_one_id_from_two_children_both_stay(self, session: Scope, call: Call) -> None:

@@ -67,22 +67,33 @@ def log_remaining(handle: Handle, what: str, remaining: Iterable[str]) -> None:
 # -- by id
 
 
-def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
-    """Erase the rows under these ids and every copy of them; see `Scope.erase`."""
+def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) -> Flow[Erased]:
+    """Erase the rows under these ids and every copy of them; see `Scope.erase`.
+
+    Args:
+        removed: Rows of the scope under these ids that were removed just now.
+    """
     asked = dict.fromkeys(map(check_id, ids))
     handle.check_usable()
     trace = CopyTrace()
     gone: dict[str, None] = {}
-    # Its own scope comes first: a concurrent copy either sees the tombstone or is found here.
     scopes: dict[Path, Handle] = {handle.path: handle}
-    merged: dict[Path, Sequence[Path]] = {}
+    merged: dict[Path, Sequence[Path]] = {handle.path: (yield from _trace_asked(handle, trace, asked, removed))}
     held = {handle.path}
+    # Its own scope comes last, for its rows lead to the others: an erasure that is interrupted can be repeated. Then
+    # all come again: a concurrent copy either sees the tombstone or is found there.
+    is_own_turn = False
     before = (-1, -1)
-    while (size := (len(trace), len(scopes))) != before:
+    while (size := (len(trace), len(scopes))) != before or not is_own_turn:
+        is_own_turn |= size == before
         before = size
         for path, scope in tuple(scopes.items()):
-            first = scope is handle and path not in merged
-            rows, merged[path] = yield from _erase_rows(scope, trace, asked if first else {})
+            if scope is not handle:
+                rows, merged[path] = yield from _erase_rows(scope, trace, {})
+            elif is_own_turn:
+                rows, merged[path] = yield from _erase_rows(scope, trace, asked)
+            else:
+                rows = ()
             gone |= {row.id: None for row in rows}
             if rows:
                 held.add(path)
@@ -99,6 +110,25 @@ def erase(handle: Handle, ids: Sequence[str]) -> Flow[Erased]:
     emptied = [scope for path, scope in scopes.items() if path in held and scope.incarnation is not None]
     remaining = yield from compact_and_purge(handle, emptied)
     return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
+
+
+def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: Iterable[Row]) -> Flow[Sequence[Path]]:
+    """Begin a trace with what a scope has under these ids; returns the scopes that were merged into it."""
+    replica, _ = yield from handle.replica()
+    if handle.incarnation is None:
+        for id in ids:
+            trace.add_id(id, handle.path, None)
+        return ()
+    life = handle.incarnation.chain
+    with replica.lock:
+        state = handle.bind(replica)
+        sources = _merge_sources(state)
+        rows = {row.id: row for row in removed} | {id: state.rows[id] for id in ids if id in state.rows}
+    for id in ids:
+        trace.add_id(id, handle.path, life if id in rows else None)
+    for row in rows.values():
+        trace.add(row, handle.path, life, sources)
+    return sources
 
 
 def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]) -> None:
@@ -121,15 +151,11 @@ def _erase_rows(
     try:
         replica, _ = yield from scope.replica()
         if scope.incarnation is None:
-            for each in asked_ids:
-                trace.add_id(each, scope.path, None)
             return (), ()  # there is no such scope
         life = scope.incarnation.chain
         with replica.lock:
             state = scope.bind(replica)
-            for each in asked_ids:
-                trace.add_id(each, scope.path, life if each in state.rows else None)
-            sources = tuple(dict.fromkeys(source for source, _, _ in state.merged))
+            sources = _merge_sources(state)
             rows = [row for row in state.rows.values() if trace.includes(row, scope.path, life, sources)]
             gone = {row.id: None for row in rows} | {each: None for each in asked_ids if each not in state.erased}
         for row in rows:
@@ -143,6 +169,10 @@ def _erase_rows(
             raise
         return (), ()  # it was disposed with all it held
     return rows, sources
+
+
+def _merge_sources(state: State) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(source for source, _, _ in state.merged))
 
 
 def _paths_of_copies(path: Path) -> list[Path]:

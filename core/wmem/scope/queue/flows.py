@@ -154,7 +154,7 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
         raise InvalidInputError(f"mode must be 'soft' or 'hard', got {describe(mode)}")
     now = handle.settings.clock()
 
-    def decide(state: State) -> tuple[Sequence[Change], Forgotten]:
+    def decide(state: State) -> tuple[Sequence[Change], tuple[Forgotten, Sequence[Row]]]:
         rows = state.visible(state.items, now)
         gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer))
         ids = dict.fromkeys(row.id for row in gone)
@@ -162,13 +162,13 @@ def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten
         changes: list[Change] = [Erased(tuple(ids))] if ids else []
         if mode == "soft":
             changes = [ItemPut(rewrite_row(row, now)._replace(deleted_at=now)) for row in gone]
-        return changes, Forgotten(tuple(ids), left.items, left.tokens)
+        return changes, (Forgotten(tuple(ids), left.items, left.tokens), gone)
 
-    told = yield from handle.commit(decide, now)
+    told, gone = yield from handle.commit(decide, now)
     if not told.ids:
         handle.check_intact(local_only=True)
     elif mode == "hard":
-        log_remaining(handle, "forgotten", (yield from erase(handle, told.ids)).remaining)
+        log_remaining(handle, "forgotten", (yield from erase(handle, told.ids, removed=gone)).remaining)
     return told
 
 
