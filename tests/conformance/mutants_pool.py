@@ -23,6 +23,7 @@ __all__ = ["IN_PLACE", "POOLED", "InPlaceMutantSuite", "PooledMutantSuite"]
 PATIENCE_S = 5.0
 
 _ports = partial(Mutant, "wmem.engine.ports")
+_pool = partial(Mutant, "wmem.engine.pool")
 
 
 async def begin_append(journal: Any) -> asyncio.Task[Any]:
@@ -43,7 +44,7 @@ async def begin_append(journal: Any) -> asyncio.Task[Any]:
 class PooledMutantSuite(MutantSuite):
     """The journal suite over a pooled journal of a file, and what is promised of a pool."""
 
-    modules = ("wmem.engine.ports",)
+    modules = ("wmem.engine.pool", "wmem.engine.ports")
     kind = "PooledJournal"
 
     @pytest.fixture
@@ -136,19 +137,19 @@ class PooledMutantSuite(MutantSuite):
 
     def test_closing_waits_for_calls_under_way(self, pool: Any) -> None:
         go_on = threading.Event()
-        work = pool.executor().submit(go_on.wait, PATIENCE_S)
+        call = pool.submit(go_on.wait, PATIENCE_S)
         threading.Timer(0.05, go_on.set).start()
         pool.close()
-        assert work.done()
+        assert call.ended
 
     def test_a_forked_child_has_neither_the_threads_nor_their_calls(self, client: JournalClient, pool: Any) -> None:
         client.append_many(PATH, b"x")
-        threads = pool.executor()
+        threads = pool._workers
         pool.abandoned.add(object())  # a call of the parent, whose end the child never learns
         pool.reset_after_fork()
-        assert pool.executor() is not threads
+        assert pool._workers is not threads
         assert pool.abandoned == set()
-        threads.shutdown()
+        threads._queue.put(None)
 
 
 class InPlaceMutantSuite(MutantSuite):
@@ -173,61 +174,52 @@ class InPlaceMutantSuite(MutantSuite):
 
 POOLED: Mapping[str, Mutant] = {
     "RunsInTheCallersThread": _ports(
-        {
-            "work = self._pool.executor().submit(function, *args)": (
-                "work: Future[R] = Future()\n            work.set_result(function(*args))"
-            )
-        },
+        {"call = pool.submit(function, *args)": "call = pool.submit(lambda done: done, function(*args))"},
         ("test_the_loop_goes_on_while_a_call_waits",),
     ),
-    "SwallowsErrors": _ports(
-        {
-            "return await asyncio.wrap_future(work)\n": (
-                "return (await asyncio.gather(asyncio.wrap_future(work), return_exceptions=True))[0]\n"
-            )
-        },
+    "SwallowsErrors": _pool(
+        {"raise self._outcome": "return None"},
         ("test_what_fails_in_a_thread_is_raised_to_the_caller",),
     ),
     "ForgetsCancelledCalls": _ports(
-        {".add(work)\n": "\n"},
+        {"pool.abandoned.add(call)": "pass"},
         ("test_a_call_after_a_cancelled_one_sees_what_became_of_it",),
     ),
     "WaitsForNoCancelledCall": _ports(
-        {"await asyncio.gather(*ends, return_exceptions=True)": "pass"},
+        {"await earlier.wait()": "pass"},
         ("test_a_call_after_a_cancelled_one_sees_what_became_of_it",),
     ),
     "RemembersCancelledCallsForEver": _ports(
-        {"work.add_done_callback(": "repr("},
+        {"pool.abandoned.discard(earlier)": "pass"},
         ("test_a_cancelled_call_that_fails_later_fails_nobody_else",),
     ),
     "RaisesWhatACancelledCallMet": _ports(
-        {"*ends, return_exceptions=True": "*ends"},
+        {"await earlier.wait()": "await earlier.result()"},
         ("test_a_cancelled_call_that_fails_later_fails_nobody_else",),
     ),
     "RepeatsCancelledCalls": _ports(
         {
-            "        except asyncio.CancelledError:\n": (
-                "        except asyncio.CancelledError:\n"
-                "            self._pool.executor().submit(function, *args)\n"
-                "            work = self._pool.executor().submit(function, *args)\n"
+            "                pool.abandoned.add(call)": (
+                "                pool.submit(function, *args)\n"
+                "                pool.abandoned.add(pool.submit(function, *args))"
             )
         },
         ("test_a_cancelled_append_is_stored_once_or_not_at_all",),
     ),
-    "ClosesBeforeCallsEnd": _ports(
-        {"shutdown(wait=True)": "shutdown(wait=False)"},
+    "ClosesBeforeCallsEnd": _pool(
+        {"each.acquire()": "pass"},
         ("test_closing_waits_for_calls_under_way",),
     ),
-    "RaisesTheErrorOfThePool": _ports(
-        {"if not self._pool.closed:": "if self._pool.closed:"},
+    "RaisesAnErrorOfItsOwn": _pool(
+        {'raise StoreError("the store was closed': 'raise RuntimeError("the store was closed'},
         ("test_a_closed_pool_says_that_nothing_was_changed",),
     ),
-    "TakesTheParentsThreads": _ports(
-        {"        self._executor = None\n        self.abandoned = set()": "        self.abandoned = set()"},
+    "TakesTheParentsThreads": _pool(
+        {"        self._begin()\n        self.abandoned = set()": "        self.abandoned = set()"},
         ("test_a_forked_child_has_neither_the_threads_nor_their_calls",),
     ),
-    "WaitsForTheParentsCalls": _ports(
-        {"        self._executor = None\n        self.abandoned = set()": "        self._executor = None"},
+    "WaitsForTheParentsCalls": _pool(
+        {"        self._begin()\n        self.abandoned = set()": "        self._begin()"},
         ("test_a_forked_child_has_neither_the_threads_nor_their_calls",),
     ),
     "ReadsPathByPath": _ports(

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import wmem
-from wmem.engine.ports import Pool, PooledJournal
+from wmem.engine.pool import Pool
+from wmem.engine.ports import PooledJournal
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN
 

@@ -436,3 +436,80 @@ def test_signals_at_random_places_of_a_memory_lose_nothing_and_block_nobody(
     url = make_url(everywhere, request, tmp_path)
     calls = CALLS // 2
     assert int(script(MEMORY_SIGNALS, url, str(calls), "1")) > calls / 20
+
+
+LOOP_SIGNALS = """
+import asyncio, logging, os, random, signal, sys, time, warnings
+import wmem
+warnings.simplefilter('ignore')
+logging.disable(logging.CRITICAL)
+url, calls, seed = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+rng = random.Random(seed)
+memory = wmem.open(url, agent_id="agent").aio()
+session = memory.scope("s")
+
+class Interrupted(KeyboardInterrupt):
+    pass
+
+armed = []
+def handler(*_):
+    if armed:
+        fired.append(1)
+        raise Interrupted
+
+signal.signal(signal.SIGALRM, handler)
+acknowledged, fired = [], []
+
+async def append(number):
+    await session.messages.append({"role": "user", "content": "x" * rng.randrange(300), "id": str(number)})
+    acknowledged.append(str(number))
+
+acts = [append] * 4 + [
+    lambda n: session.entries.set(f"k{n % 5}", n),
+    lambda n: session.entries.get("count"),
+    lambda n: session.items.add(f"item {n % 50}"),
+    lambda n: session.messages.all(),
+]
+runner = asyncio.new_event_loop()
+for number in range(50):
+    began = time.perf_counter()
+    runner.run_until_complete(append(number))
+    typical_s = min(typical_s, time.perf_counter() - began) if number else 1.0
+interrupted = 0
+for number in range(50, calls + 50):
+    fired.clear()
+    runner = asyncio.new_event_loop()
+    try:
+        armed.append(1)
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-6, 4 * typical_s), rng.choice([0, 20e-6]))
+        try:
+            runner.run_until_complete(rng.choice(acts)(number))
+        finally:
+            armed.clear()
+    except BaseException:
+        if not fired: raise
+        interrupted += 1
+    armed.clear()
+    signal.setitimer(signal.ITIMER_REAL, 0)
+for number in range(8):
+    asyncio.run(asyncio.wait_for(append(10**9 + number), 10))
+child = os.fork()
+if child == 0:
+    signal.alarm(15)
+    asyncio.run(append("child"))
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+acknowledged.append("child")
+ids = [message.id for message in asyncio.run(session.messages.all())]
+assert len(ids) == len(set(ids)), "doubled"
+assert set(acknowledged) <= set(ids), "lost"
+asyncio.run(asyncio.wait_for(memory.close(), 10))
+print(interrupted)
+"""
+
+
+def test_loops_that_a_signal_ends_at_random_places_leave_the_threads_of_a_store_usable(
+    url: str, script: "Script"
+) -> None:
+    calls = CALLS // 2
+    assert int(script(LOOP_SIGNALS, url, str(calls), "1")) > calls / 20

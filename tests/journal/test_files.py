@@ -18,7 +18,8 @@ import pytest
 import wmem.journal.sqlite_maintenance
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
-from wmem.engine.ports import Pool, PooledJournal
+from wmem.engine.pool import Pool
+from wmem.engine.ports import PooledJournal
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.disk import DiskJournal
 from wmem.journal.port import MISSED_MAX, new_record_id

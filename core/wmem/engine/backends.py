@@ -12,7 +12,8 @@ from typing import Any, ClassVar
 from urllib.parse import quote, unquote
 
 from wmem.codec.codec import IdentityCodec
-from wmem.engine.ports import InPlaceJournal, Pool, PooledJournal
+from wmem.engine.pool import Pool
+from wmem.engine.ports import InPlaceJournal, PooledJournal
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.redis_url import parse_redis_url

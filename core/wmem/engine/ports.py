@@ -9,13 +9,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+from wmem.engine.pool import Pool
 from wmem.engine.write_queue import Waker
-from wmem.errors import InvalidInputError, StoreError
+from wmem.errors import InvalidInputError
 from wmem.flow import Ports, bind
 from wmem.journal.port import Appended, AsyncJournal, Journal, Tail
 from wmem.model.history import Cursor, Incarnation, Path
@@ -232,34 +233,6 @@ class InPlaceJournal(Generic[P]):
         return self._journal.paths(prefix)
 
 
-class Pool:
-    """The few threads of one engine, started when first needed."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-        self._executor: ThreadPoolExecutor | None = None
-        self.abandoned: set[Future[Any]] = set()
-        """Cancelled calls that are still running in a thread."""
-        self.closed = False
-
-    def executor(self) -> ThreadPoolExecutor:
-        """The executor, started at the first call."""
-        if self._executor is None:
-            self._executor = ThreadPoolExecutor(self._threads, thread_name_prefix="wmem")
-        return self._executor
-
-    def close(self) -> None:
-        """Wait for running calls, then end the threads."""
-        self.closed = True
-        if self._executor is not None:
-            self._executor.shutdown(wait=True)
-
-    def reset_after_fork(self) -> None:
-        """Forget the threads and their calls: after a fork only the parent process has them."""
-        self._executor = None
-        self.abandoned = set()
-
-
 class PooledJournal(Generic[P]):
     """An async journal over one of files: each call runs in the engine's own small pool.
 
@@ -272,24 +245,16 @@ class PooledJournal(Generic[P]):
         self._pool = pool
 
     async def _run_in_pool(self, function: Callable[..., R], *args: Any) -> R:
-        import asyncio
-
-        if self._pool.abandoned:
-            ends = [asyncio.wrap_future(work) for work in tuple(self._pool.abandoned)]
-            await asyncio.gather(*ends, return_exceptions=True)
+        pool = self._pool
+        for earlier in tuple(pool.abandoned):
+            await earlier.wait()
+            pool.abandoned.discard(earlier)
+        call = pool.submit(function, *args)
         try:
-            work = self._pool.executor().submit(function, *args)
-        except RuntimeError as exc:
-            if not self._pool.closed:
-                raise
-            raise StoreError("the store was closed while this was under way; nothing was changed") from exc
-        try:
-            return await asyncio.wrap_future(work)
-        except asyncio.CancelledError:
-            abandoned = self._pool.abandoned
-            abandoned.add(work)
-            work.add_done_callback(abandoned.discard)
-            raise
+            return await call.result()
+        finally:
+            if not call.ended:
+                pool.abandoned.add(call)
 
     async def read(self, after: Mapping[Path, Cursor], /) -> Mapping[Path, Tail[P]]:
         return await self._run_in_pool(self._journal.read, after)
