@@ -12,6 +12,7 @@ from wmem.model.part import Part, Role, ToolCall
 from wmem.model.sendable import to_sendable
 from wmem.model.values import dump_argument
 
+_SIMPLE_SIZE = 2
 _WMEM_KEYS = ("id", "turn_id", "thread_id", "metadata", "pinned", "complete")
 _KNOWN_KEYS = frozenset(
     (
@@ -155,6 +156,10 @@ def write_message(
         written["tool_calls"] = [_write_call(call) for call in tool_calls]
     if role == "tool":
         written["tool_call_id"] = tool_call_id
+    if len(written) == _SIMPLE_SIZE and isinstance(text := written["content"], str):  # fast path: a role and a text
+        if not text.isascii():
+            written["content"] = to_sendable(text)
+        return written
     return to_sendable(written)
 
 

@@ -15,7 +15,7 @@ from wmem.model.message import Message
 from wmem.model.origin import Origin
 from wmem.model.row import Row
 from wmem.model.validation import describe_error, parse
-from wmem.model.values import check_depth, check_json, decode_type_name, dump_json, load_json, load_value
+from wmem.model.values import check_json, decode_type_name, dump_json, load_json, load_value
 
 Priority: TypeAlias = Literal["low", "medium", "high", "critical"]
 ItemKind: TypeAlias = Literal["fact", "event", "insight", "preference", "correction", "conversation"]
@@ -143,7 +143,6 @@ class ItemFields(TypedDict, total=False):
 _ROW_FIELDS = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls"}
 _REST_FIELDS = frozenset(MemoryItem.model_fields) - _ROW_FIELDS - {"content", "message", "importance"}
 _CALLER_FIELDS = frozenset(ItemFields.__annotations__)
-_NESTED_FIELDS = frozenset(("metadata", "sources", "relations"))
 _CALLER_COLUMNS = _CALLER_FIELDS & _ROW_FIELDS
 
 
@@ -168,8 +167,6 @@ def encode_fields(
     if not given:
         return None, {}
     _check_numbers(given)
-    if not _NESTED_FIELDS.isdisjoint(given):
-        check_depth(*map(given.get, _NESTED_FIELDS))
     if isinstance(confidence := given.get("confidence"), str):
         given["confidence"] = parse_confidence(confidence)
     try:

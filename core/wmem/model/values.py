@@ -131,26 +131,6 @@ def check_json(*values: object) -> None:
             left += value
 
 
-def check_depth(*values: object) -> None:
-    """Check that values are nested no deeper than every reader's stack allows.
-
-    Raises:
-        InvalidInputError: They are nested more than 200 deep.
-    """
-    level, depth = {id(value): value for value in values}, 0
-    # By identity: of a value that stands in many places, or in itself, one is enough.
-    while level := {id(inner): inner for value in level.values() for inner in _inner_values(value)}:
-        depth += 1
-        if depth > _MAX_DEPTH:
-            raise InvalidInputError(f"a value is nested more than {_MAX_DEPTH} deep")
-
-
-def _inner_values(value: object) -> Iterable[object]:
-    if isinstance(value, Mapping):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
-
-
 def _is_unicode(text: str) -> bool:
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 

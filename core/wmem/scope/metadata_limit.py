@@ -15,7 +15,11 @@ def check_metadata_size(policy: Policy, rest: bytes | None, columns: Mapping[str
     Raises:
         CapacityError: Together they take more than the policy allows.
     """
-    _check_size(policy, len(rest or b"") + (len(dump_json(columns)) if columns else 0))
+    size = len(rest or b"")
+    if columns:  # only these may be long
+        texts = "".join((*columns.get("tags", ()), columns.get("turn_id") or ""))
+        size += len(texts.encode("utf-8", "surrogatepass"))
+    _check_size(policy, size)
 
 
 def check_message_metadata(policy: Policy, message: Message) -> None:
@@ -27,7 +31,7 @@ def check_message_metadata(policy: Policy, message: Message) -> None:
 def _check_size(policy: Policy, size: int) -> None:
     if size > policy.max_metadata_bytes:
         msg = (
-            f"metadata, tags, relations and the like take {size} bytes as JSON, more than the "
+            f"metadata, tags, relations and the like take {size} bytes, more than the "
             f"{policy.max_metadata_bytes} allowed beside a content; store them as contents of their own"
         )
         raise CapacityError(msg)
