@@ -324,8 +324,8 @@ def test_equal_keys_share_an_engine_and_others_do_not(tmp_path: Directory) -> No
         wmem.open(url, agent_id="c", key=KeyRing(OLD, NEW)) as other,
         wmem.open(url, agent_id="d") as without,
     ):
-        assert one._core.store is same._core.store
-        assert len({id(each._core.store) for each in (one, other, without)}) == 3
+        assert one._core.store.engine is same._core.store.engine
+        assert len({id(each._core.store.engine) for each in (one, other, without)}) == 3
 
 
 @pytest.mark.parametrize("url", ["memory://", "memory://named"])
