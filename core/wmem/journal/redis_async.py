@@ -20,6 +20,7 @@ from wmem.journal.redis_client import (
     Word,
     check_options,
     encode_command,
+    is_full_refusal,
     raw_reply_options,
     to_store_error,
     unknown_option_error,
@@ -107,6 +108,8 @@ class _SharedConnection:
                     answer = _FailedReply(exc, sent=True)
                 _resolve(self._sent[0], answer)
                 self._sent.popleft()
+                if type(answer) is _FailedReply and is_full_refusal(answer.error) and not self._sent:
+                    await self._connection.disconnect(nowait=True)
         except DRIVER_ERRORS as exc:
             await self._connection.disconnect(nowait=True)
             self._fail_sent(exc)

@@ -103,7 +103,7 @@ def to_store_error(exc: BaseException, url: RedisUrl, *, writes: bool, sent: boo
     _drop_arguments(exc)
     # Some driver errors have no message.
     what = f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
-    if isinstance(exc, exceptions.ResponseError) and (known := _to_known_error(str(exc), what, url)) is not None:
+    if isinstance(exc, exceptions.ResponseError) and (known := _to_known_error(exc, what, url)) is not None:
         return known
     if _is_no_cluster(what, url):
         return StoreError(f"{url}: the server is not part of a cluster: open it without '?cluster=true' ({what})")
@@ -125,20 +125,28 @@ def _drop_arguments(exc: BaseException) -> None:
         cause = cause.__cause__ or cause.__context__
 
 
+def is_full_refusal(reply: object) -> bool:
+    """Whether a reply says that the server is full: its connection is closed, for it may hold megabytes of buffers."""
+    return isinstance(reply, exceptions.ResponseError) and (
+        "maxmemory" in str(reply) or "OutOfMemory" in type(reply).__name__
+    )
+
+
 _CLUSTER_REFUSALS = (
     *("MOVED", "ASK ", "MovedError", "AskError", "CROSSSLOT", "ClusterCrossSlot"),
     *("CLUSTERDOWN", "ClusterDown", "Hash slot not served"),
 )
 
 
-def _to_known_error(text: str, what: str, url: RedisUrl) -> StoreError | None:
+def _to_known_error(exc: BaseException, what: str, url: RedisUrl) -> StoreError | None:
     """The error for a refusal by a server that a caller can do something about."""
+    text = str(exc)
     if text.startswith(LOST):
         _, kind, path = text.split(" ", 2)
         return LostKeyError(url, kind, path)
     if "WRONGTYPE" in text or "wrong kind of value" in text:
         return ForeignKeyError(f"{url}: the server refused: {what}; nothing was changed")
-    if "OOM" in what or "OutOfMemory" in what or "maxmemory" in text:
+    if is_full_refusal(exc):
         return StoreFullError(
             f"{url}: the server is full (maxmemory): {what}; nothing was changed. It still takes what removes: remove, "
             "clear, erase or dispose something, or give it more memory"
@@ -219,7 +227,7 @@ class _PooledClient:
             except exceptions.ResponseError as exc:
                 reply = exc
         finally:
-            if reply is _UNREAD:
+            if reply is _UNREAD or is_full_refusal(reply):
                 connection.disconnect()
             else:
                 self._idle.append(connection)
