@@ -649,7 +649,8 @@ class Model:
     def _erase(self, path: Path, wanted: str) -> None:
         here = self.held(path)
         ids: set[Any] = {(path, here.born if wanted in here.rows else None, wanted)}
-        pairs: set[Any] = set()
+        # Of what is not here, also the copy that has this id elsewhere.
+        pairs: set[Any] = set() if wanted in here.rows else {(wanted, path, None)}
         scopes = [path]
         while True:
             before = len(ids) + len(pairs) + len(scopes)
@@ -682,7 +683,7 @@ class Model:
         return (
             meant(path, born, row["id"])
             or (row.get("promoted_to"), path, row["id"]) in pairs
-            or any((row["id"], step["path"], step["id"]) in pairs for step in steps)
+            or any((row["id"], step["path"], id) in pairs for step in steps for id in (step["id"], None))
             or any(meant(step["path"], step["born"], id) for step in steps for id in (step["id"], *step["lineage_ids"]))
             or any(meant(path, born, id) for id in _own_lineage(row, steps))
         )

@@ -124,6 +124,17 @@ class IdentitySuite(FacetSuite):
         assert call(first.items.get, id).content == "the first one's"
         assert [each.id for each in call(memory.episodic.items.all)] == [kept[0].id]
 
+    def test_a_copy_can_be_erased_by_its_own_id_from_where_it_was_made(
+        self, memory: wmem.AgentMemory, call: Call, twins: tuple[Scope, Scope, str]
+    ) -> None:
+        first, second, id = twins
+        kept = [call(scope.items.promote, id) for scope in (first, second)]
+        assert call(first.erase, kept[1].id).ids == (kept[1].id,), "it is not there, and no copy of what was"
+        assert len(call(memory.episodic.items.all)) == 2
+        assert set(call(second.erase, kept[1].id).ids) == {id, kept[1].id}
+        assert [each.id for each in call(memory.episodic.items.all)] == [kept[0].id]
+        assert call(first.items.exists, id) is True
+
     def test_an_erasure_finds_the_copy_of_what_the_session_has_removed(
         self, memory: wmem.AgentMemory, call: Call, twins: tuple[Scope, Scope, str]
     ) -> None:

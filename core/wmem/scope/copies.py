@@ -68,6 +68,7 @@ class CopyTrace:
         # A promoted copy and its source, of which one names the other: the copy's id, the scope and the source's id.
         self._pairs: set[tuple[str | None, Path | str, str]] = set()
         self._named: set[tuple[str, str]] = set()
+        self._copies: set[tuple[str, Path | str]] = set()  # a copy of any row of a scope, by its own id
 
     def __len__(self) -> int:
         return len(self._identities) + len(self._pairs)
@@ -80,10 +81,13 @@ class CopyTrace:
         """Add the row under an id.
 
         Args:
-            incarnation: None: the scope holds no such row, and copies of any that it once held are meant.
+            incarnation: None: the scope holds no such row, and copies of any that it once held are meant,
+                or the copy that has this id elsewhere.
         """
         self._identities.add((path[1:], incarnation, id))
         self._named.add((session_name(path), id))
+        if incarnation is None:
+            self._copies |= {(id, path[1:]), (id, session_name(path))}
 
     def add(self, row: Row, path: Path, incarnation: int, merged: Iterable[Path]) -> None:
         """Add a row, and those that it is a copy of; see `includes`."""
@@ -120,7 +124,9 @@ class CopyTrace:
             return True
         lineage = own_lineage(_lineage_ids(row), origins)
         if (source := _legacy_source(row, path)) is not None:
-            return any((source[0], id) in self._named for id in (source[1], *lineage))
+            return (row.id, source[0]) in self._copies or any(
+                (source[0], id) in self._named for id in (source[1], *lineage)
+            )
         return any(self._includes_id(below, incarnation, id) for id in lineage) or any(
             self._includes_id(each[1:], None, id, any_incarnation=True)
             for id in _legacy_entry_ids(row)
@@ -129,8 +135,10 @@ class CopyTrace:
 
     def _includes_origin(self, row: Row, origin: Origin) -> bool:
         ids = (origin.id, *origin.lineage_ids)
-        return (row.id, origin.path, origin.id) in self._pairs or any(
-            self._includes_id(origin.path, origin.incarnation, id) for id in ids
+        return (
+            (row.id, origin.path, origin.id) in self._pairs
+            or (row.id, origin.path) in self._copies
+            or any(self._includes_id(origin.path, origin.incarnation, id) for id in ids)
         )
 
     def _includes_id(self, path: Path, incarnation: int | None, id: str, *, any_incarnation: bool = False) -> bool:
