@@ -16,6 +16,8 @@ from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import MISSED_MAX, Appended, Tail, new_record_id
 from wmem.journal.redis import RedisJournal
 from wmem.journal.redis_async_face import AsyncRedisJournal
+from wmem.journal.redis_roots import KnownStore, check_absent
+from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import ORIGIN, Cursor, Incarnation, Path
 from wmem.testing import Call
 
@@ -457,3 +459,12 @@ def test_a_checkpoint_that_is_gone_is_no_empty_scope(call: Call, journal: Any, s
 def test_nothing_is_asked_of_the_server_about_no_path(call: Call, journal: Any) -> None:
     assert call(journal.read, {}) == {}
     call(journal.check)
+
+
+def test_an_id_that_another_call_learned_meanwhile_is_no_loss(valkey_url: str) -> None:
+    store = KnownStore(parse_redis_url(valkey_url), None)
+    look = check_absent(store, "agent", "births")
+    look.send(None)
+    store.id = b"learned"  # by the call that stored something first
+    with pytest.raises(StopIteration):
+        look.send((None, None))  # what the server replied before it

@@ -122,13 +122,14 @@ def _eval_on_agents(script: Script, *args: Word, writes: bool) -> Flow[Any]:
 
 def check_same_store(store: KnownStore) -> Flow[None]:
     """Check, where a scope is not as it was, that the store is still the one that this client knows."""
-    if store.id:
+    if known := store.id:
         store_id, _ = yield from _look_up("")
-        _compare_ids(store, store_id)
+        _compare_ids(known, store_id)
 
 
-def _compare_ids(store: KnownStore, store_id: bytes | None) -> None:
-    if store.id and store_id != store.id:
+def _compare_ids(known: bytes | None, store_id: bytes | None) -> None:
+    """Compare the id that was known before the question with the reply: another call may learn it meanwhile."""
+    if known and store_id != known:
         msg = (
             "the server was restarted or emptied, and has kept nothing of what this memory had stored; set it up to "
             "persist (appendonly yes). To begin anew, close every memory of this store, then open it again"
@@ -144,8 +145,9 @@ def check_absent(store: KnownStore, root: str, births: str) -> Flow[None]:
     """
     before: bytes | None = None
     while True:
+        known = store.id
         store_id, token = yield from _look_up(root)
-        _compare_ids(store, store_id)
+        _compare_ids(known, store_id)
         if token is None:
             return
         if token == before:
