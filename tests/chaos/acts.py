@@ -331,7 +331,15 @@ class Writer:
         return Act("import", self.copy, given, lambda: handle.import_(document))
 
     def erase(self) -> Act | None:
-        scopes = [scope for scope, document in self._documents.items() if any(tokens_of(document).values())]
+        return self._erase(long_term=False)
+
+    def erase_long(self) -> Act | None:
+        """Erase in long-term memory, from where the originals must be found."""
+        return self._erase(long_term=True)
+
+    def _erase(self, *, long_term: bool) -> Act | None:
+        documents = {name: each for name, each in self._documents.items() if (name[0] == "~") is long_term}
+        scopes = [name for name, document in documents.items() if any(tokens_of(document).values())]
         if not scopes:
             return None
         name = self.chance.choice(scopes)
@@ -412,6 +420,7 @@ FAMILIES: Mapping[str, tuple[int, Callable[[Writer], Act | None]]] = {
     "list": (5, Writer.list),
     "bring": (2, Writer.bring),
     "erase": (4, Writer.erase),
+    "erase_long": (1, Writer.erase_long),
     "pack": (2, Writer.pack),
     "recall": (2, Writer.recall),
     "maintain": (1, Writer.maintain),

@@ -8,6 +8,7 @@ differently each time, so a failure may need several tries.
 import argparse
 import importlib
 import json
+import logging
 import os
 import random
 import shutil
@@ -209,10 +210,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not rounds and not (given.state and given.state.exists()):
         _append(given.state, header)
     given.keep = given.keep.absolute()
-    if not given.cold:
-        _warm()
     with ExitStack() as stack:
         stack.enter_context(patched())
+        if not given.cold:
+            _warm()
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="chaos-", dir=_room())))
         run = Run(given, place, stack)
         try:
@@ -242,6 +243,12 @@ def _warm() -> None:
     session.items.add("cedar", ttl_s=None, type="action")
     session.pack("amber", budget=300)
     memory.close()
+    # logging takes its lock before its `try` when it is first asked for a level: an interrupt there would leave it
+    # taken, which is Python's fault and not what a round is about.
+    for logger in list(logging.root.manager.loggerDict.values()):
+        for level in (logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR):
+            if isinstance(logger, logging.Logger):
+                logger.isEnabledFor(level)
 
 
 def _room() -> str | None:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SEED = "9"
-OPEN = ("erase", "pack", "recall")
+OPEN = ("erase_long", "pack", "recall")
 """What the short version leaves out while faults are known that it would meet now and then.
 
 An erasure that was begun in long-term memory and interrupted is not finished by another; a child that was forked while

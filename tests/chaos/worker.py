@@ -102,7 +102,7 @@ class _Process:
         self.log = Log(job.place / "log")
         self.group = os.getpgrp()
         self.stop_at = time.monotonic() + job.seconds
-        self.armed = self.has_rung = False
+        self.armed = self.has_rung = self.is_cut = False
         self.children: list[int] = []
         self.names: list[str] = []
         self.loop: asyncio.AbstractEventLoop | None = None
@@ -162,7 +162,7 @@ class _Process:
             return Outcome("broken", why="".join(traceback.format_exception(exc)))
         if isinstance(exc, _PLAIN):
             return Outcome("refused" if act.single and not closing else "unknown", why=why)
-        if isinstance(exc, wmem.errors.UnknownOutcomeError) or self.job.can_fail or closing:
+        if isinstance(exc, wmem.errors.UnknownOutcomeError) or self.job.can_fail or self.is_cut or closing:
             return Outcome("unknown", why=why)
         return Outcome("broken", why="".join(traceback.format_exception(exc)))
 
@@ -184,6 +184,7 @@ class _Process:
         if delay_s is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
         if act.name == "fork" and result == 0:
+            self.is_cut = self.has_rung  # then its child may refuse to use files
             return 0  # the parent says how it ended
         if outcome.outcome == "done":
             outcome.reply = act.keep(result)
@@ -243,12 +244,13 @@ class _Process:
 
     # -- forks
 
-    def fork(self, writer: Writer) -> None:
+    def fork(self, writer: Writer, delay_s: float | None = None) -> None:
         """Go on in a child with the same memory, and here."""
         self._forked += 1
         writer.number += 1
-        fork = Act("fork", "", {}, os.fork)
-        pid = self.play(writer, fork)
+        self.has_rung = False
+        # An interrupted fork goes on: Python prints what is raised in the hooks before it.
+        pid = self.play(writer, Act("fork", "", {}, os.fork), delay_s)
         if pid is None:
             return
         if pid:
@@ -366,7 +368,7 @@ def _write_as_main(process: _Process, writer: Writer) -> None:
     while time.monotonic() < process.stop_at and writer.number < job.acts:
         drawn = chance.random()
         if job.forks and drawn < 0.02 and len(process.children) < 4:
-            process.fork(writer)
+            process.fork(writer, _delay_s(job, chance))
         elif drawn < 0.04:
             process.look(writer)
         elif job.closes and drawn < 0.1:
