@@ -83,12 +83,12 @@ def interrupt_at(point: int, call: Callable[[], object], *, package: str = "wmem
 
 
 def interruptions(
-    call: Callable[[int], object], *, package: str = "wmem", every: int = 100
+    call: Callable[[int], object], *, package: str = "wmem", every: int = 60
 ) -> Iterator[tuple[int, bool]]:
     """Make calls, each with its number, interrupted at one point after the other, until one comes to its end.
 
     Args:
-        every: How many points are tried one by one; of those beyond, which are mostly turns of loops, one in seven is.
+        every: How many points are tried one by one; of those beyond, which are mostly turns of loops, one in eleven is.
 
     Yields:
         The number, and whether it was interrupted.
@@ -99,4 +99,4 @@ def interruptions(
         yield point, interrupted
         if not interrupted:
             return
-        point += 1 if point < every else 7
+        point += 1 if point < every else 11
