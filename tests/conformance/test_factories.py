@@ -59,7 +59,7 @@ def _entries(memory: Any) -> Any:
 def lines(memory: wmem.AgentMemory | wmem.AsyncAgentMemory) -> int:
     """How many callers wait for a factory, or run one."""
     flights = memory._core.store.engine.single_flight
-    return sum(len(flights._waiting(key)) for key in list(flights._lines))
+    return sum(len(flights._list_line(key)) for key in list(flights._lines))
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

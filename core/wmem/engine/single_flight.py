@@ -98,19 +98,19 @@ class SingleFlight:
     def _join(self, flight: Flight) -> Flight:
         """The first flight of the line of this one, which joins it if it has not yet."""
         with self._lock:
-            waiting = self._waiting(flight.key)
+            waiting = self._list_line(flight.key)
             if flight not in waiting:
                 self._lines.setdefault(flight.key, []).append(weakref.ref(flight))
             return waiting[0] if waiting else flight
 
-    def _waiting(self, key: _Key) -> list[Flight]:
+    def _list_line(self, key: _Key) -> list[Flight]:
         """The flights of a line, in order."""
         return [flight for each in self._lines.get(key, ()) if (flight := each()) is not None]
 
     def _waits_for_enclosing(self, flight: Flight) -> bool:
         """Whether the one ahead waits, perhaps through others, for a factory in which this flight was begun."""
         with self._lock:
-            lines = [self._waiting(key) for key in self._lines]
+            lines = [self._list_line(key) for key in self._lines]
             ahead = {each: line[0] for line in lines for each in line[1:]}
             reached, left = set[Flight](), [ahead[flight]] if flight in ahead else []
             while left:
@@ -125,7 +125,7 @@ class SingleFlight:
     def _set_waker(self, flight: Flight, first: Flight, waker: Waker) -> None:
         """Have a waker called when the one ahead leaves; at once if it already has."""
         with self._lock:
-            if first in self._waiting(flight.key):
+            if first in self._list_line(flight.key):
                 flight.waker = waker
                 return
         waker()
@@ -133,7 +133,7 @@ class SingleFlight:
     def _leave(self, flight: Flight) -> None:
         """Leave the line; wake all others if there is a value now, else the next."""
         with self._lock:
-            waiting = [each for each in self._waiting(flight.key) if each is not flight]
+            waiting = [each for each in self._list_line(flight.key) if each is not flight]
             self.landings += flight.stored
             if waiting:
                 self._lines[flight.key] = [weakref.ref(each) for each in waiting]
