@@ -6,6 +6,7 @@ empty database, by a URL that no other test has.
 
 import importlib.util
 import itertools
+import logging
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ import pytest
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
+
+from wmem.log import find_logger
 
 __all__ = [
     "RedisServer",
@@ -134,11 +137,27 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
+@contextmanager
+def _without_warning(*servers: RedisServer) -> Iterator[None]:
+    """Keep from the log that these servers persist nothing: they do on purpose, and tests compare what is logged."""
+    places = [f"127.0.0.1:{server.port}/" for server in servers]
+
+    def is_news(record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        return "persists nothing" not in message or not any(place in message for place in places)
+
+    logger = find_logger("wmem.journal.redis")
+    logger.addFilter(is_news)
+    yield
+    logger.removeFilter(is_news)
+
+
 @pytest.fixture(scope="session")
 def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """A Valkey, for all tests of a worker."""
     server = RedisServer("valkey", tmp_path_factory.mktemp("valkey"))
-    yield server
+    with _without_warning(server):
+        yield server
     server.stop()
 
 
@@ -152,7 +171,8 @@ def valkey_url(valkey_server: RedisServer) -> str:
 def redis62_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
     """The oldest Redis that will do, for all tests of a worker."""
     server = RedisServer("redis62", tmp_path_factory.mktemp("redis"))
-    yield server
+    with _without_warning(server):
+        yield server
     server.stop()
 
 
@@ -196,7 +216,8 @@ def redis_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Red
     wait_until(lambda: all(_joined(client, len(nodes)) for client in clients), "three nodes to be a cluster")
     for client in clients:
         client.close()
-    yield nodes
+    with _without_warning(*nodes):
+        yield nodes
     for node in nodes:
         node.kill()
 

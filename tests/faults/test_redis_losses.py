@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -220,6 +221,21 @@ def test_what_another_client_deleted_is_no_loss(make: Callable[[], Any], call: C
         assert call(journal.read, {PATH: head})[PATH] == Tail(False, ORIGIN, None, (), ORIGIN, None)  # a tail, by place
     assert list(call(journal.paths, ("agent",))) == []
     assert all(b"agent" not in key or key == b"wmem:agents" for key in server.keys("*"))
+
+
+def test_a_store_that_another_task_begins_meanwhile_is_no_other_store(
+    make: Callable[[], Any], call: Call, server: Any
+) -> None:
+    journal = make()
+    for _ in range(30):
+        server.flushdb()
+        journal.store.id = None
+        reads: list[Callable[[], Any]] = [partial(journal.read, {("agent", "absent"): ORIGIN})] * 3
+        writes: list[Callable[[], Any]] = [
+            partial(journal.append, (f"agent-{n}", "session"), n, b"1", None, None) for n in range(3)
+        ]
+        ends: list[Any] = call.run_concurrently([*reads, *writes, *reads])
+        assert [end.cursor is not None for end in ends[3:6]] == [True] * 3
 
 
 # -- any keys
