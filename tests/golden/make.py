@@ -1,6 +1,6 @@
 """Write the golden stores of this format: run it once for a new format, never again for an old one.
 
-    python tests/golden/make.py tests/golden/store-v2
+    python tests/golden/make.py tests/golden/store-v3
     python tests/golden/make.py tests/golden/store-v3-aes
 
 A directory whose name ends in ``-aes`` is encrypted under `KEY`. `cache.db` is the store;

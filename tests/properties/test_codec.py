@@ -316,7 +316,7 @@ def test_only_a_payload_of_the_present_format_is_current() -> None:
 
 def test_a_payload_can_be_read_with_a_pager() -> None:
     head, told, *_ = RECORD.split(b"\n")
-    assert head.startswith(b"wmem 2 ")
+    assert head.startswith(b"wmem %d " % FORMAT_VERSION)
     assert [each["change"] for each in json.loads(told)] == ["ScopeOpened", "ItemPut", "ItemTouched", "ScopeMerged"]
     assert b'{"role":"user"}' in RECORD
     assert CODEC.size(RECORD) == len(RECORD)

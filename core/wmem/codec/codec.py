@@ -27,7 +27,7 @@ from wmem.state import Checkpoint, Decision
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 2  # version 1 had no steps
+FORMAT_VERSION = 3  # version 1 had no steps, version 2 no origins and no leases
 _CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
