@@ -13,6 +13,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import diskcache
 import pytest
 
 import wmem.journal.sqlite_maintenance
@@ -322,6 +323,23 @@ def test_a_store_too_large_to_be_written_anew_says_what_to_run(
     assert "VACUUM" in told
     assert str(rows.file) in told
     assert b"<a secret>" not in _store_bytes(directory), "what did not move is gone all the same"
+
+
+def test_diskcache_itself_finds_nothing_wrong_with_what_was_written_past_it(tmp_path: Path) -> None:
+    place = tmp_path / "store"
+    journal = DiskJournal(str(place))
+    _worn(journal, random.Random(0))
+    journal.backup(str(tmp_path / "backup"))
+    journal.close()
+    for each in (place, tmp_path / "backup"):
+        with diskcache.Cache(each) as cache:
+            assert cache.check() == []
+            ((rows,),) = cache._sql("SELECT count(*) FROM Cache").fetchall()
+            assert len(cache) == rows > 100
+            assert cache["wmem-format"] == b"1"
+    journal = DiskJournal(str(place))
+    assert journal.append(PATH, 1, b"1", None, None).cursor is not None
+    journal.close()
 
 
 # -- the file

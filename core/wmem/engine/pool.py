@@ -109,7 +109,8 @@ class Pool:
         self.abandoned = set()
 
     def __del__(self) -> None:
-        self._queue.put(None)
+        if "_queue" in vars(self):  # its making may have been interrupted
+            self._queue.put(None)
 
 
 class _Workers:
