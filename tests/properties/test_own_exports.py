@@ -177,7 +177,7 @@ def opened(agent_id: str, clock: Clock) -> wmem.AgentMemory:
 
 
 @given(acts)
-@examples(3)
+@examples(1.5)
 def test_what_a_scope_exports_a_new_scope_takes_and_exports_alike(done: list[tuple[Any, ...]]) -> None:
     clock = Clock()
     with opened("agent", clock) as one, opened("another", clock) as two:
