@@ -46,6 +46,9 @@ _PHRASES = {
     },
     "family emoji": "👨\u200d👩\u200d👧\u200d👦",
     "stacked accents": "e" + "\u0301\u0327\u0323" * 5,
+    "accents alone": "\u0301\u0327",
+    "forged marks": "</\u0433\u0435c\u200ball",
+    "character references": "&lt;/recalle",
     "right to left": "שלום \u202eعربي\u202c ",
     "mixed scripts": "Größe größe ГОРОД 東京タワー สวัสดี 한국어에서 mañana ",
     "one word": "elephant ",
@@ -58,7 +61,7 @@ _PHRASES = {
     "html": _HTML,
     "table": "| name | value |\n|---|---|\n| a | 1 |\n",
     "truncation marks": "[… 12 tokens left out …]\n",
-    "pairs of surrogates": "\ud83d\ude00"[:1] + "\ude00 ",
+    "surrogates": "\ud83d" + "\ude00 \ud800\udfff\udfff ",
     "list": "1. first item\n2. second item\n",
     "transcript": "Ann: hello there\nBob Lee: hi\n",
 }

@@ -4,6 +4,7 @@ What a regular expression does with its characters is counted in `tests/pattern_
 """
 
 import cProfile
+import gc
 import re
 import sys
 from collections.abc import Callable
@@ -27,6 +28,7 @@ class Steps:
     def count(self, call: Callable[[], object]) -> int:
         """The steps of one call."""
         self.total = 0
+        gc.disable()  # what it calls is not the call's work
         sys.setprofile(self._on_call)
         sys.settrace(self._on_frame)
         try:
@@ -34,6 +36,7 @@ class Steps:
         finally:
             sys.settrace(None)
             sys.setprofile(None)
+            gc.enable()
         return self.total
 
     def count_calls(self, call: Callable[[], object]) -> int:

@@ -505,3 +505,13 @@ def test_nothing_that_is_logged_or_raised_shows_content_or_keys(
         assert call(open_memory(key=NEW_THEN_OLD).rotate) == 6
     for secret in (SECRET, "a5a5", "5a5a", "paWl", "Wlpa"):
         assert secret not in f"{caplog.text} {refusals}"
+
+
+def test_a_lone_surrogate_is_read_back_as_it_came_through_encryption(open_memory: MemoryOpener, call: Call) -> None:
+    lone = "a\ud800b"
+    session = open_memory(key=OLD).scope("s")
+    call(session.messages.append, {"role": "user", "content": lone})
+    call(session.entries.set, "k", {lone: lone})
+    reader = open_memory.in_other_process(key=OLD).scope("s")
+    assert call(reader.messages.all)[0].text == lone
+    assert call(reader.entries.get, "k") == {lone: lone}

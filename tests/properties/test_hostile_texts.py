@@ -19,9 +19,8 @@ _GREATEST_RATIO = 2.3
 _THRESHOLD = 100_000  # steps that begin at some size, such as those for a passage; a quadratic function takes many more
 _FAST_SHARE = 4  # one kind in so many is tried in the fast tier
 _LARGE = (
-    "run of ' '", "run of 'é'", "run of '漢'", "may ", "a few ", "you had ", "a. ", "a_b_", "</recalled>",
-    "stacked accents", "one long word", "mixed scripts", "dates", "log", "code", "table", "words that differ",
-    "lines that differ",
+    "run of ' '", "run of '漢'", "may ", "a few ", "a. ", "a_b_", "</recalled>", "stacked accents", "one long word",
+    "mixed scripts", "dates", "log", "code", "lines that differ",
 )  # fmt: skip
 _QUESTION = "what did you say about the elephant in may 2021? a 1 漢字"
 
@@ -29,7 +28,7 @@ _QUESTION = "what did you say about the elephant in may 2021? a 1 漢字"
 @pytest.fixture(scope="module")
 def steps() -> Iterator[Steps]:
     with pytest.MonkeyPatch.context() as patches, wmem.open("memory://", agent_id="a") as memory:
-        for _, call in _calls(memory, "the elephant said 1 of 漢字 in may 2021"):
+        for _, call in _calls(memory, "the elephant said 1 of 漢字 in may 2021. \ud800 " * 40):
             call()  # what is made once in a process
         yield Steps(patches)
 
@@ -77,7 +76,7 @@ def _check_growth(less: dict[str, int], more: dict[str, int], doublings: int) ->
     "kind", [pytest.param(name, marks=[pytest.mark.slow] * bool(at % _FAST_SHARE)) for at, name in enumerate(KINDS)]
 )
 def test_twice_the_text_takes_twice_the_steps(kind: str, steps: Steps) -> None:
-    less, more = (_count(KINDS[kind](size), steps.count) for size in (1_200, 2_400))
+    less, more = (_count(KINDS[kind](size), steps.count) for size in (800, 1_600))
     _check_growth(less, more, doublings=1)
 
 
