@@ -323,7 +323,7 @@ def _telling(stacks: str) -> str:
     told = []
     for thread in stacks.split("\n\n"):
         title, *frames = thread.strip().splitlines() or [""]
-        if frames and not any(name in frames[0] for name in (" in _beat", " in _worker", " in finish")):
+        if frames and not any(name in frames[0] for name in (" in _beat", " in _work", " in finish")):
             own = next((at for at, frame in enumerate(frames) if "tests/chaos/worker.py" in frame), len(frames))
             told += [title, *frames[: own + 1]]
     return "\n".join(told)
