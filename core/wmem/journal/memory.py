@@ -47,15 +47,17 @@ class _Log(Generic[P]):
         records = self.records[base.version - self.base.version : self.head.version - self.base.version]
         return Tail(joined, base, snapshot, tuple(records), self.head, self.incarnation)
 
-    def append(self, record: Record[P], cursor: Cursor, size: int) -> None:
-        """Append a record; all of it or nothing."""
+    def append(self, record: Record[P], cursor: Cursor, size: int) -> int:
+        """Append a record, all of it or nothing; returns the bytes of the tail."""
         count = self.head.version - self.base.version
         if len(self.records) > count:
             del self.records[count:], self.cursors[count:], self.totals[count:]
         self.records.append(record)
         self.cursors.append(cursor)
-        self.totals.append((self.totals[-1] if self.totals else self._total_before) + size)
+        total = (self.totals[-1] if self.totals else self._total_before) + size
+        self.totals.append(total)
         self.head = cursor
+        return total - self._total_before
 
     def compact(self, upto: Cursor, snapshot: P) -> "_Log[P]":
         """This journal with a snapshot in place of the records up to a cursor."""
@@ -156,12 +158,12 @@ class MemoryJournal(Generic[P]):
             cursor = Cursor(previous.version + 1, chain)
             if log is None:
                 log = _Log(Incarnation(chain))
-                log.append(Record(record_id, record), cursor, size)
+                tail_bytes = log.append(Record(record_id, record), cursor, size)
                 self._register.add(path)
                 self._logs[path] = log
             else:
-                log.append(Record(record_id, record), cursor, size)
-            return Appended(cursor, previous, None, log.tail_bytes, log.incarnation)
+                tail_bytes = log.append(Record(record_id, record), cursor, size)
+            return Appended(cursor, previous, None, tail_bytes, log.incarnation)
 
     def compact(self, path: Path, upto: Cursor, snapshot: P, _keep_s: float | None, /) -> bool:
         with self._lock:

@@ -141,9 +141,11 @@ def dump_model(model: BaseModel, *, exclude: set[str]) -> bytes:
     Raises:
         SerializationError: It would not read back unchanged.
     """
-    written: bytes | None = None
-    with suppress(ValueError):  # not chained: it would quote the field
+    written: bytes | None
+    try:
         written = model.__pydantic_serializer__.to_json(model, exclude=exclude, exclude_defaults=True, warnings="error")
+    except ValueError:
+        written = None  # what is raised below is not chained: the chain would quote the field
     if written is None:
         written = _dump_surrogates(model, exclude)
     if len(written) > _MAX_INT_DIGITS or _REPLACEMENT_CHAR in written:  # nothing else can fail the check

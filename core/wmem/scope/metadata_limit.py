@@ -24,8 +24,7 @@ def check_metadata_size(policy: Policy, rest: bytes | None, columns: Mapping[str
 
 def check_message_metadata(policy: Policy, message: Message) -> None:
     """Check the metadata of a message; see `check_metadata_size`."""
-    if message.metadata:
-        _check_size(policy, len(dump_json(message.metadata)))
+    _check_size(policy, len(dump_json(message.metadata)))
 
 
 def _check_size(policy: Policy, size: int) -> None:

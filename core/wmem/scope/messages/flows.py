@@ -174,9 +174,10 @@ def prepare_messages(
     """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
     said = parse_messages(messages)
-    check_new_names(*(message.id for message in said if message.id is not None))
+    check_new_names(*[message.id for message in said if message.id is not None])
     for message in said:
-        check_message_metadata(handle.policy, message)
+        if message.metadata:
+            check_message_metadata(handle.policy, message)
     recalled = _find_recalled(said)
     return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
 
