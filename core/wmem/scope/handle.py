@@ -334,6 +334,7 @@ class Handle:
             if tries > 1 and self.settings.metrics is not None:
                 self.settings.metrics.conflicts.add(tries - 1)
         if self.incarnation is None and birth is not None:
+            self.incarnation = birth  # first: what this very write changed of the policy is no contradiction
             self.adopt_policy(self.engine.replica(self.path).state)
             self._set_incarnation(birth)
             if fresh and self.parent is not None:
