@@ -1,6 +1,7 @@
 """Signals that raise in the middle of a call: the next call reads its own reply, and nothing stays taken."""
 
 import asyncio
+import logging
 import math
 import random
 import signal
@@ -51,6 +52,10 @@ def alarm() -> Iterator[Callable[[float], object]]:
     yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+    # Python's own logging takes a lock in a way that a signal can interrupt: other threads would wait for it for ever.
+    lock: Any = vars(logging)["_lock"]
+    while lock._is_owned():
+        lock.release()
 
 
 def _check(reply: Any, path: Path, written: set[bytes]) -> None:
