@@ -1,12 +1,14 @@
 """An erasure that ends in its middle, as with its process, is finished by repeating it, wherever it began."""
 
 from itertools import count
+from pathlib import Path
 
 import pytest
 
 import wmem
 from wmem.flow import Flow, Ports
 from wmem.scope.erasure import erase
+from wmem.testing.store_bytes import read_store_bytes
 
 
 def break_off(flow: Flow[object], ports: Ports, asks: int) -> bool:
@@ -50,3 +52,25 @@ def test_an_erasure_that_breaks_off_anywhere_is_finished_by_another(begin: str) 
             if complete:
                 assert asks > len(("its tombstone", "copies", "compaction"))
                 return
+
+
+CANARY = "zq0123456789abcdef"
+
+
+@pytest.mark.parametrize("begin", ["session", "long-term"])
+@pytest.mark.parametrize("removed", [False, True], ids=["kept", "removed"])
+def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, removed: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    for asks in count(1):
+        url = f"sqlite://{tmp_path}/{asks}.db"
+        with wmem.open(url, agent_id="agent") as memory:
+            session = memory.scope("s")
+            item = session.items.add(CANARY, ttl_s=None)
+            kept = session.items.promote(item.id).id
+            if removed:
+                session.items.remove(item.id)
+            scope, id = (session, item.id) if begin == "session" else (memory.episodic, kept)
+            complete = break_off(erase(scope._handle, [id]), memory._core.ports.sync, asks)
+            assert scope.erase(id).complete
+        assert CANARY.encode() not in read_store_bytes(url)
+        if complete:
+            return

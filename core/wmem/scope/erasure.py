@@ -75,41 +75,84 @@ def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) ->
     """
     asked = dict.fromkeys(map(check_id, ids))
     handle.check_usable()
-    trace = CopyTrace()
-    gone: dict[str, None] = {}
-    scopes: dict[Path, Handle] = {handle.path: handle}
-    merged: dict[Path, Sequence[Path]] = {handle.path: (yield from _trace_asked(handle, trace, asked, removed))}
-    held = {handle.path}
-    # Its own scope comes last, for its rows lead to the others: an erasure that is interrupted can be repeated. Then
-    # all come again: a concurrent copy either sees the tombstone or is found there.
-    is_own_turn = False
-    before = (-1, -1)
-    while (size := (len(trace), len(scopes))) != before or not is_own_turn:
-        is_own_turn |= size == before
-        before = size
-        for path, scope in tuple(scopes.items()):
-            if scope is not handle:
-                rows, merged[path] = yield from _erase_rows(scope, trace, {})
-            elif is_own_turn:
-                rows, merged[path] = yield from _erase_rows(scope, trace, asked)
-            else:
-                rows = ()
-            gone |= {row.id: None for row in rows}
-            if rows:
-                held.add(path)
-            led = [*_paths_of_copies(path), *merged[path], *trace.paths(handle.path[0])]
-            if trace.session_names:
-                led += yield from _session_paths(handle, trace.session_names)
-            for new in led:
-                if new not in scopes:
-                    scopes[new] = Handle(handle.engine, handle.settings, new, policy=None, parent=None)
-    # The bytes of a copy that was replaced or removed earlier stay in a journal until it is compacted.
-    _add_merge_targets(held, merged)
-    if trace.has_promoted or not asked.keys() <= gone.keys():
-        held |= {path for path in scopes if path[-1] in (SEMANTIC, EPISODIC)}
-    emptied = [scope for path, scope in scopes.items() if path in held and scope.incarnation is not None]
-    remaining = yield from compact_and_purge(handle, emptied)
-    return Erased(not remaining, tuple(remaining), tuple({**asked, **gone}))
+    erasure = _Erasure(handle)
+    erasure.merged[handle.path] = yield from _trace_asked(handle, erasure.trace, asked, removed)
+    yield from erasure.follow_copies()
+    # Its own rows go last, for they alone lead to the others: an erasure that is interrupted can be repeated.
+    remaining = yield from erasure.compact_copies()
+    yield from erasure.erase_own(asked)
+    # Again: a concurrent copy either sees the tombstone or is found now.
+    yield from erasure.follow_copies()
+    if not asked.keys() <= erasure.gone.keys():
+        erasure.changed |= {path for path in erasure.scopes if path[-1] in (SEMANTIC, EPISODIC)}
+    remaining += yield from compact_and_purge(handle, erasure.list_changed())
+    return Erased(not remaining, tuple(dict.fromkeys(remaining)), tuple({**asked, **erasure.gone}))
+
+
+class _Erasure:
+    """One erasure on its way from scope to scope.
+
+    Attributes:
+        scopes: Where copies may be, as far as is known.
+        merged: By scope, those that were merged into it.
+        changed: Scopes whose journals may hold the content until they are compacted.
+        gone: The ids of rows that were erased.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self.trace = CopyTrace()
+        self.scopes: dict[Path, Handle] = {handle.path: handle}
+        self.merged: dict[Path, Sequence[Path]] = {}
+        self.changed = {handle.path}
+        self.gone: dict[str, None] = {}
+        self._handle = handle
+
+    def follow_copies(self) -> Flow[None]:
+        """Erase the rows of all scopes but the erasure's own, until nothing new is found."""
+        before = (-1, -1)
+        while (size := (len(self.trace), len(self.scopes))) != before:
+            before = size
+            for path, scope in tuple(self.scopes.items()):
+                if scope is not self._handle:
+                    yield from self._erase_in(scope, {})
+                yield from self._find_scopes(path)
+
+    def erase_own(self, asked: Mapping[str, None]) -> Flow[None]:
+        """Erase the rows of the scope that was asked; each id gets a tombstone, whether it is there or not."""
+        yield from self._erase_in(self._handle, asked)
+
+    def _erase_in(self, scope: Handle, asked: Mapping[str, None]) -> Flow[None]:
+        rows, self.merged[scope.path] = yield from _erase_rows(scope, self.trace, asked)
+        self.gone |= {row.id: None for row in rows}
+        if rows:
+            self.changed.add(scope.path)
+
+    def _find_scopes(self, path: Path) -> Flow[None]:
+        """Add the scopes to which one leads, or its rows do."""
+        named = self.trace.paths(path[0])
+        if self.trace.session_names:
+            named += yield from _session_paths(self._handle, self.trace.session_names)
+        # The bytes of a row that was replaced, removed or erased earlier stay in a journal until it is compacted.
+        self.changed |= {each for each in named if each not in self.scopes}
+        for new in (*_paths_of_copies(path), *self.merged[path], *named):
+            if new not in self.scopes:
+                self.scopes[new] = Handle(self._handle.engine, self._handle.settings, new, policy=None, parent=None)
+
+    def list_changed(self) -> list[Handle]:
+        """The scopes to compact."""
+        _add_merge_targets(self.changed, self.merged)
+        if self.trace.has_promoted:
+            self.changed |= {path for path in self.scopes if path[-1] in (SEMANTIC, EPISODIC)}
+        return [scope for path, scope in self.scopes.items() if path in self.changed and scope.incarnation is not None]
+
+    def compact_copies(self) -> Flow[list[str]]:
+        """Compact what was changed so far; returns what may still keep bytes."""
+        remaining: list[str] = []
+        for scope in self.list_changed():
+            if scope is not self._handle:
+                remaining += yield from _compact(scope)
+        self.trace.has_promoted, self.changed = False, {self._handle.path}
+        return remaining
 
 
 def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: Iterable[Row]) -> Flow[Sequence[Path]]:
