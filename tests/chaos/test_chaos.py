@@ -16,12 +16,6 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 SEED = "9"
-OPEN = ("erase_long", "pack", "recall")
-"""What the short version leaves out while faults are known that it would meet now and then.
-
-An erasure in long-term memory leaves bytes of an original that was removed before; a child that was forked while its
-parent stemmed a word waits for ever.
-"""
 
 
 def _play(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -34,7 +28,7 @@ def _play(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_round_of_chaos_on_each_backend_loses_doubles_and_leaves_nothing(tmp_path: Path) -> None:
-    short = ("--leg-seconds", "1", "--legs", "1", "--without", ",".join(OPEN))
+    short = ("--leg-seconds", "1", "--legs", "1")
     played = _play(tmp_path, "--rounds", "0-3", *short)
     assert played.returncode == 0, played.stdout + played.stderr
     assert "4 rounds" in played.stdout

@@ -59,7 +59,7 @@ CANARY = "zq0123456789abcdef"
 
 @pytest.mark.parametrize("begin", ["session", "long-term"])
 @pytest.mark.parametrize("removed", [False, True], ids=["kept", "removed"])
-def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, removed: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, removed: bool, tmp_path: Path) -> None:
     for asks in count(1):
         url = f"sqlite://{tmp_path}/{asks}.db"
         with wmem.open(url, agent_id="agent") as memory:

@@ -1,9 +1,10 @@
 """A thread-safe cache of the entries used last."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from wmem.fork import new_renewed_lock
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -14,7 +15,7 @@ class LruCache(Generic[K, V]):
 
     def __init__(self, max_entries: int) -> None:
         self._max_entries = max_entries
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
         self._values: OrderedDict[K, V] = OrderedDict()
 
     def get(self, key: K) -> V | None:

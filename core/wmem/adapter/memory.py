@@ -1,11 +1,11 @@
 """A memory for an adapter: the caller's own, or one opened from a URL on first use."""
 
-import threading
 from typing import TypeAlias
 
 from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` under its own name
 from wmem.engine.store import check_url
 from wmem.errors import InvalidInputError
+from wmem.fork import new_renewed_lock
 from wmem.tokens.counter import Counter
 
 Memory: TypeAlias = AgentMemory | AsyncAgentMemory
@@ -39,7 +39,7 @@ class LazyMemory:
         self._url = memory if isinstance(memory, str) else memory.url
         self._agent_id = agent_id or ""
         self._counter = counter
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
         self._opened: Memory | None = None
 
     @property

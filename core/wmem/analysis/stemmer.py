@@ -4,14 +4,14 @@ Stemming is a pure function of the word, but a stemmer object is not thread-safe
 """
 
 import importlib.util
-import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Protocol
 
 from wmem.analysis.inflections import BASE_FORMS
+from wmem.fork import new_held_lock
 
-_stem_lock = threading.Lock()
+_stem_lock = new_held_lock()
 
 
 class _Stemmer(Protocol):

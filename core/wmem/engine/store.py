@@ -16,6 +16,7 @@ from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
 from wmem.journal.redis_url import RedisUrl
+from wmem.model.building import build_models
 
 
 class Store:
@@ -125,6 +126,8 @@ class _Registry:
 
 _registry = _Registry()
 os.register_at_fork(after_in_child=_registry.reset_after_fork)
+# A fork while another thread builds one leaves a child that waits for it for ever.
+os.register_at_fork(before=build_models)
 
 
 def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:

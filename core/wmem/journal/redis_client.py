@@ -5,7 +5,6 @@ engine, which can find out whether it arrived. A caller's client is used as it i
 closed.
 """
 
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 
 from wmem.errors import InvalidInputError, StoreError, StoreFullError, UnknownOutcomeError
+from wmem.fork import new_renewed_lock
 from wmem.journal.redis_scripts import LOST
 from wmem.journal.redis_url import RedisUrl
 
@@ -264,7 +264,7 @@ class _DriverClient:
         self._url = url
         self._client = client
         self._make = make
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
         self._interrupted = False
 
     def query(self, /, *words: Word) -> Any:

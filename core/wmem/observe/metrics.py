@@ -8,11 +8,12 @@ Source: scoped key-value document, "Metrics".
 """
 
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
+
+from wmem.fork import new_renewed_lock
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import CallbackOptions, MeterProvider, Observation
@@ -49,7 +50,7 @@ class Metrics:
         self.evicted = meter.create_counter("wmem.evicted", "1", "Items that made room")
         self.conflicts = meter.create_counter("wmem.conflicts", "1", "Tries of a write beyond its first")
         self._watches: weakref.WeakKeyDictionary[object, tuple[str, AgentCounts]] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
         entries, scopes = (partial(self._observe, index) for index in (0, 1))
         meter.create_observable_gauge(f"{working}.entries", [entries], "1", "Current entry count")
         meter.create_observable_gauge(f"{working}.scopes", [scopes], "1", "Active scope count")
@@ -85,7 +86,7 @@ class _MetricsRegistry:
     """Instruments by provider: a second set under the same names would report nothing."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = new_renewed_lock()
         self.by_provider: weakref.WeakKeyDictionary[object, Metrics] = weakref.WeakKeyDictionary()
 
 

@@ -1,10 +1,10 @@
 """What a pack of a scope computes and the next one uses again: decoded messages, and quotes as rendered."""
 
-import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from wmem.engine.derived import Derived
+from wmem.fork import new_renewed_lock
 from wmem.model.row import Row
 from wmem.pack.request import Candidate, Quote
 
@@ -39,7 +39,7 @@ class QuoteCache(Derived):
 
     def __init__(self) -> None:
         self._quotes: dict[str, tuple[Row, str, Quote]] = {}
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
 
     def get(self, row: Row, counter: str) -> Quote | None:
         """The quote of a row, its tokens counted by the counter of that name."""

@@ -3,7 +3,6 @@
 import hashlib
 import importlib.util
 import os
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.fork import new_held_lock
 from wmem.tokens.estimate import EstimateCounter, EstimateWarning
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MAX_EXACT_CHARS = 4_000_000
 """The longest text that is encoded, in characters (about half a second); a longer one is estimated."""
 _CACHE_VARIABLE: Final = "TIKTOKEN_CACHE_DIR"
 _LOOK_AGAIN_S = 30
-_load_lock = threading.Lock()
+_load_lock = new_held_lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +128,9 @@ def _load_encoding(encoding: str) -> "tiktoken.Encoding":
         MissingExtraError: Its file is gone since the counter was made, and tiktoken would download it.
     """
     require_encoding(encoding)
-    import tiktoken
-
     with _load_lock:
+        import tiktoken  # under the lock: a fork in the middle of an import leaves a child that waits for it for ever
+
         directory = _find_directory(encoding)
         before = os.environ.get(_CACHE_VARIABLE)
         os.environ[_CACHE_VARIABLE] = str(directory)

@@ -1,12 +1,12 @@
 """Ratio of a provider's token counts to ours, learned from the usage it reports."""
 
 import math
-import threading
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.fork import new_renewed_lock
 
 _MIN_FACTOR, _MAX_FACTOR = 0.5, 3.0
 _DECAY = 0.2  # how far one cheaper report lowers the factor, as a part of the difference
@@ -109,7 +109,7 @@ class Calibrations:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_renewed_lock()
         self._by_model: dict[str, _ModelCalibration] = {}
 
     def factor(self, model: str | None = None) -> float:
