@@ -148,7 +148,8 @@ _HOMES = {
     "wmem.scope.stats": ("MemoryStats", "ScopeStats"),
     "wmem.tokens.calibration": ("Calibration", "Calibrations"),
     "wmem.retrieval.embedder": ("Embedder",),
-    "wmem.tokens.counter": ("Counter", "EstimateCounter", "EstimateWarning", "TiktokenCounter"),
+    "wmem.tokens.counter": ("Counter", "EstimateCounter", "TiktokenCounter"),
+    "wmem.tokens.estimate": ("EstimateWarning",),
 }
 _MODULES = ("errors", "events", "journal", "observe", "types")
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

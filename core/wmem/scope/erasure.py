@@ -117,12 +117,12 @@ class _Erasure:
                     yield from self._erase_in(scope, {})
                 yield from self._find_scopes(path)
 
-    def erase_own(self, asked: Mapping[str, None]) -> Flow[None]:
+    def erase_own(self, asked_ids: Mapping[str, None]) -> Flow[None]:
         """Erase the rows of the scope that was asked; each id gets a tombstone, whether it is there or not."""
-        yield from self._erase_in(self._handle, asked)
+        yield from self._erase_in(self._handle, asked_ids)
 
-    def _erase_in(self, scope: Handle, asked: Mapping[str, None]) -> Flow[None]:
-        rows, self.merged[scope.path] = yield from _erase_rows(scope, self.trace, asked)
+    def _erase_in(self, scope: Handle, asked_ids: Mapping[str, None]) -> Flow[None]:
+        rows, self.merged[scope.path] = yield from _erase_rows(scope, self.trace, asked_ids)
         self.gone |= {row.id: None for row in rows}
         if rows:
             self.changed.add(scope.path)
