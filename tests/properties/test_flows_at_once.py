@@ -348,8 +348,8 @@ def test_a_reader_is_not_taken_for_done_by_another_history(store: Store) -> None
     reader = Reader(*store).until("Journal.read")
     Poster(*store, "lost").until("nothing")
     log = journal._logs[PATH]
-    del log.records[-1], log.cursors[-1]  # a server that is rolled back
-    log.head = log.cursors[-1]
+    del log.entries[-1]  # a server that is rolled back
+    log.head = log.entries[-1][1]
     Poster(Engine(engine.codec), journal, "kept").until("nothing")
     reader.until("nothing")
     assert engine.replica(PATH).cursor == journal.head(PATH)

@@ -98,8 +98,8 @@ class RemoteJournal(MemoryJournal[Any]):
         log = self._logs.get(PATH)
         if log is None:
             return
-        del log.records[-count:], log.cursors[-count:], log.totals[-count:]
-        log.head = log.cursors[-1] if log.cursors else log.base
+        del log.entries[-count:]
+        log.head = log.entries[-1][1] if log.entries else log.base
         if log.head == ORIGIN:
             del self._logs[PATH]
 
@@ -418,11 +418,12 @@ class DecayingSchedule(Schedule):
 
     def shed(self, engine: Engine[Any], name: str) -> Flow[None]:
         log = self.journal._logs.get(PATH)
-        if log is not None and log.records:
+        if log is not None and log.entries:
             # The newest is what the next writer has to build upon.
-            place = self.rng.choice((len(log.records) - 1, self.rng.randrange(len(log.records))))
-            self.damaged.add(log.records[place].id)
-            log.records[place] = Record(self.rng.choice((0, log.records[place].id)), b"")
+            place = self.rng.choice((len(log.entries) - 1, self.rng.randrange(len(log.entries))))
+            record, cursor, size = log.entries[place]
+            self.damaged.add(record.id)
+            log.entries[place] = (Record(self.rng.choice((0, record.id)), b""), cursor, size)
         if self.rng.random() < 0.3:
             yield from super().shed(engine, name)
 
@@ -536,10 +537,10 @@ def test_with_compaction_that_checks_too_little_a_schedule_ends_wrong(
         if checked == "history" and upto not in {cursor for cursor, *_ in journal.history()}:
             return False
         # An older checkpoint takes all records along: they do not follow it.
-        gone = upto.version - log.base.version if upto.version >= log.base.version else len(log.records)
-        del log.records[:gone], log.cursors[:gone], log.totals[:gone]
+        gone = upto.version - log.base.version if upto.version >= log.base.version else len(log.entries)
+        del log.entries[:gone]
         log.base, log.snapshot = upto, snapshot
-        log.head = log.cursors[-1] if log.cursors else upto
+        log.head = log.entries[-1][1] if log.entries else upto
         return True
 
     monkeypatch.setattr(RemoteJournal, "compact", compact)

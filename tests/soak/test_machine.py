@@ -138,8 +138,8 @@ def _loses_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
     def losing(journal: MemoryJournal[Any], *args: Any) -> Any:
         reply = append(journal, *args)
         if next(count) % 20 == 19 and reply.cursor is not None:
-            record = journal._logs[args[0]].records.pop()
-            journal._logs[args[0]].records.append(record._replace(payload=()))
+            record, cursor, size = journal._logs[args[0]].entries.pop()
+            journal._logs[args[0]].entries.append((record._replace(payload=()), cursor, size))
         return reply
 
     monkeypatch.setattr(MemoryJournal, "append", losing)

@@ -12,63 +12,56 @@ P = TypeVar("P")
 
 
 class _Log(Generic[P]):
-    """One journal; `cursors[n]` is the head after `records[n]`, `totals[n]` the bytes of all records up to it.
+    """One journal; each entry is a record, the head after it, and the bytes of all records up to it.
 
-    An append fills the lists first and then sets `head`, which commits it in one step: what an interrupt left beyond
-    the head counts for nothing, and the next append removes it.
+    An append adds an entry and then sets `head`, which commits it in one step: what an interrupt left beyond the head
+    counts for nothing, and the next append removes it.
     """
 
-    __slots__ = ("_total_before", "base", "cursors", "head", "incarnation", "records", "snapshot", "totals")
+    __slots__ = ("_bytes_before", "base", "entries", "head", "incarnation", "snapshot")
 
     def __init__(self, incarnation: Incarnation, base: Cursor = ORIGIN, snapshot: P | None = None) -> None:
         self.base = self.head = base
         self.incarnation = incarnation
         self.snapshot = snapshot
-        self.records: list[Record[P]] = []
-        self.cursors: list[Cursor] = []
-        self.totals: list[int] = []
-        self._total_before = 0
+        self.entries: list[tuple[Record[P], Cursor, int]] = []
+        self._bytes_before = 0
 
     @property
     def tail_bytes(self) -> int:
         """Bytes of the records after the base."""
         count = self.head.version - self.base.version
-        return self.totals[count - 1] - self._total_before if count else 0
+        return self.entries[count - 1][2] - self._bytes_before if count else 0
 
     def contains(self, cursor: Cursor) -> bool:
         index = cursor.version - self.base.version
         if index == 0:
             return cursor == self.base
-        return 0 < index <= self.head.version - self.base.version and self.cursors[index - 1] == cursor
+        return 0 < index <= self.head.version - self.base.version and self.entries[index - 1][1] == cursor
 
     def tail_after(self, after: Cursor) -> Tail[P]:
         joined = self.contains(after)
         base, snapshot = (after, None) if joined else (self.base, self.snapshot)
-        records = self.records[base.version - self.base.version : self.head.version - self.base.version]
-        return Tail(joined, base, snapshot, tuple(records), self.head, self.incarnation)
+        entries = self.entries[base.version - self.base.version : self.head.version - self.base.version]
+        return Tail(joined, base, snapshot, tuple([entry[0] for entry in entries]), self.head, self.incarnation)
 
     def append(self, record: Record[P], cursor: Cursor, size: int) -> int:
         """Append a record, all of it or nothing; returns the bytes of the tail."""
-        count = self.head.version - self.base.version
-        if len(self.records) > count:
-            del self.records[count:], self.cursors[count:], self.totals[count:]
-        self.records.append(record)
-        self.cursors.append(cursor)
-        total = (self.totals[-1] if self.totals else self._total_before) + size
-        self.totals.append(total)
+        entries, count = self.entries, cursor.version - self.base.version - 1
+        if len(entries) > count:
+            del entries[count:]
+        before = self._bytes_before
+        total = (entries[-1][2] if entries else before) + size
+        entries.append((record, cursor, total))
         self.head = cursor
-        return total - self._total_before
+        return total - before
 
     def compact(self, upto: Cursor, snapshot: P) -> "_Log[P]":
         """This journal with a snapshot in place of the records up to a cursor."""
         log = _Log(self.incarnation, upto, snapshot)
         first, last = upto.version - self.base.version, self.head.version - self.base.version
-        log.records, log.cursors, log.totals = (
-            self.records[first:last],
-            self.cursors[first:last],
-            self.totals[first:last],
-        )
-        log._total_before = self.totals[first - 1]
+        log.entries = self.entries[first:last]
+        log._bytes_before = self.entries[first - 1][2]
         log.head = self.head
         return log
 

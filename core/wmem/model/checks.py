@@ -106,7 +106,7 @@ def check_whole_number(value: object, name: str, minimum: int = 0) -> int:
 
 def check_fraction(value: object, name: str) -> float:
     """Check a number from 0 to 1."""
-    number = _to_number(value)
+    number = value if type(value) is float else _to_number(value)
     if not 0 <= number <= 1:
         raise InvalidInputError(f"{name} must be a number from 0 to 1, got {describe(value)}")
     return float(number)

@@ -66,9 +66,10 @@ def append_origin(
         to: The scope that gets the copy.
     """
     steps = find_origins(row, path)
-    lineage = own_lineage(rest.get("lineage_ids", ()), steps)
-    step = Origin(path=path[1:], incarnation=incarnation, id=row.id, to=to[1:], lineage_ids=lineage)
-    return [each.model_dump(mode="json", exclude_defaults=True) for each in (*steps, step)]
+    step: dict[str, Any] = {"path": [*path[1:]], "incarnation": incarnation, "id": row.id, "to": [*to[1:]]}
+    if lineage := own_lineage(rest.get("lineage_ids", ()), steps):
+        step["lineage_ids"] = [*lineage]
+    return [*(each.model_dump(mode="json", exclude_defaults=True) for each in steps), step]
 
 
 def own_lineage(lineage_ids: Sequence[str], origins: Sequence[Origin]) -> tuple[str, ...]:

@@ -165,12 +165,14 @@ def _dump_surrogates(model: BaseModel, exclude: set[str]) -> bytes:
 
 def load_json(data: bytes) -> Any:
     """Read what `dump_json` wrote."""
-    fault = ""
-    for read in (from_json, json.loads):  # pydantic's reader refuses a lone surrogate
-        try:
-            return read(data)
-        except ValueError as exc:
-            fault = str(exc)
+    try:
+        return from_json(data)
+    except ValueError:
+        pass  # it refuses a lone surrogate, too
+    try:
+        return json.loads(data)
+    except ValueError as exc:
+        fault = str(exc)
     raise CorruptionError(f"stored JSON is damaged: {fault}")  # unchained: json's error holds the document
 
 

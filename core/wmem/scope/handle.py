@@ -98,6 +98,7 @@ class Handle:
         self.incarnation: Incarnation | None = None
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
+        self._dumped_policy: tuple[Policy, str] | None = None  # the last policy that was written as JSON, and that
         self._is_disposed = False
         self._is_leased = False  # whether a write renews a lease, of this scope or of a parent
 
@@ -109,6 +110,13 @@ class Handle:
             if self._stored_policy is not None
             else self._requested_policy or self.settings.policy
         )
+
+    def _policy_json(self) -> str:
+        """The policy as it is stored."""
+        policy = self.policy
+        if self._dumped_policy is None or self._dumped_policy[0] is not policy:
+            self._dumped_policy = policy, policy.model_dump_json(exclude_defaults=True)
+        return self._dumped_policy[1]
 
     @property
     def id(self) -> str:
@@ -309,7 +317,7 @@ class Handle:
         replica, _ = yield from self.replica()
         if self.incarnation is None:
             yield from self._prepare_creation(replica)
-        opening = ScopeOpened(self.policy.model_dump_json(exclude_defaults=True), now)
+        opening = ScopeOpened(self._policy_json(), now)
         fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
         tries = 0
 

@@ -117,7 +117,6 @@ def _to_row(handle: Handle, state: State, draft: _Draft, now: float, fresh_id: s
 def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[None]:
     """Store a value under a key; see `Entries.set`."""
     key = check_key(key)
-    check_new_names(key)
     metrics = handle.settings.metrics
     began = 0.0 if metrics is None else time.perf_counter()
     if handle.incarnation is None:
@@ -127,8 +126,10 @@ def put(handle: Handle, key: str, value: object, fields: EntryFields) -> Flow[No
     # The id of an existing key is known from the last catch-up; otherwise the fold decides.
     replica = handle.engine.replica(handle.path)
     held = key in replica.state.entries
-    if not held and replica.stale:
-        yield from handle.replica()
+    if not held:
+        check_new_names(key)
+        if replica.stale:
+            yield from handle.replica()
     passing, token = handle.settings.entry_counts.uncounted_writes, object()
     try:
         passing.add(token)  # before the decision not to count, so that any count from here on includes it

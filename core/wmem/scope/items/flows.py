@@ -59,7 +59,7 @@ def _check_priority(priority: object) -> str:
     """Check a priority and return it as plain text."""
     if not isinstance(priority, str) or priority not in PRIORITIES:
         raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {describe(priority)}")
-    return plain_text(priority)
+    return priority if type(priority) is str else plain_text(priority)
 
 
 def draft_item(
@@ -73,7 +73,8 @@ def draft_item(
     text, counter = _check_content(handle, content), handle.settings.counter()
     priority = _check_priority(priority)
     rest, columns = encode_fields(_normalize_fields(fields), now=now)
-    check_metadata_size(handle.policy, rest, columns)
+    if rest is not None or columns:
+        check_metadata_size(handle.policy, rest, columns)
     row = Row(  # written out: faster than the columns of `content_columns`
         id=new_ulid(now),
         content=dump_json(text),

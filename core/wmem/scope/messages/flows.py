@@ -174,8 +174,9 @@ def prepare_messages(
     """The input as messages, the rows of those to store, and the time."""
     now = handle.settings.clock()
     said = parse_messages(messages)
-    check_new_names(*[message.id for message in said if message.id is not None])
     for message in said:
+        if message.id is not None:
+            check_new_names(message.id)
         if message.metadata:
             check_message_metadata(handle.policy, message)
     recalled = _find_recalled(said)
