@@ -80,11 +80,18 @@ def test_twice_the_text_takes_twice_the_steps(kind: str, steps: Steps) -> None:
     _check_growth(less, more, doublings=1)
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Try every kind at 100 kB in the full tier, in the others some of each form."""
+    if "large_kind" in metafunc.fixturenames:
+        metafunc.parametrize("large_kind", list(KINDS) if metafunc.config.getoption("tier") == "full" else _LARGE)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", _LARGE)
-def test_twice_the_text_takes_twice_the_calls_at_100_kb(kind: str, steps: Steps) -> None:
-    less, more = (_count(KINDS[kind](size), steps.count_calls, _CharCounter()) for size in (25_000, 100_000))
-    _check_growth(less, more, doublings=2)
+def test_twice_the_text_takes_twice_the_calls_at_100_kb(large_kind: str, steps: Steps) -> None:
+    sizes = (25_000, 50_000, 100_000)
+    least, less, more = (_count(KINDS[large_kind](size), steps.count_calls, _CharCounter()) for size in sizes)
+    _check_growth(least, less, doublings=1)
+    _check_growth(least, more, doublings=2)
 
 
 def test_steps_of_a_call_that_searches_the_whole_text_for_each_word_are_seen(steps: Steps) -> None:
