@@ -435,7 +435,6 @@ BROKEN: Mapping[type[Broken | Slow], tuple[str, ...]] = {
 
 SEEN_ABOVE: Mapping[str, tuple[str, type[Broken | Slow]]] = {
     "test_increments_at_once_are_counted_exactly": ("UpdatesSuite", LooksBeforeItAppends),
-    "test_of_many_factories_at_once_one_wins_for_all": ("UpdatesSuite", LooksBeforeItAppends),
     "test_of_items_added_at_once_a_capped_scope_holds_no_more_than_it_may": ("LimitsSuite", LooksBeforeItAppends),
     "test_descendants_end_with_their_parent": ("ScopesSuite", LeavesDescendants),
     "test_a_prefix_means_whole_segments": ("ScopesSuite", TakesPrefixesForText),
