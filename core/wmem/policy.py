@@ -1,7 +1,7 @@
 """The policy of a scope: limits, TTLs and thresholds as one frozen value; each source document is a preset."""
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -215,3 +215,13 @@ class Capacity(NamedTuple):
     free_items: int | None
     free_tokens: int | None
     policy: Policy
+
+
+@lru_cache(256)
+def parse_policy(stored: str) -> Policy:
+    """A policy from its stored JSON. Cached: thousands of scopes follow the same few.
+
+    Raises:
+        ValueError: It is none.
+    """
+    return Policy.model_validate_json(stored)

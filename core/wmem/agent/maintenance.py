@@ -18,7 +18,7 @@ from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
 from wmem.model.history import Path, is_cache, to_scope_id
-from wmem.policy import Policy
+from wmem.policy import parse_policy
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.state import State
 
@@ -84,7 +84,7 @@ def _lease_ended(state: State, now: float) -> bool:
     """Whether the lease of a scope has ended; false for one without a lease."""
     if state.policy is None or '"lease_s"' not in state.policy:
         return False
-    lease_s = Policy.model_validate_json(state.policy).lease_s
+    lease_s = parse_policy(state.policy).lease_s
     return lease_s is not None and state.renewed_at + lease_s <= now
 
 

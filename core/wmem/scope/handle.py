@@ -22,7 +22,7 @@ from wmem.model.checks import RESERVED_PREFIX, check_new_names
 from wmem.model.history import Incarnation, Path, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
-from wmem.policy import Policy
+from wmem.policy import Policy, parse_policy
 from wmem.retrieval.embedder import GuardedEmbedder
 from wmem.scope.entries.counts import EntryCounts
 from wmem.state import State
@@ -98,7 +98,6 @@ class Handle:
         self.incarnation: Incarnation | None = None
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
-        self._dumped_policy: tuple[Policy, str] | None = None  # the last policy that was written as JSON, and that
         self._is_disposed = False
         self._is_leased = False  # whether a write renews a lease, of this scope or of a parent
 
@@ -113,10 +112,9 @@ class Handle:
 
     def _policy_json(self) -> str:
         """The policy as it is stored."""
-        policy = self.policy
-        if self._dumped_policy is None or self._dumped_policy[0] is not policy:
-            self._dumped_policy = policy, policy.model_dump_json(exclude_defaults=True)
-        return self._dumped_policy[1]
+        if self._stored_policy is not None:
+            return self._stored_policy[0]
+        return self.policy.model_dump_json(exclude_defaults=True)
 
     @property
     def id(self) -> str:
@@ -194,7 +192,7 @@ class Handle:
         stored = state.policy
         if stored is not None and (self._stored_policy is None or self._stored_policy[0] != stored):
             try:
-                policy = Policy.model_validate_json(stored)
+                policy = parse_policy(stored)
             except ValueError as exc:
                 raise CorruptionError(f"scope {self.path!r} has stored a policy that is none: {exc}") from exc
             if self.incarnation is None:
