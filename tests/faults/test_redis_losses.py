@@ -182,6 +182,57 @@ def test_an_agent_whose_every_key_is_lost_is_told_from_one_that_never_was(
     assert call(make().read, {PATH: head})[PATH].joined
 
 
+def test_an_agent_lost_with_the_hash_of_agents_is_told_to_whoever_comes_anew(
+    make: Callable[[], Any], call: Call, server: Any
+) -> None:
+    _write(call, make(), "aca", None)
+    lost = _lose(server, [*KEYS.values(), "wmem:agents"])
+    left = _dumps(server)
+    for verb, args in (
+        ("read", ({PATH: ORIGIN},)),
+        ("append", (("agent", "other"), 1, b"1", None, None)),
+        ("paths", (("agent",),)),
+        ("paths", ((),)),
+    ):
+        with pytest.raises(CorruptionError, match="lost data"):
+            call(getattr(make(), verb), *args)
+    assert call(make().read, {("another",): ORIGIN})[("another",)].head == ORIGIN
+    assert _dumps(server) == left
+    _restore(server, lost)
+    assert call(make().read, {PATH: ORIGIN})[PATH].head.version == 2
+    _lose(server, [*KEYS.values(), "wmem:agents"])
+    call(make().delete, ("agent",), None)
+    assert call(make().append, PATH, 1, b"1", ORIGIN, None).cursor is not None
+
+
+@pytest.mark.parametrize("way", ["read", "append", "begin"])
+def test_a_lost_hash_of_agents_is_made_anew_with_every_agent_that_is_listed(
+    way: str, make: Callable[[], Any], call: Call, server: Any
+) -> None:
+    heads = {root: _write(call, make(), "a", None, (root, "session")) for root in ("agent", "other")}
+    _lose(server, ["wmem:agents"])
+    if way == "read":
+        assert call(make().read, {("other", "session"): ORIGIN})[("other", "session")].head == heads["other"]
+    else:
+        _write(call, make(), "a", None, ("other" if way == "append" else "third", "session"))
+    _lose(server, list(KEYS.values()))
+    for journal in (make(), make()):
+        with pytest.raises(CorruptionError, match="lost data"):
+            call(journal.read, {PATH: ORIGIN})
+
+
+def test_a_client_holds_on_to_the_id_it_knows_when_the_store_gets_another(
+    make: Callable[[], Any], call: Call, server: Any
+) -> None:
+    journal = make()
+    _write(call, journal, "a", None)
+    server.hset('wmem:{"other"}:births', "", "ended")  # its last scope is just being deleted
+    _lose(server, ["wmem:agents", "wmem:roots", *KEYS.values()])
+    _write(call, journal, "a", None, ("other", "session"))
+    with pytest.raises(CorruptionError, match="restarted or emptied"):
+        call(journal.read, {PATH: ORIGIN})
+
+
 def test_a_list_of_agents_that_lost_some_is_no_shorter_list(make: Callable[[], Any], call: Call, server: Any) -> None:
     journal = make()
     for root in ("one", "two"):
@@ -300,14 +351,15 @@ def test_whatever_is_lost_every_call_is_right_or_corruption_and_a_backup_heals_i
 @pytest.mark.parametrize("policy", ["allkeys-random", "allkeys-lru"])
 def test_a_server_that_really_evicts_answers_right_or_corruption(kind: str, policy: str, new_server: Any) -> None:
     server: RedisServer = new_server(kind=kind)
-    with server.client() as client:
-        client.config_set("maxmemory", client.info("memory")["used_memory"] + 600_000)
-        client.config_set("maxmemory-policy", policy)
     rng = random.Random(9)
     memories: dict[str, wmem.AgentMemory] = {}
     written: dict[tuple[str, str], str] = {}
     answers = {"right": 0, "corruption": 0}
     for number in range(800):
+        if number == 100:  # once scripts and connections have the memory they need
+            with server.client() as client:
+                client.config_set("maxmemory", client.info("memory")["used_memory"] + 150_000)
+                client.config_set("maxmemory-policy", policy)
         agent, name = f"agent-{rng.randrange(4)}", f"session-{rng.randrange(6)}"
         if rng.random() < 0.03 and agent in memories:
             memories.pop(agent).close()  # so that replicas are read anew now and then

@@ -76,7 +76,7 @@ def read(store: KnownStore, after: Mapping[Path, Cursor]) -> Flow[Mapping[Path, 
         for (path, cursor), reply in zip(after.items(), replies, strict=True)
     }
     if store.id is None:
-        yield from identify(store)
+        yield from identify(store, *[first[0]][: any(tail.incarnation for tail in tails.values())])
     elif any(not tail.joined and after[path] != ORIGIN for path, tail in tails.items()):
         yield from check_same_store(store)
     return tails
@@ -104,11 +104,14 @@ def append(  # noqa: PLR0917  # the port's own, and the store
         if not reply:
             yield from check_absent(store, path[0], root.incarnations)
         # The set of roots has its own cluster slot. A root is added before its first scope, so none is ever unlisted.
+        # The store has its id before any root, and this client knows it before it writes.
+        if store.id is None:
+            yield from identify(store)
         yield from list_root(path[0])
         reply = yield from eval_script(APPEND, keys, (*args, "rooted"), path=path, writes=True)
-        store.id = (yield from confirm_root(path[0])) or store.id
+        yield from confirm_root(path[0])
     elif store.id is None:
-        yield from identify(store)
+        yield from identify(store, path[0])
     if isinstance(reply, list):
         head, size, incarnation, missed = reply
         tail = None if missed is None else _decode_tail(missed)

@@ -3,15 +3,16 @@
 The set of roots and the hash of agents have cluster slots of their own, so that they change in steps
 of their own: a root is listed before its first scope begins, confirmed with a token after it, and
 taken off after its last scope is gone. An agent whose keys are all absent while its token stands is
-lost. The hash also has an id of the whole store: a client that knows it notices a store that was
-emptied, as by a restart of a server that keeps nothing.
+lost. The hash also has an id of the whole store, older than any root: where the list has a root and
+there is no id, the hash is lost, and whoever gives it a new one confirms anew what is listed. A client
+that knows the id notices a store that was emptied, as by a restart of a server that keeps nothing.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from wmem.errors import CorruptionError, StoreError
+from wmem.errors import CorruptionError, StoreError, StoreFullError, UnknownOutcomeError
 from wmem.flow import Flow, ask
 from wmem.journal.port import new_salt
 from wmem.journal.redis_client import ForeignKeyError, LostKeyError, ScriptMissingError, Server, Word
@@ -94,13 +95,30 @@ def _describe_foreign_key(keys: Sequence[str], exc: StoreError) -> Flow[str]:
 # -- whether an agent is absent or lost
 
 
-def identify(store: KnownStore) -> Flow[None]:
-    """Learn the id of a store that holds something; one that has none yet gets one."""
+def identify(store: KnownStore, *roots: str) -> Flow[None]:
+    """Learn the id of a store; one that has none gets one.
+
+    Args:
+        roots: Have scopes, also where the list of roots is lost.
+    """
     try:
-        store.id = (yield from _eval_on_agents(CONFIRM, new_salt(), "", "", writes=True)) or b""
+        store.id = yield from _confirm("", *roots)
+    except (StoreFullError, UnknownOutcomeError) as exc:
+        _log.debug("the store's id is not known yet: %s", exc)
     except StoreError as exc:
         _log.debug("the store cannot be told from one that was emptied: %s", exc)
         store.id = b""
+
+
+def _confirm(root: str, *roots: str) -> Flow[bytes]:
+    """Note that a root has scopes; the store's id. A store that has none, or has lost it, gets one."""
+    token = new_salt()
+    store_id: bytes | None = yield from _eval_on_agents(CONFIRM, _encode_root(root), token, "", writes=True)
+    if store_id is None:
+        listed = yield from _ask_list(Server.query, "SMEMBERS")
+        args = (_encode_root(root), token, new_salt(), *listed, *map(_encode_root, roots))
+        store_id = yield from _eval_on_agents(CONFIRM, *args, writes=True)
+    return store_id or b""
 
 
 def look_up_id(store: KnownStore) -> Flow[None]:
@@ -138,7 +156,7 @@ def _compare_ids(known: bytes | None, store_id: bytes | None) -> None:
 
 
 def check_absent(store: KnownStore, root: str, births: str) -> Flow[None]:
-    """Check that an agent without a single key was deleted, or never was.
+    """Check that an agent without a single key was deleted, or never was; learn the store's id, if it has one.
 
     Raises:
         CorruptionError: Its keys are lost, or the whole store is.
@@ -148,8 +166,13 @@ def check_absent(store: KnownStore, root: str, births: str) -> Flow[None]:
         known = store.id
         store_id, token = yield from _look_up(root)
         _compare_ids(known, store_id)
+        if store.id is None:
+            store.id = store_id
         if token is None:
-            return
+            # The id is older than any root on the list: where there is none, it is lost with all tokens.
+            if store_id or not (yield from _is_listed(root)):
+                return
+            token = b""
         if token == before:
             # The same life before and after the look at its keys.
             msg = (
@@ -168,28 +191,34 @@ def check_absent(store: KnownStore, root: str, births: str) -> Flow[None]:
 
 def list_root(root: str) -> Flow[None]:
     """Add a root to the list, before its first scope begins."""
+    yield from _ask_list(Server.write, "SADD", _encode_root(root))
+
+
+def _ask_list(send: Callable[..., object], command: str, *args: Word) -> Flow[Any]:
     try:
-        yield from ask(Server.write, "SADD", _ROOTS_KEY, _encode_root(root))
+        return (yield from ask(send, command, _ROOTS_KEY, *args))
     except ForeignKeyError as exc:
         raise CorruptionError(f"the key {_ROOTS_KEY!r} is not a set: another program uses it ({exc})") from exc
 
 
-def confirm_root(root: str) -> Flow[bytes | None]:
-    """Note that a root has scopes, after the first one has begun; returns the store's id, if it can be known."""
+def _is_listed(root: str) -> Flow[bool]:
+    return bool((yield from _ask_list(Server.query, "SISMEMBER", _encode_root(root))))
+
+
+def confirm_root(root: str) -> Flow[None]:
+    """Note that a root has scopes, after the first one has begun."""
     try:
-        store_id: bytes = yield from _eval_on_agents(CONFIRM, new_salt(), _encode_root(root), new_salt(), writes=True)
+        yield from _confirm(root)
     except StoreError as exc:
         # The scope has begun: raising would look as if it had not.
         _log.debug("agent %r is not noted as one that has scopes: %s", root, exc)
-        return None
-    return store_id
 
 
 def forget_root(root: str, births: str) -> Flow[None]:
     """Take a root that has no scope left off the list, unless one begins meanwhile."""
     name = _encode_root(root)
     yield from ask(Server.write, "HDEL", _AGENTS_KEY, b"=" + name)
-    yield from ask(Server.write, "SREM", _ROOTS_KEY, name)
+    yield from _ask_list(Server.write, "SREM", name)
     if not (yield from eval_script(END_ROOT, [births], (), path=(root,), writes=True)):
         yield from list_root(root)
         yield from confirm_root(root)
@@ -204,7 +233,7 @@ def list_roots() -> Flow[list[str]]:
     before: set[bytes] = set()
     while True:
         confirmed = set((yield from _eval_on_agents(LIST_ROOTS, writes=False)))
-        listed = set((yield from ask(Server.query, "SMEMBERS", _ROOTS_KEY)))
+        listed = set((yield from _ask_list(Server.query, "SMEMBERS")))
         if not (missing := confirmed - listed):
             return sorted(each.decode("utf-8", "surrogatepass") for each in listed)
         if missing & before:

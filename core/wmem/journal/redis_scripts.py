@@ -347,11 +347,20 @@ return redis.call('HMGET', KEYS[1], 'id', '=' .. ARGV[1])
 """)
 
 CONFIRM = _script("""
--- KEYS: agents. ARGV: an id for the store if it has none, a root or '', and a token for its life if it has none.
--- Answers the id of the store.
-redis.call('HSETNX', KEYS[1], 'id', ARGV[1])
-if ARGV[2] ~= '' then redis.call('HSETNX', KEYS[1], '=' .. ARGV[2], ARGV[3]) end
-return redis.call('HGET', KEYS[1], 'id')
+-- KEYS: agents. ARGV: a root or '', a token for its life if it has none, an id for the store if it has none, or '',
+-- then the roots that have scopes as far as is known: with a new id each of them gets the token, since it was lost.
+-- Answers the id of the store; nil where it has none and none is given.
+-- The root's scope has begun: after any write, even one that changes nothing, a full server takes the others.
+if ARGV[1] ~= '' then redis.call('HDEL', KEYS[1], '') end
+local id = redis.call('HGET', KEYS[1], 'id')
+if not id then
+  if ARGV[3] == '' then return false end
+  id = ARGV[3]
+  redis.call('HSET', KEYS[1], 'id', id)
+  for n = 4, #ARGV do redis.call('HSETNX', KEYS[1], '=' .. ARGV[n], ARGV[2]) end
+end
+if ARGV[1] ~= '' then redis.call('HSETNX', KEYS[1], '=' .. ARGV[1], ARGV[2]) end
+return id
 """)
 
 LIST_ROOTS = _script("""
