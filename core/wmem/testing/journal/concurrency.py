@@ -77,16 +77,21 @@ class ConcurrencyTests(JournalFixtures):
         first, second = ("agent", "first"), ("agent", "second")
         between = [("agent", f"between {number}") for number in range(20)]  # leaves time for a write in between
 
+        ended: list[bool] = []
+
         def writing() -> Flow[list[int]]:
-            for _ in range(3 * ROUNDS):
-                yield from ask(Pause.sleep, 0)
-                yield from append_record(first, b"x", None)
-                yield from append_record(second, b"x", None)
+            try:
+                for _ in range(3 * ROUNDS):
+                    yield from ask(Pause.sleep, 0)
+                    yield from append_record(first, b"x", None)
+                    yield from append_record(second, b"x", None)
+            finally:
+                ended.append(True)
             return []
 
         def reading(*paths: Path) -> Flow[list[int]]:
-            ahead = []
-            for _ in range(3 * ROUNDS):
+            ahead: list[int] = []
+            while not ended or len(ahead) < ROUNDS:  # all the while, whoever is scheduled first
                 yield from ask(Pause.sleep, 0)
                 asked: Mapping[Path, Cursor] = dict.fromkeys(paths, ORIGIN)
                 tails = yield from ask(Journal.read, asked)
