@@ -5,7 +5,7 @@ import inspect
 import itertools
 import pathlib
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, assert_type
 
@@ -15,9 +15,11 @@ import wmem
 from wmem import Message
 from wmem.codec.codec import IdentityCodec
 from wmem.engine import writing
+from wmem.engine.derived import Derived
 from wmem.engine.engine import Engine
 from wmem.engine.ports import InPlaceJournal, async_ports
-from wmem.errors import StoreError
+from wmem.engine.replica import Replica
+from wmem.errors import CorruptionError, StoreError
 from wmem.flow import Flow, Ports, arun, ask, bind, run
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.port import Journal
@@ -328,3 +330,23 @@ async def test_sync_inside_a_running_loop_needs_nothing_of_it() -> None:
         session = memory.scope("session")
         session.entries.set("key", "value")
         assert session.entries.get("key") == "value"
+
+
+def test_derived_data_that_stops_at_a_damaged_row_is_computed_again() -> None:
+    class Texts(Derived):
+        def __init__(self) -> None:
+            self.ids: list[str] = []
+
+        def apply(self, changed: Mapping[str, Row | None], /) -> None:
+            for id in changed:
+                self.ids.append(id)
+                if id == "damaged" and id not in repaired:
+                    raise CorruptionError(id)
+
+    repaired: set[str] = set()
+    replica: Replica[Any] = Replica(PATH, IdentityCodec())
+    replica.state.fold(1, [ItemPut(Row(id, b"", 0.0, 0.0)) for id in ("first", "damaged", "last")])
+    with pytest.raises(CorruptionError):
+        replica.use_derived(Texts, lambda texts: texts.ids)
+    repaired.add("damaged")
+    assert replica.use_derived(Texts, lambda texts: texts.ids) == ["first", "damaged", "last"]

@@ -273,11 +273,13 @@ class Replica(Generic[P]):
                 self._drop_follower(kind, follower)
                 return None
             follower.in_use = True
-            try:
-                result = (use(follower.data),) if self._update(kind, follower) else None
-            except WmemError:  # raised before anything is changed
-                follower.in_use = False
-                raise
+            result = None
+            if self._update(kind, follower):
+                try:
+                    result = (use(follower.data),)
+                except WmemError:  # raised before anything is changed
+                    follower.in_use = False
+                    raise
             follower.in_use = False
             return result
 
