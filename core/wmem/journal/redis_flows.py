@@ -111,7 +111,8 @@ def append(  # noqa: PLR0917  # the port's own, and the store
         reply = yield from eval_script(APPEND, keys, (*args, "rooted"), path=path, writes=True)
         yield from confirm_root(path[0])
     elif store.id is None:
-        yield from identify(store, path[0])
+        exists = not isinstance(reply, list) or bool(reply[2])  # a refusal may find no scope at all
+        yield from identify(store, *[path[0]][:exists])
     if isinstance(reply, list):
         head, size, incarnation, missed = reply
         tail = None if missed is None else _decode_tail(missed)
