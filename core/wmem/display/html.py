@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
+from wmem.graphemes import cut_before
+
 if TYPE_CHECKING:
     from wmem.model.prompt import Prompt
     from wmem.model.results import UnitReport
@@ -86,7 +88,7 @@ def excerpt(text: str) -> str:
     """The beginning of a text on one line, without quote marks and control characters."""
     read = text[: 4 * _MAX_EXCERPT_CHARS].removeprefix("> ").replace("\n> ", " ").removesuffix("\n>")
     line = _UNSAFE_CHARS.sub("\N{REPLACEMENT CHARACTER}", " ".join(read.split()))
-    return line if len(line) <= _MAX_EXCERPT_CHARS else f"{line[: _MAX_EXCERPT_CHARS - 1]}…"
+    return line if len(line) <= _MAX_EXCERPT_CHARS else f"{line[: cut_before(line, _MAX_EXCERPT_CHARS - 1)]}…"
 
 
 def format_parts(report: "UnitReport") -> str:

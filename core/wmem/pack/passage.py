@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from wmem.analysis.stemmer import irregular_forms, stem
 from wmem.analysis.summarize import split_sentences
+from wmem.graphemes import cut_before
 from wmem.tokens.counter import Counter
 
 _MAX_CHARS_READ = 100_000  # characters searched in one memory
@@ -43,7 +44,7 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
         terms: The query's, case-folded and stemmed.
         tokens: The limit of the passage.
     """
-    sentences = split_sentences(text[:_MAX_CHARS_READ])
+    sentences = split_sentences(text[: cut_before(text, _MAX_CHARS_READ)])
     worths = _score_sentences(sentences, terms)
     if not any(worths):
         return None

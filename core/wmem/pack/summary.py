@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.summarize import WeightedText, extract, split_sentences
+from wmem.graphemes import cut_before
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
 from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, message_text, normalize_text, quote_block
@@ -63,7 +64,8 @@ def summarize(
     places: list[Candidate] = []
     for candidate in covered:
         message = loader.load(candidate)
-        text = "" if message.recalled else message_text(message)[:_MAX_CHARS_PER_MESSAGE]
+        text = "" if message.recalled else message_text(message)
+        text = text[: cut_before(text, _MAX_CHARS_PER_MESSAGE)]
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
         if query_terms:
             weight += _QUERY_BONUS * len(query_terms.intersection(analyzer.to_terms(text))) / len(query_terms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from wmem.graphemes import cut_after, cut_before
 from wmem.model.message import Message
 from wmem.model.part import Part
 from wmem.tokens.counter import Counter, message_tokens, part_tokens
@@ -12,7 +13,10 @@ _MIN_CONTENT_TOKENS = 16  # tokens of content that make a truncated message wort
 
 
 def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
-    """The beginning and the end of a text, at most `tokens` together, and how many they are."""
+    """The beginning and the end of a text, at most `tokens` together, and how many they are.
+
+    Cut between grapheme clusters.
+    """
     head, in_head = _fit_text(text, tokens - tokens // 2, count, from_start=True)
     tail, in_tail = _fit_text(text[len(head) :], tokens // 2, count, from_start=False)
     return head, tail, in_head + in_tail
@@ -21,12 +25,12 @@ def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int
 def _fit_text(text: str, tokens: int, count: Counter, *, from_start: bool) -> tuple[str, int]:
     size = min(len(text), _FIRST_CHARS_PER_TOKEN * tokens)
     while size > 0:
-        piece = text[:size] if from_start else text[-size:]
+        piece = text[: cut_before(text, size)] if from_start else text[cut_after(text, len(text) - size) :]
         tokens_counted = count(piece)
         if tokens_counted <= tokens:
             return piece, tokens_counted
         # 2 % below the proportion, so that one more try is nearly always enough.
-        size = min(size - 1, size * tokens * 98 // (tokens_counted * 100))
+        size = min(len(piece) - 1, len(piece) * tokens * 98 // (tokens_counted * 100))
     return "", 0
 
 
