@@ -147,8 +147,9 @@ def write_message(
     if spoken:
         written["audio"] = {"id": spoken[-1].file_id}
     shown = [part for part in parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
-    written["content"] = _write_content(shown) if shown or not tool_calls else None
-    if refused := "\n".join(part.text or "" for part in parts if part.kind == "refusal"):
+    refused = "\n".join(part.text or "" for part in parts if part.kind == "refusal")
+    written["content"] = _write_content(shown) if shown or not (tool_calls or spoken or refused) else None
+    if refused:
         written["refusal"] = refused
     if name is not None and role != "tool":
         written["name"] = name

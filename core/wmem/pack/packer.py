@@ -209,8 +209,8 @@ def _select_pinned(
     ahead = list(islice(source, _COMPLETION_LOOK_BACK)) if wanted else []
     if wanted:
         here = {each.id for each in ahead}
-        nearby = [each for each in reversed(ahead) if each.id in ids or wanted.intersection(each.calls)]
-        units, loose = group_units([*(each for each in pinned if each.id not in here), *nearby])
+        # All of them, for a parallel call of the same message is completed too.
+        units, loose = group_units([*(each for each in pinned if each.id not in here), *reversed(ahead)])
     return (
         [unit for unit in reversed(units) if ids.intersection(unit.ids)],
         [each for each in loose if each.id in ids],

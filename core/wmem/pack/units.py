@@ -7,6 +7,7 @@ call the last one counts.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from wmem.pack.request import Candidate
 
@@ -16,7 +17,7 @@ class Unit:
     """Messages that are packed whole or not at all.
 
     Attributes:
-        members: The message, or the calling assistant and its results in the order of the calls.
+        members: The message, or the calling assistant and its results in the order in which they came.
         place: How many messages are newer than its first; smaller is newer.
         newest: The same for its newest member.
         tokens: Tokens of all its messages.
@@ -99,20 +100,21 @@ class ConversationReader:
         return True
 
     def _close_exchange(self, caller: Candidate, place: int) -> Unit:
-        members, missing, newest = [caller], [], place
+        answers: list[tuple[int, Candidate]] = []
+        missing: list[str] = []
         for call in dict.fromkeys(caller.calls):
             results = self.open_results.pop(call, None)
             if results is None:
                 missing.append(call)
                 continue
-            at, result = results[0]
-            members.append(result)
-            newest = min(newest, at)
+            answers.append(results[0])
             self.superseded += [older for _, older in results[1:]]
+        answers.sort(key=itemgetter(0), reverse=True)  # as they came in, which need not be the order of the calls
+        members = (caller, *(answer for _, answer in answers))
         return Unit(
-            members=tuple(members),
+            members=members,
             place=place,
-            newest=newest,
+            newest=answers[-1][0] if answers else place,
             tokens=sum(member.tokens for member in members),
             missing=tuple(missing),
         )
