@@ -8,6 +8,7 @@ replica is thrown away then. Until that happens every index still names rows tha
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
+from itertools import takewhile
 from typing import Any, ClassVar, NamedTuple
 
 from wmem.model.change import (
@@ -70,7 +71,9 @@ class State:
         self.items: dict[str, None] = {}
         self.messages: dict[str, None] = {}
         self.pinned_messages: dict[str, None] = {}
-        """Pinned and system messages, which every pack holds."""
+        """Pinned messages, which every pack holds."""
+        self.system_messages: dict[str, None] = {}
+        """Messages of system text."""
         self.pinned_items: dict[str, None] = {}
         """Pinned items that are no messages, which every pack holds."""
         self.origins: dict[str, tuple[str, ...]] = {}
@@ -118,6 +121,20 @@ class State:
     def newest_messages(self) -> Iterator[Row]:
         """Messages, newest first; to be consumed under the lock."""
         return map(self.rows.__getitem__, reversed(self.messages))
+
+    def leading_system_text(self) -> list[Row]:
+        """The system messages that the conversation begins with, which every pack holds."""
+        return list(takewhile(_is_system_text, map(self.rows.__getitem__, self.messages)))
+
+    def list_repeated_system_text(self) -> list[str]:
+        """Ids of messages that repeat the leading system text before any other was said, as each session may begin.
+
+        Later ones are conversation: after another text a repetition takes effect again.
+        """
+        leading = {row.id: row.content for row in self.leading_system_text()}
+        contents = set(leading.values())
+        known = takewhile(lambda row: row.content in contents, map(self.rows.__getitem__, self.system_messages))
+        return [row.id for row in known if row.id not in leading]
 
     # -- folding
 
@@ -184,10 +201,14 @@ class State:
 
     def _update_pinned(self, row: Row) -> None:
         held = self.pinned_items if row.role is None else self.pinned_messages
-        if row.pinned or row.role in _SYSTEM_ROLES:
+        if row.pinned:
             held[row.id] = None
         else:
             held.pop(row.id, None)
+        if _is_system_text(row):
+            self.system_messages[row.id] = None
+        elif self.system_messages:
+            self.system_messages.pop(row.id, None)
 
     def _sort_pinned(self, row: Row) -> None:
         """Keep pinned rows in the order they were added, not the order they were pinned."""
@@ -203,6 +224,7 @@ class State:
         elif row.role is not None:
             self.messages.pop(row.id, None)
             self.pinned_messages.pop(row.id, None)
+            self.system_messages.pop(row.id, None)
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)
@@ -328,6 +350,10 @@ class State:
             state.erased = dict.fromkeys(checkpoint.erased)
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
         return state
+
+
+def _is_system_text(row: Row) -> bool:
+    return row.role in _SYSTEM_ROLES
 
 
 def _source_ids(row: Row) -> Iterable[str]:

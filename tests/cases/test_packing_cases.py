@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from typing import Any
 
 import pytest
@@ -64,7 +65,8 @@ OPTIONS = PackOptions(
 
 def packed(*messages: Message, budget: int = 5_000, **options: Any) -> Context:
     known = candidates(messages)
-    pinned = [each for each in known if each.pinned or each.role in ("system", "developer")]
+    leading = list(takewhile(lambda each: each.role in ("system", "developer"), known))
+    pinned = [*leading, *(each for each in known[len(leading) :] if each.pinned)]
     fields: dict[str, Any] = {"count": COUNT, "pinned": pinned, "total": len(known)}
     fields |= {name: options.pop(name) for name in PackRequest.__dataclass_fields__ if name in options}
     return pack(PackRequest(options=replace(OPTIONS, budget=budget, **options), newest_first=known[::-1], **fields))
@@ -156,12 +158,58 @@ def test_B08_one_lost_result_of_two_is_made_up_beside_the_other() -> None:
 
 
 @pytest.mark.parametrize("profile", ["anthropic", "gemini"])
-def test_B11_system_text_in_mid_list_moves_to_the_front(profile: ProviderProfile) -> None:
+def test_B11_system_text_in_mid_list_stays_there_as_a_reminder(profile: ProviderProfile) -> None:
     talk = (user("hi"), said("hello"), Message.of("system", "From now on in French."), user("go on"))
     context = packed(*talk, profile=profile, system="Be kind.", recalled=recalled(item("i", "a fact")))
-    sent = [message["role"] for message in context.to_openai()]
-    assert sent == ["system", "system", "user", "user", "assistant", "user"]
-    assert context.to_openai()[1]["content"] == "From now on in French."
+    sent = context.to_openai()
+    assert [message["role"] for message in sent] == ["system", "user", "user", "assistant", "user", "user"]
+    assert sent[4]["content"] == "<system-reminder>\nFrom now on in French.\n</system-reminder>"
+    assert sum(message_tokens(message, COUNT) for message in context.prompt()) <= context.tokens
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("stable", [False, True])
+def test_a_session_with_a_reminder_each_turn_packs_for_ever_at_one_cost(
+    profile: ProviderProfile, *, stable: bool
+) -> None:
+    turns = [(Message.of("system", f"It is turn {n}."), user(f"question {n}"), said("yes")) for n in range(3_000)]
+    begin = Message.of("system", "Be kind.")
+    known, read = candidates([begin, *(message for turn in turns for message in turn), user("now?")]), 0
+
+    def newest_first() -> Iterator[Candidate]:
+        nonlocal read
+        for each in reversed(known):
+            read += 1
+            yield each
+
+    options = replace(OPTIONS, budget=600, profile=profile, stable=stable)
+    context = pack(
+        PackRequest(
+            options=options, count=COUNT, newest_first=newest_first(), total=len(known), pinned=known[:1],
+        )
+    )  # fmt: skip
+    texts = [message.text for message in context.messages]
+    assert texts[0] == "Be kind."
+    assert texts[-1] == "now?"
+    assert "It is turn 2999." in "".join(texts[-4:])
+    assert 0 < sum("It is turn" in text for text in texts) < 60
+    assert context.tokens <= 600
+    assert read < 400
+
+
+def test_what_is_pinned_by_hand_and_does_not_fit_is_told_by_name() -> None:
+    talk = [user(f"{'word ' * size}", id=f"note-{size}", pinned=True) for size in (10, 300, 20, 400, 30, 40, 50)]
+    for budget, fixed in ((100, 0), (1_000, 200)):
+        with pytest.raises(BudgetError, match=r"'note-400' 40\d, 'note-300' 30\d, 'note-50' 5\d.* 2 others"):
+            packed(*talk, user("now?"), budget=budget, reserve=fixed)
+    with pytest.raises(BudgetError, match=r"newest message.*'note-40' 4\d"):
+        packed(talk[5], user("long " * 900), budget=70)
+    items = [item(f"fact-{size}", f"fact {size} " * size) for size in (5, 90)]
+    with pytest.raises(BudgetError, match=r"pinned items.*'fact-90' \d+, 'fact-5' \d+"):
+        packed(user("now?"), pinned=items, budget=150)
+    [warning] = packed(*talk[:2], user("now?"), budget=500).warnings
+    assert "'note-300' 30" in warning
+    assert packed(*talk[:2], user("now?"), budget=5_000).warnings == ()
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -1,6 +1,7 @@
 """The fold equals a plain model, whatever happens in whatever order; at rest and back it is the same."""
 
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path as Directory
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -181,6 +182,8 @@ def told(state: State) -> dict[str, Any]:
         "messages": list(state.messages),
         # Which these are is the fold's; in what order they are shown is the pack's.
         "standing": set(state.pinned_messages),
+        "system": set(state.system_messages),
+        "leading": [row.id for row in state.leading_system_text()],
         "pinned": set(state.pinned_items),
         "policy": state.policy,
         "disposed": state.disposed,
@@ -199,13 +202,16 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
     plain = Plain()
     for record_id, changes in records:
         plain.record(record_id, changes)
-    standing = {row.id for row in plain.rows if row.role and (row.pinned or row.role in ("system", "developer"))}
+    standing = {row.id for row in plain.rows if row.role and row.pinned}
+    system = {row.id for row in plain.rows if row.role in ("system", "developer")}
     assert told(folded(records)) == {
         "rows": plain.rows,
         "entries": {row.key: row.id for row in plain.rows if row.key is not None},
         "items": ids(plain.rows, "items"),
         "messages": ids(plain.rows, "messages"),
         "standing": standing,
+        "system": system,
+        "leading": list(takewhile(system.__contains__, ids(plain.rows, "messages"))),
         "pinned": {row.id for row in plain.rows if row.pinned and facet_of(row) == "items"},
         "policy": plain.policy,
         "disposed": plain.disposed,

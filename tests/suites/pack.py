@@ -150,3 +150,36 @@ class PackSuite(FacetSuite):
             call(session.messages.append, stored[number].model_copy(update={"pinned": True}))
         texts = [message.text for message in call(session.pack, budget=60, recent=1).messages]
         assert texts == sorted(texts, key=lambda text: int(text.rsplit(" ", 1)[1]))
+
+    def test_system_text_in_front_is_in_every_pack_and_later_system_text_is_conversation(
+        self, session: Scope, call: Call
+    ) -> None:
+        begin = [{"role": "system", "content": "Be kind."}, {"role": "developer", "content": "Be brief."}]
+        turns = [
+            message
+            for number in range(60)
+            for message in (
+                {"role": "user", "content": f"remark {number}"},
+                {"role": "system", "content": f"That was turn {number}."},
+            )
+        ]
+        call(session.messages.append, [*begin, *turns])
+        texts = prompt_texts(call(session.pack, budget=150))
+        assert texts[:2] == ["Be kind.", "Be brief."]
+        assert texts[-2:] == ["remark 59", "That was turn 59."]
+        assert "That was turn 0." not in texts
+        assert prompt_texts(call(session.pack, budget=5_000)) == [each["content"] for each in [*begin, *turns]]
+
+    def test_system_text_that_each_session_begins_with_is_sent_once(self, session: Scope, call: Call) -> None:
+        for number in range(3):
+            call(session.messages.append, [{"role": "system", "content": "Be kind."}, user_message(f"day {number}")])
+        live = [{"role": "system", "content": "Be kind."}, user_message("now?")]
+        expected = ["Be kind.", "day 0", "day 1", "day 2", "now?"]
+        assert prompt_texts(call(session.pack, budget=500, messages=live)) == expected
+
+    def test_a_message_that_is_removed_leaves_the_next_system_text_in_front(self, session: Scope, call: Call) -> None:
+        first = call(session.messages.append, user_message("hello"))
+        call(session.messages.append, [{"role": "system", "content": "Be kind."}, *make_messages(60)])
+        assert "Be kind." not in prompt_texts(call(session.pack, budget=150))
+        call(session.messages.remove, first.id or "")
+        assert prompt_texts(call(session.pack, budget=150))[0] == "Be kind."

@@ -1,6 +1,7 @@
 """Fit a conversation into a budget: a pure function from a request to a context."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, islice
 
@@ -15,9 +16,10 @@ from wmem.pack.provider_order import (
     count_leading_system,
     group_by_turn,
     newest_user_position,
+    reminder_tokens,
     to_provider_messages,
 )
-from wmem.pack.render import message_text, render_note
+from wmem.pack.render import NoteEntry, message_text, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
@@ -25,6 +27,7 @@ from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
+_MAX_NAMED = 5  # pinned messages and items that an error or a warning names
 _MAX_ATTEMPTS = 8  # attempts at a prompt that fits, each rendered and given to the prompt counter
 _COMPLETION_LOOK_BACK = 1_000  # messages read to find the other half of a tool exchange of which one half is pinned
 
@@ -50,15 +53,17 @@ class _Packer:
         self.options = options = request.options
         self.loader = MessageLoader(request.count, options.orphans)
         self.warnings: list[str] = []
-        source = iter(request.newest_first)
-        once, repeated = self._split_repeated_system_text([each for each in request.pinned if each.role])
-        units, loose, ahead = _select_pinned(once, source)
-        self.excluded = [*((result, "orphan") for result in loose), *((each, "duplicate") for each in repeated)]
-        """Candidates of pinned units that are not sent, and why."""
+        self.excluded: list[tuple[Candidate, str]] = []
+        """Candidates of pinned units, and repeated system text, that are not sent, and why."""
+        wanted = [self._price_reminder(each) for each in request.pinned if each.role]
+        repeated = request.repeated.difference(each.id for each in wanted)
+        source = self._set_repeats_apart(map(self._price_reminder, request.newest_first), repeated)
+        units, loose, ahead = _select_pinned(self._without_repeated_text(wanted), source)
+        self.excluded += [(result, "orphan") for result in loose]
         self.pinned = [pinned for unit in units if (pinned := self._render_pinned(unit))]
         self.conversation = ConversationReader(
             chain(ahead, source),
-            skip={*(id for unit in units for id in unit.ids), *(each.id for each in repeated)},
+            skip={*(id for unit in units for id in unit.ids), *(each.id for each, _ in self.excluded), *repeated},
             # Unsendable messages cost nothing; without a bound they would be read for ever.
             max_messages=options.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
@@ -78,10 +83,12 @@ class _Packer:
                 f"{name} {size}" for name, size in {**self.fixed_tokens, "pinned": pinned}.items() if size
             )
             msg = (
-                f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: "
-                "raise the budget, unpin messages or shorten the system text"
+                f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: raise the budget, "
+                f"unpin messages or shorten the system text{self._list_pinned()}"
             )
             raise BudgetError(msg)
+        if 2 * pinned > budget - fixed:
+            self.warnings.append(f"pinned messages take {pinned} of {budget} tokens{self._list_pinned()}")
         prefix = (
             StablePrefix(
                 room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.options.summary_tokens
@@ -92,7 +99,11 @@ class _Packer:
         tokens = 0
         for _ in range(_MAX_ATTEMPTS):
             choice = Selection(self.request, self.conversation, self.loader, self.pinned, room)
-            choice.fill(prefix)
+            try:
+                choice.fill(prefix)
+            except BudgetError as exc:
+                pinned_items = [each for each in choice.note_entries.values() if each.rule == "pinned"]
+                raise BudgetError(f"{exc}{self._list_pinned(pinned_items)}") from exc
             context = self._to_context(choice)
             tokens = context.tokens
             if tokens <= budget:
@@ -110,22 +121,41 @@ class _Packer:
         )
         raise BudgetError(msg)
 
-    def _split_repeated_system_text(self, pinned: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """Pinned candidates, and repeated system text, which is not sent: each session may begin with the same."""
-        holds: dict[tuple[str, str], Candidate] = {}
-        repeated: dict[str, Candidate] = {}
+    def _price_reminder(self, candidate: Candidate) -> Candidate:
+        """A system message with the tokens it takes where the provider takes system text only in front."""
+        if candidate.role not in SYSTEM_ROLES or self.options.profile == "openai":
+            return candidate
+        return candidate._replace(tokens=candidate.tokens + reminder_tokens(self.request.count))
+
+    def _set_repeats_apart(self, newest_first: Iterable[Candidate], repeated: AbstractSet[str]) -> Iterator[Candidate]:
+        """The messages as they are read, those that only repeat the leading system text noted as not sent."""
+        for candidate in newest_first:
+            if candidate.id in repeated:
+                self.excluded.append((candidate, "duplicate"))
+            yield candidate
+
+    def _without_repeated_text(self, pinned: Sequence[Candidate]) -> list[Candidate]:
+        """The pinned messages without system text that another has: a framework's list begins with the stored one's."""
+        texts: set[tuple[str, str]] = set()
+        once = []
         for each in pinned:
-            if each.role not in SYSTEM_ROLES:
-                continue
-            text = each.role, message_text(self.loader.load(each))
-            if text == next(reversed(holds), None):
-                repeated[each.id] = each
+            text = (each.role or "", message_text(self.loader.load(each))) if each.role in SYSTEM_ROLES else None
+            if text is None or each.pinned or text not in texts:
+                once.append(each)
             else:
-                # Other system text came between: the last one is in force.
-                if (before := holds.pop(text, None)) is not None:
-                    repeated[before.id] = before
-                holds[text] = each
-        return [each for each in pinned if each.id not in repeated], list(repeated.values())
+                self.excluded.append((each, "duplicate"))
+            if text is not None:
+                texts.add(text)
+        return once
+
+    def _list_pinned(self, items: Sequence[NoteEntry] = ()) -> str:
+        """The largest of what is pinned, by id and tokens, as the end of a sentence; empty if nothing is."""
+        sizes = [(each.rendered.tokens, each.unit.head.id) for each in self.pinned]
+        sizes += [(each.tokens, each.candidate.id) for each in items]
+        largest = sorted(sizes, key=lambda each: -each[0])[:_MAX_NAMED]
+        names = [f"{id!r:.80} {tokens}" for tokens, id in largest]
+        more = [f"{len(sizes) - len(largest)} others"] if len(sizes) > len(largest) else []
+        return f"; pinned: {', '.join((*names, *more))}" if names else ""
 
     def _count_prompt(self, context: Context) -> int:
         """Tokens of the prompt by the provider's count, or by ours without a prompt counter."""
@@ -160,7 +190,7 @@ class _Packer:
         messages = to_provider_messages(
             options.profile, shown, follows_user=bool(entries) and first and options.note_role == "user"
         )
-        opening = [message for message in messages if len(messages) > len(shown) and message.recalled]
+        opening = messages[count_leading_system(messages) :][: len(messages) - len(shown)]
         sizes = {
             **self.fixed_tokens,
             "note": selection.pricer.price_note(entries),

@@ -8,9 +8,12 @@ from typing import TypeVar
 
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
+from wmem.tokens.counter import Counter
 
 Unit = TypeVar("Unit")
 _OPENING = "[Earlier messages were left out.]"
+_REMINDER = "<system-reminder>\n{}\n</system-reminder>"
+_JOINTS = 2  # tokens that joining a text to what is around it can add
 SYSTEM_ROLES = ("system", "developer")
 
 
@@ -32,15 +35,17 @@ def group_by_turn(units: Iterable[tuple[str | None, Unit]], *, last: str | None 
 def to_provider_messages(profile: ProviderProfile, messages: Sequence[Message], *, follows_user: bool) -> list[Message]:
     """The messages in an order the provider accepts; their text is unchanged.
 
-    ``anthropic`` and ``gemini`` take system text only in front, then a user message first.
+    ``anthropic`` and ``gemini`` take system text only in front, then a user message first. System
+    text further on stays where it was said, as a reminder in a user message.
 
     Args:
         follows_user: Whether a user message already stands before these.
     """
     if profile == "openai":
         return list(messages)
-    front = [_to_system_message(message) for message in messages if message.role in SYSTEM_ROLES]
-    rest = [message for message in messages if message.role not in SYSTEM_ROLES]
+    begun = count_leading_system(messages)
+    front = [_to_system_message(message) for message in messages[:begun]]
+    rest = [_to_reminder(message) if message.role in SYSTEM_ROLES else message for message in messages[begun:]]
     if rest and rest[0].role != "user" and not follows_user:
         # Marked as recalled: no adapter stores it.
         front.append(Message.recall("user", _OPENING))
@@ -57,6 +62,17 @@ def newest_user_position(messages: Sequence[Message]) -> int:
     spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
     user_positions = [at for at in spoken if messages[at].role == "user"]
     return (user_positions or spoken or [len(messages)])[-1]
+
+
+def reminder_tokens(count: Counter) -> int:
+    """Tokens that a reminder takes beside its text."""
+    return count(_REMINDER.format("")) + _JOINTS
+
+
+def _to_reminder(message: Message) -> Message:
+    """System text as a user message, marked so that nothing stores it as the user's own."""
+    reminder = Message.recall("user", _REMINDER.format(message.text))
+    return reminder.model_copy(update={"id": message.id, "turn_id": message.turn_id})
 
 
 def _to_system_message(message: Message) -> Message:

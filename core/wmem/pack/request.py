@@ -124,8 +124,9 @@ class PackRequest:
     Attributes:
         newest_first: The conversation; read only as far as the budget needs.
         total: How many messages there are in all; those never read are reported as older.
-        pinned: Pinned and system messages of the whole conversation, oldest first, and pinned
-            items, which are quoted whole in the note.
+        pinned: Pinned messages of the whole conversation and the system text it begins with, oldest
+            first, and pinned items, which are quoted whole in the note.
+        repeated: Ids of messages that only repeat the system text it begins with; they are not sent.
         recalled: What recall found, best first.
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
@@ -138,6 +139,7 @@ class PackRequest:
     newest_first: Iterable[Candidate]
     total: int
     pinned: Sequence[Candidate] = ()
+    repeated: frozenset[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()
     query: str = ""
     analyzer: Analyzer = field(default_factory=Analyzer)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from wmem.errors import BudgetError
 from wmem.pack.loader import MessageLoader, Rendered, is_blank
+from wmem.pack.provider_order import SYSTEM_ROLES
 from wmem.pack.render import NoteEntry, NotePricer, message_text, normalize_text, to_note_entry, to_quote
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.stable_prefix import StablePrefix, longest_history
@@ -425,6 +426,6 @@ class Selection:
 
 def _final_answer(newest_first: Iterable[Unit]) -> Unit | None:
     """The assistant's answer if it is the newest unit, system text aside."""
-    spoken = [unit for unit in newest_first if unit.head.role != "system"]
+    spoken = [unit for unit in newest_first if unit.head.role not in SYSTEM_ROLES]
     last = min(spoken, key=lambda unit: unit.newest, default=None)
     return last if last is not None and last.head.role == "assistant" and not last.head.calls else None

@@ -19,6 +19,7 @@ from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
 from wmem.pack import pack
+from wmem.pack.provider_order import SYSTEM_ROLES
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
@@ -58,7 +59,9 @@ def pack_scope(
         replicas = replicas[:1]
     own = replicas[0]
     with own.lock:
-        standing = [own.state.rows[each] for each in own.state.pinned_messages]
+        leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
+        standing = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
+        repeated = own.state.list_repeated_system_text()
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
@@ -84,6 +87,7 @@ def pack_scope(
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             pinned=pinned,
+            repeated=frozenset(repeated),
             recalled=[
                 RecalledCandidate(
                     candidate(hit.row)
@@ -239,6 +243,7 @@ class _LiveMessages:
         live = to_sendable(parse_messages(messages))
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         behind: str | None = None
+        begins = True
         for at, message in enumerate(live):
             with replica.lock:
                 row = replica.state.rows.get(message.id) if message.id in replica.state.messages else None
@@ -249,15 +254,16 @@ class _LiveMessages:
                 row = to_row(message, handle, now)
                 self.unstored_count += 1
             candidate = _CandidateFactory(counter, {row.id: message.model_copy(update={"id": row.id})}, _decode)(row)
-            if message.pinned or message.role in ("system", "developer"):
+            begins = begins and message.role in SYSTEM_ROLES
+            if message.pinned or begins:
                 self._always_included.append(candidate)
             if at >= begun:
                 self._current_turn[row.id] = candidate
-            elif row.id not in self.overrides:
+            elif row.id not in self.overrides and not begins:  # system text in front stays in front
                 self._unstored_after.setdefault(behind, []).insert(0, candidate)
 
     def always_included(self, stored_ids: AbstractSet[str]) -> list[Candidate]:
-        """Pinned and system messages that only the framework knows as such."""
+        """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
         return [candidate for candidate in self._always_included if candidate.id not in stored_ids]
 
     def merge_with_stored(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:

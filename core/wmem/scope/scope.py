@@ -252,6 +252,9 @@ class Scope(ScopeProperties):
     ) -> Context:
         """Build the prompt that serves a query best within a token budget; it changes nothing in the scope.
 
+        The system text that the conversation begins with is in every prompt; a session that begins with the
+        same again does not repeat it. Later system and developer messages are conversation.
+
         With an embedder and a query, missing vectors of texts are stored, in a scope internal to
         wmem that no list, listener or export shows.
 
@@ -280,7 +283,7 @@ class Scope(ScopeProperties):
 
         Raises:
             InvalidInputError: A budget below 1, or anything else out of range.
-            BudgetError: Pinned and system text alone exceed the budget; it names the sizes.
+            BudgetError: Pinned and system text alone exceed the budget; it names the sizes, and what is pinned.
         """
         return self._drive(
             pack_scope(
