@@ -12,7 +12,7 @@ from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Fate, MergeCount, Placed, RecallHit, RecallKind, UnitReport
-from wmem.pack.request import NoteRole, Orphans, PromptCounter
+from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
 from wmem.scope.entries.async_face import AsyncEntries, AsyncLocalEntries
@@ -71,6 +71,7 @@ __all__ = [
     "ProviderProfile",
     "Queue",
     "QueueReads",
+    "Reasoning",
     "RecallHit",
     "RecallKind",
     "Relation",

@@ -209,7 +209,10 @@ def independent_tokens(rendered: Sequence[Mapping[str, Any]], tools: Sequence[Ma
         content = message["content"]
         if isinstance(content, list):
             for block in content:
-                total += COUNT(block["text"]) if block["type"] == "text" else 1_600
+                if block["type"] == "text":
+                    total += COUNT(block["text"])
+                else:
+                    total += COUNT(json.dumps(block)) if block["type"] == "thinking" else 1_600
         elif content:
             total += COUNT(content)
         total += COUNT(message.get("name", ""))

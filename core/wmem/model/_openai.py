@@ -5,6 +5,13 @@ from typing import Any
 
 from wmem.describe import describe, describe_field
 from wmem.errors import InvalidInputError
+from wmem.model._reasoning import (
+    REASONING_KEYS,
+    read_reasoning,
+    read_reasoning_block,
+    write_reasoning_block,
+    write_reasoning_keys,
+)
 from wmem.model.checks import plain_text
 from wmem.model.data_url import media_location
 from wmem.model.instants import to_epoch
@@ -27,7 +34,7 @@ _KNOWN_KEYS = frozenset(
         "created_at",
         "annotations",
         "audio",
-        "reasoning_content",
+        *REASONING_KEYS,
     )
 )
 
@@ -64,9 +71,7 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
 
 
 def _read_parts(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    parts = [_read_part(part) for part in _to_blocks(data.get("content"))]
-    if data.get("reasoning_content"):
-        parts.insert(0, {"kind": "reasoning", "text": data["reasoning_content"]})
+    parts = [*read_reasoning(data), *(_read_part(part) for part in _to_blocks(data.get("content")))]
     if isinstance(sound := data.get("audio"), Mapping):
         parts.append(
             {"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _extra_fields(sound)}
@@ -115,7 +120,7 @@ def _read_part(block: object) -> dict[str, Any]:
         # What is no text is kept as it is: the message's own check refuses it.
         where = media_location(content) or ({"url": content} if content else {"file_id": file.get("file_id")})
         return {"kind": "file", **where, "data": named}
-    return {"kind": "other", "data": dict(block)}
+    return read_reasoning_block(block) or {"kind": "other", "data": dict(block)}
 
 
 def _extra_fields(audio: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -146,9 +151,10 @@ def write_message(
     written: dict[str, Any] = {"role": role}
     if spoken:
         written["audio"] = {"id": spoken[-1].file_id}
-    shown = [part for part in parts if part.kind not in ("reasoning", "refusal") and part not in spoken]
+    shown = [part for part in parts if _is_content(part) and part not in spoken]
     refused = "\n".join(part.text or "" for part in parts if part.kind == "refusal")
     written["content"] = _write_content(shown) if shown or not (tool_calls or spoken or refused) else None
+    written |= write_reasoning_keys(parts)
     if refused:
         written["refusal"] = refused
     if name is not None and role != "tool":
@@ -162,6 +168,13 @@ def write_message(
             written["content"] = to_sendable(text)
         return written
     return to_sendable(written)
+
+
+def _is_content(part: Part) -> bool:
+    """Whether the part goes into the content; the others have keys of their own."""
+    if part.kind == "reasoning":
+        return write_reasoning_block(part) is not None
+    return part.kind != "refusal"
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
@@ -181,7 +194,7 @@ def _write_part(part: Part) -> dict[str, Any]:
         return {"type": "text", "text": part.text or ""}
     if part.kind == "other" and part.data:
         return dict(part.data)
-    written = _write_media(part)
+    written = write_reasoning_block(part) if part.kind == "reasoning" else _write_media(part)
     return written or {
         "type": "text",
         "text": f"[{part.kind}: {part.url or part.file_id or part.mime_type or 'attached'}]",

@@ -86,6 +86,11 @@ class Message(BaseModel):
         """The same as `text`, under the name OpenAI's dictionaries use."""
         return self.text
 
+    def without_reasoning(self) -> Self:
+        """The message without its reasoning, itself if it has none; an adapter takes it out of `native` as well."""
+        kept = tuple(part for part in self.parts if part.kind != "reasoning")
+        return self if len(kept) == len(self.parts) else self.model_copy(update={"parts": kept})
+
     @property
     def answers(self) -> tuple[str, ...]:
         """Tool call ids of this message: of the calls it makes, or of the one it answers."""

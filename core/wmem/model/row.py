@@ -11,7 +11,8 @@ class Row(NamedTuple):
 
     `content` is the JSON of the value, the message or the text; `rest` the JSON of
     the item's other fields, None when all are at their defaults. `importance` is
-    the one the user gave, None to compute it.
+    the one the user gave, None to compute it. `tokens` do not include the reasoning
+    of a message: where that is sent, it costs `reasoning` more.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Row(NamedTuple):
     promoted_to: str | None = None
     promoted_at: float | None = None
     rest: bytes | None = None
+    reasoning: int = 0
 
     def expired(self, now: float) -> bool:
         """Whether it has expired; an expired item is invisible at once."""

@@ -28,15 +28,16 @@ class MessageLoader:
     def __init__(self, count: Counter, orphans: Orphans) -> None:
         self.count = count
         self.orphans = orphans
-        self._decoded: dict[str, Message] = {}
+        self._decoded: dict[tuple[str, int], Message] = {}
         self._min_tokens_by_id: dict[str, int] = {}
         self._interrupted_results: dict[str, tuple[Message, int]] = {}
 
     def load(self, candidate: Candidate) -> Message:
-        """The message of a candidate, decoded once."""
-        message = self._decoded.get(candidate.id)
+        """The message of a candidate, decoded once; one that recall found may be here with other reasoning."""
+        key = candidate.id, candidate.reasoning
+        message = self._decoded.get(key)
         if message is None:
-            message = self._decoded[candidate.id] = candidate.load()
+            message = self._decoded[key] = candidate.load()
         return message
 
     def cost(self, unit: Unit) -> int:

@@ -19,6 +19,7 @@ from wmem.pack.provider_order import (
     reminder_tokens,
     to_provider_messages,
 )
+from wmem.pack.reasoning import resolve_reasoning, send_reasoning
 from wmem.pack.render import NoteEntry, message_text, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
@@ -55,9 +56,13 @@ class _Packer:
         self.warnings: list[str] = []
         self.excluded: list[tuple[Candidate, str]] = []
         """Candidates of pinned units, and repeated system text, that are not sent, and why."""
-        wanted = [self._price_reminder(each) for each in request.pinned if each.role]
+        wanted = [
+            self._price_reminder(resolve_reasoning(each, options.reasoning)) for each in request.pinned if each.role
+        ]
         repeated = request.repeated.difference(each.id for each in wanted)
-        source = self._set_repeats_apart(map(self._price_reminder, request.newest_first), repeated)
+        source = self._set_repeats_apart(
+            map(self._price_reminder, send_reasoning(request.newest_first, options.reasoning)), repeated
+        )
         units, loose, ahead = _select_pinned(self._without_repeated_text(wanted), source)
         self.excluded += [(result, "orphan") for result in loose]
         self.pinned = [pinned for unit in units if (pinned := self._render_pinned(unit))]

@@ -16,6 +16,8 @@ from wmem.tokens.counter import Counter
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
+Reasoning: TypeAlias = Literal["tools", "in-flight", "all", "none"]
+"""Which messages are sent with their reasoning: those in flight and those that call tools, the former, all, or none."""
 PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]
 """A provider's own count of a prompt, without `PackOptions.reserve`; only given prompts that the provider accepts."""
 
@@ -28,9 +30,10 @@ class Candidate(NamedTuple):
     Attributes:
         role: None for a plain item, which belongs in the note.
         calls: Ids of the tool calls of an assistant message, or the one a tool message answers.
-        tokens: Its `message_tokens` under the request's counter.
+        tokens: Its `message_tokens` under the request's counter, without its reasoning.
         at: When it was made, UTC epoch seconds; it dates, it does not order.
         load: Decodes it; an item comes as a user message with its content as text.
+        reasoning: Tokens of its reasoning. Where it is sent, `tokens` includes them; where not, they are 0.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Candidate(NamedTuple):
     calls: tuple[str, ...] = ()
     turn_id: str | None = None
     pinned: bool = False
+    reasoning: int = 0
 
 
 class RecalledCandidate(NamedTuple):
@@ -94,12 +98,18 @@ class PackOptions:
     stable: bool
     summary: bool | int
     prompt_counter: PromptCounter | None
+    reasoning: Reasoning = "tools"
 
     def __post_init__(self) -> None:
         for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
             check_count(getattr(self, name), name, least)
         check_count(self.summary_tokens, "summary")
-        for name, known in (("profile", ProviderProfile), ("orphans", Orphans), ("note_role", NoteRole)):
+        for name, known in (
+            ("profile", ProviderProfile),
+            ("orphans", Orphans),
+            ("note_role", NoteRole),
+            ("reasoning", Reasoning),
+        ):
             if (value := getattr(self, name)) not in get_args(known):
                 raise InvalidInputError(f"unknown {name} {describe(value)}; known: {', '.join(get_args(known))}")
         if not isinstance(self.tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in self.tools):

@@ -10,7 +10,7 @@ from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
-from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
+from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter, Reasoning
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.async_face import AsyncEntries
@@ -145,6 +145,7 @@ class AsyncScope(ScopeProperties):
         summary: bool | int = False,
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
+        reasoning: Reasoning = "tools",
     ) -> Context:
         """See `Scope.pack`."""
         return await self._drive(
@@ -163,6 +164,7 @@ class AsyncScope(ScopeProperties):
                     stable=stable,
                     summary=summary,
                     prompt_counter=prompt_counter,
+                    reasoning=reasoning,
                 ),
                 messages=messages,
                 inherit=inherit,

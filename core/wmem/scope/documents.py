@@ -43,7 +43,17 @@ _INSTANT_FIELDS = (
 )
 _DERIVED = ("importance_score", "counter", "tokens")  # exported, but recomputed on import
 _EXCLUDED_FROM_REST = ("content", "importance", "tokens", "message")
-_COLUMNS = frozenset(Row._fields) - {"content", "rest", "importance", "role", "length", "tokens", "counter", "calls"}
+_COLUMNS = frozenset(Row._fields) - {
+    "content",
+    "rest",
+    "importance",
+    "role",
+    "length",
+    "tokens",
+    "counter",
+    "calls",
+    "reasoning",
+}
 # Also pydantic's ValidationError, a ValueError, and SerializationError, a TypeError.
 _PARSE_ERRORS = (CorruptionError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 _ROW_ONLY_FIELDS = ("updated_at", "access_count")  # fields of a message's row that `Message` lacks

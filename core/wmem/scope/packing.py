@@ -26,7 +26,7 @@ from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, to_row
 from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
-from wmem.tokens.counter import Counter, message_tokens
+from wmem.tokens.counter import Counter, is_text_count, message_cost, parts_count_name
 
 if TYPE_CHECKING:
     from wmem.model.part import Role
@@ -172,7 +172,7 @@ class _CandidateFactory:
 
     def __init__(self, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]) -> None:
         self._counter = counter
-        self._counter_name = counter.name
+        self._parts_name = parts_count_name(counter)
         self._overrides = overrides
         self._decoder = decoder
 
@@ -181,15 +181,23 @@ class _CandidateFactory:
         live = self._overrides.get(row.id)
         if live is not None:
             load: Callable[[], Message] = partial(_identity, live)
-            tokens, calls, pinned = message_tokens(live, self._counter), live.answers, live.pinned
+            (tokens, reasoning), calls, pinned = message_cost(live, self._counter), live.answers, live.pinned
         else:
             load = partial(self._decoder, row)
-            known = row.tokens if row.counter == self._counter_name and row.role is not None else None
-            tokens = message_tokens(load(), self._counter) if known is None else known
+            tokens, reasoning = self._cost(row, load)
             calls, pinned = row.calls, row.pinned
         # A row has the role of its message. Positional arguments are faster, and there are very many rows.
         role: Role | None = row.role  # type: ignore[assignment]
-        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned)
+        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned, reasoning)
+
+    def _cost(self, row: Row, load: Callable[[], Message]) -> tuple[int, int]:
+        """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
+        known = row.tokens if row.role is not None else None
+        if known is not None and (
+            row.counter == self._parts_name or is_text_count(row.counter, row.content, self._counter)
+        ):
+            return known, row.reasoning
+        return message_cost(load(), self._counter)
 
 
 def _decode(row: Row) -> Message:

@@ -9,7 +9,7 @@ from wmem.model.context import Context, ProviderProfile
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
-from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter
+from wmem.pack.request import NoteRole, Orphans, PackOptions, PromptCounter, Reasoning
 from wmem.policy import Policy
 from wmem.scope.documents import export_document, import_document
 from wmem.scope.entries.face import Entries
@@ -249,6 +249,7 @@ class Scope(ScopeProperties):
         summary: bool | int = False,
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
+        reasoning: Reasoning = "tools",
     ) -> Context:
         """Build the prompt that serves a query best within a token budget; it changes nothing in the scope.
 
@@ -280,6 +281,11 @@ class Scope(ScopeProperties):
             scoring: How to rank the hits of the query, by name or as coefficients; None
                 uses the policy of the scope.
             prompt_counter: A provider's own token counter of whole prompts; it overrides other counts.
+            reasoning: Which messages are sent with their reasoning, as it came: ``"tools"``, those that
+                call tools and those in flight, since the newest user message; ``"in-flight"``, only
+                the latter; ``"all"``; or ``"none"``. What is not sent costs nothing. DeepSeek refuses
+                a call without the reasoning it came with, however old; Anthropic, OpenRouter and most
+                others want that of the turn in flight, and ignore or accept older ones.
 
         Raises:
             InvalidInputError: A budget below 1, or anything else out of range.
@@ -301,6 +307,7 @@ class Scope(ScopeProperties):
                     stable=stable,
                     summary=summary,
                     prompt_counter=prompt_counter,
+                    reasoning=reasoning,
                 ),
                 messages=messages,
                 inherit=inherit,

@@ -1,17 +1,19 @@
 """Token counts of messages, parts and tool schemas, by a counter of texts.
 
-A count is an upper bound: never below the tokens of what `Message.to_openai()`
-renders. Media have a flat estimate, however they are encoded.
+A count is of what `Message.to_openai()` renders: texts as they are, since no provider
+shows a model the escapes of JSON, and everything else as the JSON that is sent.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from wmem.errors import MissingExtraError
+from wmem.model._reasoning import write_reasoning_block, write_reasoning_keys
 from wmem.tokens.bpe import TiktokenCounter, require_encoding, warn_of_estimates
 from wmem.tokens.estimate import EstimateCounter
+from wmem.tokens.media import MEDIA_TOKENS, Medium, document_text, estimate_tokens, split_media
 
 if TYPE_CHECKING:
     from wmem.model.message import Message
@@ -26,16 +28,8 @@ _CALL_OVERHEAD = 8
 _PART_OVERHEAD = 2
 _TOOL_OVERHEAD = 8
 
-# The most that any major provider charges for one of ordinary size.
-_TOKENS_BY_MEDIA = {"image": 1_600, "audio": 2_000, "video": 8_000, "file": 4_000}
-_LOW_DETAIL_IMAGE = 85
-_MEDIA_BY_BLOCK_TYPE = {
-    **{f"{prefix}{kind}": kind for kind in _TOKENS_BY_MEDIA for prefix in ("", "input_")},
-    "image_url": "image",
-    "document": "file",
-}
-# In a block of unknown type, a longer text without any space is encoded bytes, not language.
-_OPAQUE_CHARS = 512
+_PICTURE_KEYS = ("detail", "width", "height", "fps")  # they say how a medium is looked at, which its estimate covers
+_OTHER_PART = b'"kind":'  # in the stored JSON of such a message, and in no text: its quotes are escaped
 
 
 class Counter(Protocol):
@@ -67,6 +61,28 @@ def _make_exact_counter() -> TiktokenCounter:
     return TiktokenCounter(_DEFAULT_ENCODING)
 
 
+class MediaCounter:
+    """A counter of texts that has estimates for media of its own."""
+
+    def __init__(self, count: Counter, estimates: Mapping[str, int]) -> None:
+        self.texts = count
+        self.name = count.name
+        self.estimates = {**MEDIA_TOKENS, **estimates}
+
+    def __call__(self, text: str, /) -> int:
+        return self.texts(text)
+
+
+def media_estimates(count: Counter) -> Mapping[str, int]:
+    """Tokens of media by kind: the counter's own estimates, or those for all."""
+    return count.estimates if isinstance(count, MediaCounter) else MEDIA_TOKENS
+
+
+def text_counter(count: Counter) -> Counter:
+    """The counter of texts alone."""
+    return count.texts if isinstance(count, MediaCounter) else count
+
+
 def message_tokens(message: "Message", count: Counter) -> int:
     """Tokens of a message in a prompt, with its delimiters; `native` is not counted."""
     tokens = MESSAGE_OVERHEAD
@@ -77,26 +93,95 @@ def message_tokens(message: "Message", count: Counter) -> int:
     if message.tool_calls:
         tokens += _calls_tokens(message.tool_calls, count)
     parts = message.parts
-    if len(parts) == 1 and parts[0].kind == "text":
+    if len(parts) == 1 and parts[0].kind == "text" and not parts[0].data:
         return tokens + count(parts[0].text or "")
-    if all(part.kind == "text" for part in parts):
+    if all(part.kind == "text" and not part.data for part in parts):
         # Counted joined, as it is rendered: joining can add a token.
         return tokens + (count("\n".join(part.text or "" for part in parts)) + len(parts) if parts else 0)
     return tokens + sum(part_tokens(part, count) for part in parts)
 
 
+class MessageCost(NamedTuple):
+    """Tokens of a message without its reasoning, and how many more it costs with it."""
+
+    tokens: int
+    reasoning: int
+
+
+def message_cost(message: "Message", count: Counter) -> MessageCost:
+    """See `MessageCost`."""
+    bare = message.without_reasoning()
+    tokens = message_tokens(bare, count)
+    return MessageCost(tokens, 0 if bare is message else max(0, message_tokens(message, count) - tokens))
+
+
+def parts_count_name(count: Counter) -> str:
+    """The name under which the counts of messages that are not only text are stored: media estimates are part of it."""
+    estimates = media_estimates(count)
+    own = "".join(f" {kind}={tokens}" for kind, tokens in estimates.items() if tokens != MEDIA_TOKENS[kind])
+    return f"{count.name} parts/2{own}"
+
+
+def count_name(message: "Message", count: Counter) -> str:
+    """The name under which the counts of a message are stored."""
+    only_text = all(part.kind == "text" and not part.data for part in message.parts)
+    return count.name if only_text else parts_count_name(count)
+
+
+def is_text_count(name: str | None, content: bytes, count: Counter) -> bool:
+    """Whether a count under a name is the counter's, and of a message whose stored JSON is only text.
+
+    Earlier versions counted other parts otherwise, under the same name.
+    """
+    return name == count.name and _OTHER_PART not in content
+
+
 def part_tokens(part: "Part", count: Counter) -> int:
-    """Tokens of one part, with its delimiters; bytes never count as text."""
-    tokens = _PART_OVERHEAD + (count(part.text) if part.text else 0)
-    if part.kind in _TOKENS_BY_MEDIA:
-        return tokens + _media_tokens(part.kind, part.data or {})
-    if part.signature:
-        # The provider decodes it to its own reasoning tokens: about one for six characters.
-        tokens += len(part.signature) // 6
-    if part.kind == "other" and part.data:
-        block = _MEDIA_BY_BLOCK_TYPE.get(str(part.data.get("type")))
-        tokens += _media_tokens(block, part.data) if block else count(_to_json(_mask_bytes(part.data)))
-    return tokens
+    """Tokens of one part, with its delimiters; the bytes of media never count as text."""
+    if part.kind in MEDIA_TOKENS:
+        return _PART_OVERHEAD + _media_tokens(part, count)
+    if part.kind == "reasoning":
+        return _PART_OVERHEAD + _reasoning_tokens(part, count)
+    data = _json_tokens(part.data, count) if part.data else 0
+    return _PART_OVERHEAD + (count(part.text) if part.text else 0) + data
+
+
+def _reasoning_tokens(part: "Part", count: Counter) -> int:
+    block = write_reasoning_block(part)
+    if block is not None:
+        return _json_tokens(block, count)
+    keys = write_reasoning_keys([part])
+    return sum(
+        count(key) + (count(value) if isinstance(value, str) else count(_to_json(value))) for key, value in keys.items()
+    )
+
+
+def _media_tokens(part: "Part", count: Counter) -> int:
+    data = part.data or {}
+    width, height = data.get("width"), data.get("height")
+    sized = isinstance(width, int | float) and isinstance(height, int | float) and min(width, height) > 0
+    detail = data.get("detail")
+    medium = Medium(
+        part.kind,
+        part.base64,
+        part.mime_type,
+        detail if isinstance(detail, str) else None,
+        (cast("float", width), cast("float", height)) if sized else None,
+    )
+    beside = {key: value for key, value in data.items() if key not in _PICTURE_KEYS}
+    tokens = count(part.text) if part.text else _medium_tokens(medium, count)
+    return tokens + (count(_to_json(beside)) if beside else 0)
+
+
+def _medium_tokens(medium: Medium, count: Counter) -> int:
+    text = document_text(medium)
+    return estimate_tokens(medium, media_estimates(count)) if text is None else count(text)
+
+
+def _json_tokens(value: Mapping[str, Any], count: Counter) -> int:
+    """Tokens of JSON as it is sent, the media in it by what they are."""
+    rest, media = split_media(value)
+    return (count(_to_json(rest)) if rest else 0) + sum(_medium_tokens(each, count) for each in media)
 
 
 def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
@@ -114,32 +199,6 @@ def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
         ]
     )
     return max(total, count(whole))
-
-
-def _media_tokens(kind: str, data: Mapping[str, Any]) -> int:
-    """Flat estimate by kind; an image costs less in low detail, and by its tiles if its size is known."""
-    if kind != "image":
-        return _TOKENS_BY_MEDIA[kind]
-    inner = data.get("image_url")
-    detail = data.get("detail") or (inner.get("detail") if isinstance(inner, Mapping) else None)
-    if detail == "low":
-        return _LOW_DETAIL_IMAGE
-    width, height = data.get("width"), data.get("height")
-    if isinstance(width, int | float) and isinstance(height, int | float) and width > 0 and height > 0:
-        tiles = -(-min(width, 2_048) // 512) * -(-min(height, 2_048) // 512)
-        return min(_TOKENS_BY_MEDIA[kind], _LOW_DETAIL_IMAGE + 170 * int(tiles))
-    return _TOKENS_BY_MEDIA[kind]
-
-
-def _mask_bytes(value: Any) -> Any:
-    if isinstance(value, str):
-        opaque = len(value) > _OPAQUE_CHARS and " " not in value and value.isascii()
-        return f"[{len(value)} characters]" if opaque else value
-    if isinstance(value, Mapping):
-        return {key: _mask_bytes(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_mask_bytes(each) for each in value]
-    return value
 
 
 def _to_json(value: Any) -> str:

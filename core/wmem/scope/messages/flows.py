@@ -18,7 +18,7 @@ from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
 from wmem.scope.metadata_limit import check_message_metadata
 from wmem.state import State
-from wmem.tokens.counter import message_tokens
+from wmem.tokens.counter import count_name, message_cost
 
 MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
@@ -82,6 +82,7 @@ def to_row(message: Message, handle: Handle, now: float) -> Row:
     """A message as a row, with its tokens counted and an id made if it has none."""
     counter = handle.settings.counter()
     created_at = now if message.created_at is None else message.created_at
+    tokens, reasoning = message_cost(message, counter)
     return Row(
         id=new_ulid(now) if message.id is None else check_id(message.id),
         content=dump_model(message, exclude=_ROW_FIELDS),
@@ -90,11 +91,12 @@ def to_row(message: Message, handle: Handle, now: float) -> Row:
         role=message.role,
         type="tool_call" if message.tool_calls else _TYPE_OF_ROLE.get(message.role, "observation"),
         length=len(message.text),
-        tokens=message_tokens(message, counter),
-        counter=counter.name,
+        tokens=tokens,
+        counter=count_name(message, counter),
         pinned=message.pinned,
         turn_id=message.turn_id,
         calls=message.answers,
+        reasoning=reasoning,
     )
 
 

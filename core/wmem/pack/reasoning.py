@@ -1,0 +1,36 @@
+"""Which reasoning of a conversation is sent, and what a message costs with or without it."""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+from wmem.model.message import Message
+from wmem.pack.request import Candidate, Reasoning
+
+
+def send_reasoning(newest_first: Iterable[Candidate], which: Reasoning) -> Iterator[Candidate]:
+    """The conversation, each message with its reasoning or without it.
+
+    In flight is what came after the newest user message, and a call whose result did.
+    """
+    in_flight = True
+    awaited: set[str] = set()
+    for each in newest_first:
+        if each.role == "user":
+            in_flight = False
+        elif in_flight and each.role == "tool":
+            awaited.update(each.calls)
+        yield resolve_reasoning(each, which, in_flight=in_flight or not awaited.isdisjoint(each.calls))
+
+
+def resolve_reasoning(candidate: Candidate, which: Reasoning, *, in_flight: bool = False) -> Candidate:
+    """The candidate as it is sent: its tokens include its reasoning, or it loads without it."""
+    if not candidate.reasoning:
+        return candidate
+    sent = which == "all" or (which != "none" and (in_flight or (which == "tools" and bool(candidate.calls))))
+    if sent:
+        return candidate._replace(tokens=candidate.tokens + candidate.reasoning)
+    return candidate._replace(reasoning=0, load=partial(_load_without_reasoning, candidate.load))
+
+
+def _load_without_reasoning(load: Callable[[], Message]) -> Message:
+    return load().without_reasoning()
