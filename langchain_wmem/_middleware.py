@@ -1,6 +1,7 @@
 """`WmemMiddleware`: stores the messages of a ``create_agent`` agent, and packs each prompt it sends."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import tzinfo
 from functools import partial
 from typing import Any, get_args
 
@@ -97,6 +98,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         summary: Tokens set aside for a summary of what is left out, its best sentences, in
             the note; True for an eighth of the budget. Off by default, as it takes that
             room from what is recalled.
+        zone: The time zone, or its IANA name, of the days in the note and in dated questions; None
+            for the session's own, which is UTC unless its policy says otherwise.
         artifacts: Store the artifacts of tool results that are plain data; the model
             never sees them.
         counter: Counts tokens; only with a URL, since an open memory has its own.
@@ -121,6 +124,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         recall: bool = True,
         stable: bool = False,
         summary: bool | int = False,
+        zone: tzinfo | str | None = None,
         artifacts: bool = True,
         counter: Counter | None = None,
         ask_model: bool = False,
@@ -144,7 +148,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._session = session
         self._budget = budget
         self._reserve = reserve
-        self._options = {"recent": recent, "profile": profile, "stable": stable, "summary": summary}
+        self._options = {"recent": recent, "profile": profile, "stable": stable, "summary": summary, "zone": zone}
         self._recall = recall
         self._artifacts = artifacts
         self._ask_model = ask_model

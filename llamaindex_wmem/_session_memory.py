@@ -32,6 +32,7 @@ class SessionMemory(BaseMemory):
     recall: bool = True
     stable: StrictBool = False
     summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
+    zone: str | None = None
     profile: ProviderProfile = "openai"
     orphans: Orphans = "drop"
 

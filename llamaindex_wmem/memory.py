@@ -42,6 +42,8 @@ class WmemMemory(SessionMemory):
         summary: Tokens of the limit set aside for a summary of what is left out, its best
             sentences, in the note; True for an eighth. Off by default, as it takes that room
             from what is recalled.
+        zone: IANA name of the time zone of the days in the note and in dated questions; None for the
+            session's own, which is UTC unless its policy says otherwise.
         profile: The provider whose rules the result obeys.
         orphans: How a tool call without a result is handled: dropped, or answered as interrupted.
     """
@@ -67,6 +69,7 @@ class WmemMemory(SessionMemory):
         recall: bool = True,
         stable: bool = False,
         summary: bool | int = False,
+        zone: str | None = None,
         profile: ProviderProfile = "openai",
         orphans: Orphans = "drop",
     ) -> Self:
@@ -107,6 +110,7 @@ class WmemMemory(SessionMemory):
             "recall": recall,
             "stable": stable,
             "summary": summary,
+            "zone": zone,
             "profile": profile,
             "orphans": orphans,
         }
@@ -169,7 +173,7 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        names = ("reserve", "recent", "stable", "summary", "profile", "orphans")
+        names = ("reserve", "recent", "stable", "summary", "zone", "profile", "orphans")
         return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:

@@ -5,13 +5,16 @@ from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import from_json
 
 from wmem.errors import InvalidInputError
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.validation import first_fault, parse
+from wmem.model.zones import to_zone
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
+_OPTIONAL = ("recall", "zone")  # fields that a policy which opens a scope need not repeat
 _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
 
 
@@ -55,6 +58,8 @@ class Policy(BaseModel):
         cleanup_every_s: Seconds between two runs of background cleanup.
         lease_s: Seconds without a write to the scope or one below it after which `AgentMemory.maintain`
             disposes the scope. None: it stays until it is disposed.
+        zone: IANA name of the time zone in which the days of notes and of dated questions are. A policy
+            that does not name it opens a scope with any.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
     """
@@ -92,6 +97,7 @@ class Policy(BaseModel):
     on_flush: Callable[..., Any] | None = Field(None, exclude=True, repr=False)
     cleanup_every_s: float = Field(300.0, gt=0)
     lease_s: float | None = Field(None, gt=0)
+    zone: str = "UTC"
     recall: Scoring = "evidence"
 
     def __init__(self, **numbers: object) -> None:
@@ -109,6 +115,12 @@ class Policy(BaseModel):
     @classmethod
     def _expand_ttl(cls, value: object) -> object:
         return value if isinstance(value, Mapping) else dict.fromkeys(PRIORITIES, value)
+
+    @field_validator("zone")
+    @classmethod
+    def _check_zone(cls, value: str) -> str:
+        to_zone(value)
+        return value
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
@@ -145,14 +157,15 @@ class Policy(BaseModel):
         return {**self.model_dump(exclude={"recall"}), "recall": self.recall_profile.model_dump()}
 
     def differences(self, other: "Policy") -> list[str]:
-        """Names of the fields that differ in a policy asked for; `recall` counts only if it names one."""
+        """Names of the fields that differ in a policy asked for; `recall` and `zone` count only if it names one."""
         stored, wanted = self.storage_fields(), other.storage_fields()
         named = other.model_fields_set
-        return [name for name in stored if stored[name] != wanted[name] and (name != "recall" or name in named)]
+        return [name for name in stored if stored[name] != wanted[name] and (name not in _OPTIONAL or name in named)]
 
     def with_on_flush_of(self, other: "Policy") -> "Policy":
-        """This policy with the `on_flush`, which is not stored, of one that differs in `recall` at most."""
-        if other.on_flush is None or other.with_profile(self.recall) != self:
+        """This policy with the `on_flush`, which is not stored, of one that differs in `recall` and `zone` at most."""
+        mine, others = self.storage_fields(), other.storage_fields()
+        if other.on_flush is None or any(mine[name] != others[name] for name in mine if name not in _OPTIONAL):
             return self
         return self.model_copy(update={"on_flush": other.on_flush})
 
@@ -224,4 +237,9 @@ def parse_policy(stored: str) -> Policy:
     Raises:
         ValueError: It is none.
     """
-    return Policy.model_validate_json(stored)
+    # Another machine may know more zones than this one: a name that is unknown here is an error where it is used.
+    fields = from_json(stored)
+    zone = fields.pop("zone", "UTC") if isinstance(fields, dict) else ""
+    if not isinstance(zone, str):
+        raise ValueError("zone must be text")  # noqa: TRY004  # like any other field that is damaged
+    return Policy.model_validate(fields).model_copy(update={"zone": zone})

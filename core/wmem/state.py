@@ -69,7 +69,9 @@ class State:
         self.rows: dict[str, Row] = {}
         self.entries: dict[str, str] = {}
         self.items: dict[str, None] = {}
-        self.messages: dict[str, None] = {}
+        self.messages: dict[str, int] = {}
+        """Their places in the journal: later ones have larger ones."""
+        self._next_place = 0
         self.pinned_messages: dict[str, None] = {}
         """Pinned messages, which every pack holds."""
         self.system_messages: dict[str, None] = {}
@@ -191,7 +193,8 @@ class State:
         if row.key is not None:
             self.entries[row.key] = row.id
         elif row.role is not None:
-            self.messages[row.id] = None
+            self._next_place += 1
+            self.messages[row.id] = self._next_place
             self._update_pinned(row)
         else:
             self.items[row.id] = None

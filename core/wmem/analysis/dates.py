@@ -5,8 +5,10 @@ Understands English month names and relative words, ISO-like and CJK dates.
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, tzinfo
 from typing import NamedTuple
+
+from wmem.model.zones import to_day
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june",
@@ -50,8 +52,8 @@ class PartialDate(NamedTuple):
     day: int | None = None
 
 
-def parse_dates(query: str, now: float) -> list[PartialDate]:
-    """The dates named in a question; relative ones are counted from `now`, UTC epoch seconds."""
+def parse_dates(query: str, now: float, zone: tzinfo = UTC) -> list[PartialDate]:
+    """The dates named in a question; relative ones are counted from the day of `now`, UTC epoch seconds, in a zone."""
     text = query.casefold()
     named_days = [_to_partial_date(each.groupdict()) for each in (*_ISO.finditer(text), *_CJK.finditer(text))]
     for each in _MONTH_NAME_DATE.finditer(text):
@@ -64,7 +66,7 @@ def parse_dates(query: str, now: float) -> list[PartialDate]:
         month = next(number for number, name in enumerate(_MONTHS, 1) if name.startswith(each["month"][:3]))
         named_days.append(_to_partial_date({**named, "month": month}))
     dates = [each for each in named_days if each is not None]
-    if today := utc_day(now):
+    if today := to_day(now, zone):
         dates += _parse_relative_dates(text, today)
     # A year alone is least specific: it counts only if nothing else was found.
     return dates or [PartialDate(int(each.group())) for each in _YEAR.finditer(text)]
@@ -73,14 +75,6 @@ def parse_dates(query: str, now: float) -> list[PartialDate]:
 def score_date(query_date: Iterable[PartialDate], day: date) -> float:
     """How well a day matches the best of the dates asked for, 0 to 1."""
     return max((_score_one(each, day) for each in query_date), default=0.0)
-
-
-def utc_day(at: float) -> date | None:
-    """The UTC day of an instant; None outside the calendar."""
-    try:
-        return datetime.fromtimestamp(at, UTC).date()
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _score_one(query_date: PartialDate, day: date) -> float:

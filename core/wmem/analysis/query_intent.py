@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from datetime import UTC, tzinfo
 from typing import NamedTuple
 
 from wmem.analysis.analyzer import to_words
@@ -53,6 +54,7 @@ class QueryIntent(NamedTuple):
         first_person: Whether it is about the user ("I", "my").
         second_person: Whether it asks for what the assistant said.
         dates: The dates it names.
+        zone: The zone of their days.
         asks_when: Whether it asks for a time.
     """
 
@@ -61,14 +63,16 @@ class QueryIntent(NamedTuple):
     second_person: bool
     dates: tuple[PartialDate, ...]
     asks_when: bool
+    zone: tzinfo = UTC
 
 
-def detect_intent(query: str, now: float, speakers: Collection[str]) -> QueryIntent:
+def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinfo = UTC) -> QueryIntent:
     """The intent of a question.
 
     Args:
         now: UTC epoch seconds, from which "yesterday" is counted.
         speakers: Names of the known speakers, case-folded.
+        zone: In which days are counted.
     """
     folded = query.casefold()
     back = _PAST_CONVERSATION.search(folded) is not None and _I_SAID.search(folded) is None
@@ -77,8 +81,9 @@ def detect_intent(query: str, now: float, speakers: Collection[str]) -> QueryInt
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(to_words(query.replace("US", ""))).isdisjoint(_FIRST_PERSON),  # "US" is a country
         second_person=back or _SECOND_PERSON.search(folded) is not None,
-        dates=tuple(parse_dates(query, now)),
+        dates=tuple(parse_dates(query, now, zone)),
         asks_when=_ASKS_WHEN.search(folded) is not None,
+        zone=zone,
     )
 
 

@@ -205,7 +205,7 @@ class _Packer:
         report = build_report(request, selection, ordered, self.excluded)
         return Context(
             messages=tuple(messages),
-            note=render_note(entries) if entries else "",
+            note=render_note(entries, request.zone) if entries else "",
             system=options.system,
             tokens=sum(sizes.values()),
             budget=options.budget,

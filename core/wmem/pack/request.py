@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.analysis.analyzer import Analyzer
@@ -34,6 +35,7 @@ class Candidate(NamedTuple):
         at: When it was made, UTC epoch seconds; it dates, it does not order.
         load: Decodes it; an item comes as a user message with its content as text.
         reasoning: Tokens of its reasoning. Where it is sent, `tokens` includes them; where not, they are 0.
+        place: Orders memories of one instant in the note: later ones have larger places.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Candidate(NamedTuple):
     turn_id: str | None = None
     pinned: bool = False
     reasoning: int = 0
+    place: int = 0
 
 
 class RecalledCandidate(NamedTuple):
@@ -72,7 +75,7 @@ class Quote(NamedTuple):
 
 
 class QuoteStore(Protocol):
-    """Cache of whole-memory quotes under the request's counter."""
+    """Cache of whole-memory quotes under the request's counter and zone."""
 
     def get(self, candidate: Candidate, /) -> Quote | None:
         """The candidate's quote, or None if unknown."""
@@ -141,6 +144,7 @@ class PackRequest:
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
+        zone: In which the days of the note are.
         warnings: What went wrong before, for the context to tell.
     """
 
@@ -154,4 +158,5 @@ class PackRequest:
     query: str = ""
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None
+    zone: tzinfo = UTC
     warnings: tuple[str, ...] = ()

@@ -53,7 +53,7 @@ class Selection:
         self.conversation = conversation
         self.loader = loader
         self.tokens_left = room
-        self.pricer = NotePricer(request.options.note_role, request.count)
+        self.pricer = NotePricer(request.options.note_role, request.count, request.zone)
         self.selected: dict[Unit, SelectedUnit] = {}
         self.note_entries: dict[str, NoteEntry] = {}
         self.summary: ExtractiveSummary | None = None
@@ -399,11 +399,17 @@ class Selection:
         if message.recalled:
             return None
         if quotes is not None:
-            quote = to_quote(candidate, message, self.request.count)
+            quote = to_quote(candidate, message, self.request.count, zone=self.request.zone)
             quotes.put(candidate, quote)
             return NoteEntry(candidate, quote, 0, rule)
         return to_note_entry(
-            candidate, message, self.request.count, rule=rule, max_tokens=max_tokens, terms=self._query_terms
+            candidate,
+            message,
+            self.request.count,
+            rule=rule,
+            max_tokens=max_tokens,
+            terms=self._query_terms,
+            zone=self.request.zone,
         )
 
     def _message_texts(self) -> set[str]:

@@ -4,13 +4,15 @@ Written once for columns of numbers, plain lists or numpy arrays; see `wmem.retr
 """
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from functools import partial
 from operator import add, mul, ne
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from wmem.analysis.dates import score_date, utc_day
+from wmem.analysis.dates import score_date
 from wmem.analysis.query_intent import QueryIntent
 from wmem.model.recall_profile import RecallProfile
+from wmem.model.zones import to_day
 from wmem.retrieval.bm25 import QueryScorer
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 from wmem.retrieval.vectors import Similarities
@@ -19,7 +21,6 @@ C = TypeVar("C")
 _OVERSAMPLING = 2  # candidates scored per result wanted: a factor may raise one
 _LENDING_TOKENS_RATIO = 2
 """The longest message that lends in full has so many times the tokens of the longest that borrows in full."""
-_DAY_S = 86_400.0
 
 
 class CandidateColumns(NamedTuple, Generic[C]):
@@ -118,7 +119,8 @@ def score_factors(
     if intent.dates:
         fitting = _DateMatches(intent)
         days = [
-            1.0 + profile.date * fitting[at // _DAY_S] for at in sums.to_list(sums.take(neighbors.created_at, slots))
+            1.0 + profile.date * fitting[to_day(at, intent.zone)]
+            for at in sums.to_list(sums.take(neighbors.created_at, slots))
         ]
         day = sums.floats(days)
     of_user = intent.first_person and not intent.second_person
@@ -130,17 +132,16 @@ def score_factors(
     ]
 
 
-class _DateMatches(dict[float, float]):
-    """How well days match the dates of the query, by day number."""
+class _DateMatches(dict[date | None, float]):
+    """How well days match the dates of the query, by day."""
 
     def __init__(self, intent: QueryIntent) -> None:
-        super().__init__()
+        super().__init__({None: 0.0})
         self._dates = intent.dates
 
-    def __missing__(self, number: float) -> float:
-        day = utc_day(number * _DAY_S)
-        self[number] = 0.0 if day is None else score_date(self._dates, day)
-        return self[number]
+    def __missing__(self, day: date) -> float:
+        self[day] = score_date(self._dates, day)
+        return self[day]
 
 
 def _lend_to_neighbors(

@@ -1,6 +1,7 @@
 """Retrieval over a scope and its parents, by BM25 and vectors: `search` is the one door to it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, tzinfo
 from functools import partial
 from heapq import merge
 from itertools import chain, compress, islice, repeat
@@ -94,6 +95,7 @@ class Query(NamedTuple):
         profile: The weights of the score; None ranks by BM25 alone, what shares a word.
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
+        zone: In which the days of the query and of the rows are counted.
     """
 
     text: str
@@ -102,6 +104,7 @@ class Query(NamedTuple):
     limit: int = CANDIDATE_LIMIT
     vector: QueryVector | None = None
     accepts: Callable[[Row], bool] | None = None
+    zone: tzinfo = UTC
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -209,7 +212,7 @@ def _collect_candidates(
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
         )
         intent = detect_intent(
-            query.text, question.created_at if question else query.now, memory.neighbors.speaker_names()
+            query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
         )
         question_id = question.id if question else None
         similarities = (

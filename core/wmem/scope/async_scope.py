@@ -3,6 +3,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, arun
@@ -146,6 +147,7 @@ class AsyncScope(ScopeProperties):
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
         reasoning: Reasoning = "tools",
+        zone: tzinfo | str | None = None,
     ) -> Context:
         """See `Scope.pack`."""
         return await self._drive(
@@ -169,5 +171,6 @@ class AsyncScope(ScopeProperties):
                 messages=messages,
                 inherit=inherit,
                 scoring=scoring,
+                zone=zone,
             )
         )

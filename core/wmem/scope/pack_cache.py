@@ -33,25 +33,25 @@ class DecodedMessages(Derived):
 
 
 class QuoteCache(Derived):
-    """The newest 1,024 quotes, by row and counter."""
+    """The newest 1,024 quotes, by row, counter and zone."""
 
     __slots__ = ("_lock", "_quotes")
 
     def __init__(self) -> None:
-        self._quotes: dict[str, tuple[Row, str, Quote]] = {}
+        self._quotes: dict[str, tuple[Row, tuple[str, str], Quote]] = {}
         self._lock = new_renewed_lock()
 
-    def get(self, row: Row, counter: str) -> Quote | None:
-        """The quote of a row, its tokens counted by the counter of that name."""
+    def get(self, row: Row, made_for: tuple[str, str]) -> Quote | None:
+        """The quote of a row, made for a counter and a zone of these names."""
         held = self._quotes.get(row.id)
-        return held[2] if held is not None and held[0] is row and held[1] == counter else None
+        return held[2] if held is not None and held[0] is row and held[1] == made_for else None
 
-    def put(self, row: Row, counter: str, quote: Quote) -> None:
+    def put(self, row: Row, made_for: tuple[str, str], quote: Quote) -> None:
         """Store the quote of a row; drops the oldest when full."""
         if len(quote.block) > _MAX_CHARACTERS:
             return
         with self._lock:
-            self._quotes[row.id] = row, counter, quote
+            self._quotes[row.id] = row, made_for, quote
             if len(self._quotes) > _MAX_QUOTES:
                 del self._quotes[next(iter(self._quotes))]
 
@@ -62,18 +62,18 @@ class QuoteCache(Derived):
 
 
 class PackQuotes:
-    """The cached quotes for one pack: of these rows, under one counter."""
+    """The cached quotes for one pack: of these rows, under one counter and zone."""
 
-    def __init__(self, cache: QuoteCache, counter: str, rows: Mapping[str, Row]) -> None:
+    def __init__(self, cache: QuoteCache, made_for: tuple[str, str], rows: Mapping[str, Row]) -> None:
         self._cache = cache
-        self._counter = counter
+        self._made_for = made_for
         self._rows = rows
 
     def get(self, candidate: Candidate, /) -> Quote | None:
         row = self._rows.get(candidate.id)
-        return None if row is None else self._cache.get(row, self._counter)
+        return None if row is None else self._cache.get(row, self._made_for)
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
         row = self._rows.get(candidate.id)
         if row is not None:
-            self._cache.put(row, self._counter, quote)
+            self._cache.put(row, self._made_for, quote)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from datetime import tzinfo
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter
@@ -18,6 +19,7 @@ from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
+from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
 from wmem.pack.provider_order import SYSTEM_ROLES
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
@@ -46,6 +48,7 @@ def pack_scope(
     messages: Sequence[MessageInput] | None,
     inherit: bool,
     scoring: Scoring | None,
+    zone: tzinfo | str | None,
 ) -> Flow[Context]:
     """See `Scope.pack`."""
     if query is not None and not isinstance(query, str):
@@ -54,6 +57,7 @@ def pack_scope(
     now = handle.settings.clock()
     counter = handle.settings.counter()
     replicas = yield from handle.replicas()
+    days_in = to_zone(handle.policy.zone if zone is None else zone)
     weighing = handle.policy.recall_profile if scoring is None else RecallProfile.resolve(scoring)
     if not inherit:
         replicas = replicas[:1]
@@ -76,7 +80,7 @@ def pack_scope(
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
-        wanted = Query(query, now, weighing, limit, dense)
+        wanted = Query(query, now, weighing, limit, dense, zone=days_in)
         found = tuple(_limit_to_budget(search(replicas, wanted), options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
@@ -90,7 +94,7 @@ def pack_scope(
             repeated=frozenset(repeated),
             recalled=[
                 RecalledCandidate(
-                    candidate(hit.row)
+                    candidate(hit.row)._replace(place=own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
                     if hit.path == own.path
                     else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
                     hit.score,
@@ -100,7 +104,8 @@ def pack_scope(
             ],
             query=to_sendable(query or ""),
             analyzer=own.analyzer,
-            quotes=_pack_quotes(own, counter, found, live.overrides),
+            zone=days_in,
+            quotes=_pack_quotes(own, (counter.name, zone_name(days_in)), found, live.overrides),
             warnings=tuple(warnings),
         )
     )
@@ -111,14 +116,14 @@ def pack_scope(
 
 
 def _pack_quotes(
-    own: Replica[Any], counter: Counter, hits: Sequence[Hit], overrides: Mapping[str, Message]
+    own: Replica[Any], made_for: tuple[str, str], hits: Sequence[Hit], overrides: Mapping[str, Message]
 ) -> PackQuotes | None:
     """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
     if not hits:
         return None
     cache, rows = own.use_derived(QuoteCache, lambda cache: (cache, own.state.rows))
     mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
-    return PackQuotes(cache, counter.name, {row.id: row for row in mine if row.id not in overrides})
+    return PackQuotes(cache, made_for, {row.id: row for row in mine if row.id not in overrides})
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:

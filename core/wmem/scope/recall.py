@@ -12,6 +12,7 @@ from wmem.model.checks import check_limit
 from wmem.model.results import RecallHit, RecallKind
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
+from wmem.model.zones import to_zone
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
@@ -34,8 +35,8 @@ def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKi
     # Candidates are chosen before their kind is looked at: where some kinds are left out, all must be looked at.
     few = len(wanted) == len(get_args(RecallKind))
     candidates = max(most, CANDIDATE_LIMIT) if few else sum(len(replica.state.rows) for replica in replicas)
-    accepts = partial(_is_wanted, wanted, now)
-    hits = islice(search(replicas, Query(query, now, profile, candidates, vector, accepts)), most)
+    accepts, zone = partial(_is_wanted, wanted, now), to_zone(handle.policy.zone)
+    hits = islice(search(replicas, Query(query, now, profile, candidates, vector, accepts, zone)), most)
     return [RecallHit(hit.row.id, _kind(hit.row), hit.path, hit.score, hit.parts(), row_text(hit.row)) for hit in hits]
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, run
@@ -250,6 +251,7 @@ class Scope(ScopeProperties):
         scoring: Scoring | None = None,
         prompt_counter: PromptCounter | None = None,
         reasoning: Reasoning = "tools",
+        zone: tzinfo | str | None = None,
     ) -> Context:
         """Build the prompt that serves a query best within a token budget; it changes nothing in the scope.
 
@@ -286,6 +288,8 @@ class Scope(ScopeProperties):
                 the latter; ``"all"``; or ``"none"``. What is not sent costs nothing. DeepSeek refuses
                 a call without the reasoning it came with, however old; Anthropic, OpenRouter and most
                 others want that of the turn in flight, and ignore or accept older ones.
+            zone: The time zone, or its IANA name, in which the days of the note and of a dated query
+                are; None uses the policy of the scope, which is UTC if nobody said otherwise.
 
         Raises:
             InvalidInputError: A budget below 1, or anything else out of range.
@@ -312,5 +316,6 @@ class Scope(ScopeProperties):
                 messages=messages,
                 inherit=inherit,
                 scoring=scoring,
+                zone=zone,
             )
         )
