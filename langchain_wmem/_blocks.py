@@ -11,6 +11,7 @@ import copy
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, assert_never, get_args
 
+from langchain_wmem._reasoning import BLOCK_TYPES, is_beside_content
 from wmem import Part
 from wmem.adapter import media_location
 
@@ -54,8 +55,10 @@ def _read_block(block: object) -> Part:
     kind = block.get("type")
     read: Part | None = None
     if kind in ("text", "refusal") and isinstance(block.get(kind), str):
-        read = Part(kind=kind, text=block[kind])
-    elif _is_one_of(kind, ("thinking", "redacted_thinking", "reasoning", "reasoning_content")):
+        # Citations, annotations and cache marks go back with the text.
+        beside = {key: value for key, value in block.items() if key not in ("type", kind)}
+        read = Part(kind=kind, text=block[kind], data=beside or None)
+    elif _is_one_of(kind, BLOCK_TYPES):
         read = _read_reasoning(block)
     elif _is_one_of(kind, ("image_url", "input_audio", "media")) or _is_one_of(kind, _MEDIA_KINDS):
         read = _read_media(block)
@@ -141,11 +144,12 @@ def _text_or_none(value: object) -> str | None:
 
 def write_parts(parts: Sequence[Part], dialect: Dialect = "v1") -> str | list[str | dict[Any, Any]]:
     """The parts as LangChain content; in v1, a single text part becomes a plain string."""
+    parts = [part for part in parts if not is_beside_content(part)]
     if dialect == "openai":
         return [_write_for_openai(part) or _write_part(part) for part in parts]
     if dialect == "anthropic":
         return [_write_for_anthropic(part) or _write_part(part) for part in parts]
-    if len(parts) <= 1 and all(part.kind == "text" for part in parts):
+    if len(parts) <= 1 and all(part.kind == "text" and not part.data for part in parts):
         return "".join(part.text or "" for part in parts)
     return [_write_part(part) for part in parts]
 
@@ -177,7 +181,7 @@ def _write_for_anthropic(part: Part) -> dict[Any, Any] | None:
 def _write_part(part: Part) -> str | dict[Any, Any]:
     match part.kind:
         case "text" | "refusal":
-            return {"type": part.kind, part.kind: part.text or ""}
+            return {"type": part.kind, part.kind: part.text or "", **copy.deepcopy(dict(part.data or {}))}
         case "reasoning":
             return _write_reasoning(part)
         case "image" | "audio" | "video" | "file":
@@ -190,6 +194,8 @@ def _write_part(part: Part) -> str | dict[Any, Any]:
 
 
 def _write_reasoning(part: Part) -> dict[Any, Any]:
+    if isinstance(block := (part.data or {}).get("block"), Mapping):  # read by wmem from another form
+        return copy.deepcopy(dict(block))
     if part.signature is None:
         return {"type": "reasoning", "reasoning": part.text or ""}
     if (part.data or {}).get("redacted"):

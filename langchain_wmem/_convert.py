@@ -29,6 +29,7 @@ from langchain_core.messages import (
 
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
+from langchain_wmem._reasoning import drop_reasoning, without_reasoning
 from wmem import Message, Native
 from wmem.adapter import check_instances, describe_error
 from wmem.errors import InvalidInputError, SerializationError
@@ -202,8 +203,11 @@ def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: st
     overtaken: set[str] = set()
     retold: set[str] = set()
     if said["parts"] != message.parts:
-        overtaken |= {"content"}
-        retold |= {"reasoning_content", "refusal"}
+        if without_reasoning(said["parts"]) == message.parts:
+            native = drop_reasoning(native)  # the rest of the content is as it was
+        else:
+            overtaken |= {"content"}
+            retold |= {"reasoning_content", "refusal"}
     if said["tool_calls"] != message.tool_calls:
         overtaken |= {"tool_calls", "invalid_tool_calls"}
         retold |= {"function_call"}

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langchain_wmem._blocks import Dialect, read_blocks, write_parts
+from langchain_wmem._reasoning import TEXT_KEY, read_extra_reasoning, write_extra_reasoning
 from wmem import Message, Part, ToolCall
 from wmem.adapter import describe_field
 from wmem.errors import SerializationError
@@ -76,9 +77,10 @@ def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_parts(content: str | list[Any], extra: Mapping[str, Any], call_ids: set[str]) -> list[Part]:
     parts = read_blocks(content, call_ids)
-    thought, refused = extra.get("reasoning_content"), extra.get("refusal")
+    thought, refused = extra.get(TEXT_KEY), extra.get("refusal")
     if isinstance(thought, str) and thought and all(part.kind != "reasoning" for part in parts):
-        parts.insert(0, Part(kind="reasoning", text=thought))
+        parts.insert(0, Part(kind="reasoning", text=thought, data={"key": TEXT_KEY}))
+    parts[:0] = read_extra_reasoning(extra)
     if isinstance(refused, str) and refused and all(part.kind != "refusal" for part in parts):
         parts.append(Part(kind="refusal", text=refused))
     return parts
@@ -108,6 +110,7 @@ def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[s
         "additional_kwargs": {
             **({"__openai_role__": "developer"} if message.role == "developer" else {}),
             **({"lc_source": NOTE_SOURCE} if message.recalled else {}),
+            **write_extra_reasoning(message.parts),
         },
         "response_metadata": {},
         "name": message.name,

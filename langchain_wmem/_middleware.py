@@ -38,7 +38,7 @@ from wmem.adapter import (
     to_sendable,
 )
 from wmem.errors import InvalidInputError
-from wmem.types import Path, ProviderProfile
+from wmem.types import Path, ProviderProfile, Reasoning
 
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
@@ -89,6 +89,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             else its capability up to a quarter of the budget, else 1,024.
         recent: How many of the newest messages come before recalled ones.
         profile: The provider whose rules of message order the prompt follows.
+        reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
             newest user message: two thirds and more of a prompt that fills the budget then
@@ -121,6 +122,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         reserve: int | None = None,
         recent: int = 4,
         profile: ProviderProfile = "openai",
+        reasoning: Reasoning = "tools",
         recall: bool = True,
         stable: bool = False,
         summary: bool | int = False,
@@ -138,6 +140,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if profile not in get_args(ProviderProfile):
             known = ", ".join(get_args(ProviderProfile))
             raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
+        if reasoning not in get_args(Reasoning):
+            known = ", ".join(get_args(Reasoning))
+            raise InvalidInputError(f"unknown reasoning {describe(reasoning)}; known: {known}")
         check_flag(stable, "stable")
         if not isinstance(summary, bool):
             check_count(summary, "summary")
@@ -148,7 +153,14 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._session = session
         self._budget = budget
         self._reserve = reserve
-        self._options = {"recent": recent, "profile": profile, "stable": stable, "summary": summary, "zone": zone}
+        self._options = {
+            "recent": recent,
+            "profile": profile,
+            "stable": stable,
+            "summary": summary,
+            "zone": zone,
+            "reasoning": reasoning,
+        }
         self._recall = recall
         self._artifacts = artifacts
         self._ask_model = ask_model

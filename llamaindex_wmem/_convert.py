@@ -16,7 +16,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from llama_index.core.base.llms.types import BaseContentBlock, ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import (
+    BaseContentBlock,
+    ChatMessage,
+    MessageRole,
+    TextBlock,
+    ThinkingBlock,
+    ToolCallBlock,
+)
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError
 
@@ -29,7 +36,7 @@ from llamaindex_wmem._blocks import (
     to_parts,
 )
 from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
-from wmem import CorruptionError, Message, Native, SerializationError, is_note
+from wmem import CorruptionError, Message, Native, Part, SerializationError, is_note
 from wmem.adapter import (
     check_instances,
     describe_error,
@@ -48,6 +55,7 @@ _ROLES: Mapping[MessageRole, str] = {
     MessageRole.MODEL: "assistant",
     MessageRole.FUNCTION: "tool",
 }
+_REASONING_KEYS = ("reasoning_content", "reasoning")
 _CONTENT_FIELDS = ("role", "parts", "tool_calls", "tool_call_id", "name")
 _log = find_logger("wmem.llamaindex")
 
@@ -144,7 +152,7 @@ def _neutral_message(message: ChatMessage) -> Message:
     known = block_calls(message.blocks)
     return Message(
         role=cast("Any", role),
-        parts=tuple(to_parts(message.blocks)),
+        parts=(*_extra_reasoning(extra), *to_parts(message.blocks)),
         tool_calls=(*known, *extra_calls(extra, known)),
         tool_call_id=_find_call_id(extra) if role == "tool" else None,
         name=_text_at(extra, "name"),
@@ -173,9 +181,26 @@ def _to_chat_message(message: Message) -> ChatMessage:
         # Another version of LlamaIndex wrote it; the message's content is still readable.
         _log.warning("message %s is shown in its neutral form: %s", message.id, type(exc).__name__)
         return _neutral_to_chat_message(message)
+    if said.parts != message.parts and said.without_reasoning().parts == message.parts:
+        found, said = _drop_reasoning(found), message
     if any(getattr(said, field) != getattr(message, field) for field in _CONTENT_FIELDS):
         return _neutral_to_chat_message(message)  # changed since: a truncated message must not come back whole
     return found.model_copy(update={"blocks": [replace_missing_file(block) for block in found.blocks]})
+
+
+def _drop_reasoning(message: ChatMessage) -> ChatMessage:
+    blocks = [block for block in message.blocks if not isinstance(block, ThinkingBlock)]
+    extra = {key: value for key, value in message.additional_kwargs.items() if key not in _REASONING_KEYS}
+    return message.model_copy(update={"blocks": blocks, "additional_kwargs": extra})
+
+
+def _extra_reasoning(extra: Mapping[str, Any]) -> list[Part]:
+    """Reasoning in the extra fields, which integrations send as they are beside calls of tools."""
+    return [
+        Part(kind="reasoning", text=text, data={"key": key})
+        for key in _REASONING_KEYS
+        if (text := _text_at(extra, key))
+    ]
 
 
 def _neutral_to_chat_message(message: Message) -> ChatMessage:

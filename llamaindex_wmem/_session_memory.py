@@ -13,7 +13,7 @@ from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
 from wmem.adapter import LazyMemory, Memory, describe_error
-from wmem.types import Orphans, ProviderProfile
+from wmem.types import Orphans, ProviderProfile, Reasoning
 
 PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
@@ -35,6 +35,7 @@ class SessionMemory(BaseMemory):
     zone: str | None = None
     profile: ProviderProfile = "openai"
     orphans: Orphans = "drop"
+    reasoning: Reasoning = "tools"
 
     _lazy_memory: LazyMemory = PrivateAttr()
     _counter: TokenizerCounter | None = PrivateAttr(default=None)

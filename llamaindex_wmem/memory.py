@@ -13,7 +13,7 @@ from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
 from wmem.adapter import Steps, arun, check_count, describe, fade_on_overflow, prompt_tokens, run
-from wmem.types import Orphans, ProviderProfile
+from wmem.types import Orphans, ProviderProfile, Reasoning
 
 _NEWEST_COUNT = 16
 _LOOKBACK_LIMITS = (512, None)
@@ -46,6 +46,7 @@ class WmemMemory(SessionMemory):
             session's own, which is UTC unless its policy says otherwise.
         profile: The provider whose rules the result obeys.
         orphans: How a tool call without a result is handled: dropped, or answered as interrupted.
+        reasoning: Which messages come with the model's reasoning: see `Scope.pack`.
     """
 
     @classmethod
@@ -72,6 +73,7 @@ class WmemMemory(SessionMemory):
         zone: str | None = None,
         profile: ProviderProfile = "openai",
         orphans: Orphans = "drop",
+        reasoning: Reasoning = "tools",
     ) -> Self:
         """Open a session; it is created on its first message.
 
@@ -113,6 +115,7 @@ class WmemMemory(SessionMemory):
             "zone": zone,
             "profile": profile,
             "orphans": orphans,
+            "reasoning": reasoning,
         }
         counter = TokenizerCounter(tokenizer_fn) if tokenizer_fn is not None else None
         return cls._create(fields, handle=handle, counter=counter, history=() if chat_history is None else chat_history)
@@ -173,7 +176,7 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        names = ("reserve", "recent", "stable", "summary", "zone", "profile", "orphans")
+        names = ("reserve", "recent", "stable", "summary", "zone", "profile", "orphans", "reasoning")
         return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:

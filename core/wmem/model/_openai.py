@@ -178,7 +178,7 @@ def _is_content(part: Part) -> bool:
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
-    if all(part.kind == "text" for part in parts):
+    if all(part.kind == "text" and not part.data for part in parts):
         return "\n".join(part.text or "" for part in parts)
     return [_write_part(part) for part in parts]
 
@@ -191,7 +191,7 @@ def _write_call(call: ToolCall) -> dict[str, Any]:
 
 def _write_part(part: Part) -> dict[str, Any]:
     if part.kind == "text":
-        return {"type": "text", "text": part.text or ""}
+        return {"type": "text", "text": part.text or "", **(part.data or {})}
     if part.kind == "other" and part.data:
         return dict(part.data)
     written = write_reasoning_block(part) if part.kind == "reasoning" else _write_media(part)

@@ -21,9 +21,7 @@ def read_reasoning(data: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     for key in REASONING_KEYS:
         if not (value := data.get(key)):
             continue
-        if key == _DEFAULT_KEY:
-            yield {"kind": "reasoning", "text": value}
-        elif isinstance(value, str):
+        if key == _DEFAULT_KEY or isinstance(value, str):
             yield {"kind": "reasoning", "text": value, "data": {"key": key}}
         else:
             yield {"kind": "reasoning", "data": {"key": key, "value": value}}
@@ -65,9 +63,9 @@ def write_reasoning_keys(parts: Sequence[Part]) -> dict[str, Any]:
         if part.kind != "reasoning" or write_reasoning_block(part) is not None:
             continue
         data = part.data or {}
-        key = data.get("key")
+        key = data.get("key", _DEFAULT_KEY)
         if not isinstance(key, str) or key not in REASONING_KEYS:
-            key = _DEFAULT_KEY
+            continue  # of one framework's messages, which no provider reads there
         value = data.get("value", part.text)
         if isinstance(before := written.get(key), str) and isinstance(value, str):
             value = f"{before}\n{value}"

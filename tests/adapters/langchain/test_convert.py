@@ -399,7 +399,7 @@ def read(message: BaseMessage) -> Message:
         ("sealed reasoning", Part(kind="reasoning", signature="EmwKAhgB", data={"redacted": True})),
         ("reasoning of version 1", Part(kind="reasoning", text="Hm.", signature="EqQB")),
         ("a summary of reasoning", Part(kind="reasoning", text="Hm.", signature="gA", data={"id": "rs_1"})),
-        ("reasoning beside the content", Part(kind="reasoning", text="Hm.")),
+        ("reasoning beside the content", Part(kind="reasoning", text="Hm.", data={"key": "reasoning_content"})),
         ("a refusal", Part(kind="refusal", text="I can't.")),
         ("a block nobody knows", Part(kind="other", data={"type": "hologram", "depth": [1, 2.5, True, None]})),
     ],
