@@ -26,7 +26,8 @@ texts = st.sampled_from(
     ]
 )
 _names = st.sampled_from([None, None, "ann", "José García"])
-_arguments = st.sampled_from(["{}", '{"q": "dog"}', '{ "q" :"dog" , "n": 1.0}', '{"q": "\\u00e9"}', "not json", ""])
+_json = st.sampled_from(["{}", '{"q": "dog"}', '{ "q" :"dog" , "n": 1.0}', '{"q": "\\u00e9"}'])
+_arguments = _json | st.sampled_from(["not json", ""])
 
 
 def _text_block(text: str) -> Dictionary:
@@ -62,14 +63,19 @@ _answers: st.SearchStrategy[Dictionary] = st.sampled_from(
 
 
 @st.composite
-def _rounds(draw: st.DrawFn, ids: st.SearchStrategy[str]) -> list[Dictionary]:
+def _rounds(draw: st.DrawFn, ids: st.SearchStrategy[str], *, strict: bool) -> list[Dictionary]:
     """An assistant's calls and their results, in either order."""
+    arguments = _json if strict else _arguments
     besides: list[Dictionary] = [{"content": None}, {"content": "I look it up."}, {}]
     chosen = draw(st.lists(ids, min_size=1, max_size=3, unique=True))
     calls: list[Dictionary] = [
         {"id": id, "type": "custom", "custom": {"name": "g", "input": draw(texts)}}
-        if draw(st.integers(0, 5)) == 0
-        else {"id": id, "type": "function", "function": {"name": "f", "arguments": draw(_arguments)}}
+        if not strict and draw(st.integers(0, 5)) == 0
+        else {
+            "id": id,
+            "type": "function",
+            "function": {"name": "f", "arguments": draw(_json if strict else _arguments)},
+        }
         for id in chosen
     ]
     order = draw(st.permutations(chosen))
@@ -78,11 +84,12 @@ def _rounds(draw: st.DrawFn, ids: st.SearchStrategy[str]) -> list[Dictionary]:
 
 
 @st.composite
-def talks(draw: st.DrawFn, *, plain: bool = False) -> list[Dictionary]:
+def talks(draw: st.DrawFn, *, plain: bool = False, strict: bool = False) -> list[Dictionary]:
     """A conversation, oldest first, in which every call is answered.
 
     Args:
         plain: What every provider takes: system text in front only, then a user message, then each in turn.
+        strict: Calls whose arguments are JSON alone, as the readers of frameworks demand.
     """
     numbers = iter(range(1_000))
     ids = st.just("call_1") | st.builds(lambda: f"call_{next(numbers)}a")
@@ -103,7 +110,7 @@ def talks(draw: st.DrawFn, *, plain: bool = False) -> list[Dictionary]:
         if kind == 3:
             said.append({"role": "user", "content": draw(texts)})
         for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
-            said += draw(_rounds(ids))
+            said += draw(_rounds(ids, strict=strict))
         if kind == 4:
             said.append({"role": "assistant", **draw(_answers)})
         elif plain or draw(st.integers(0, 2)):

@@ -112,6 +112,16 @@ def test_a_list_whose_messages_are_stored_here_and_there_is_sent_as_it_is(
 
 @SAME_STORE
 @given(talk=talks(), options=options)
+def test_a_list_of_which_nothing_is_stored_keeps_the_ids_it_has(
+    memory: wmem.AgentMemory, call: Call, talk: Any, options: Any
+) -> None:
+    context = call(memory.scope("empty").pack, budget=100_000, messages=talk, **options)
+    assert form(context.to_openai()) == form(talk)
+    assert [message.id for message in context.messages] == [message.get("id") for message in talk]
+
+
+@SAME_STORE
+@given(talk=talks(), options=options)
 def test_what_a_parent_remembers_changes_no_message(
     memory: wmem.AgentMemory, call: Call, talk: Any, options: Any
 ) -> None:

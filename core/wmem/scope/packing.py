@@ -266,7 +266,7 @@ class _LiveMessages:
             else:
                 row = to_row(message, handle, now)
                 self.unstored_count += 1
-            candidate = _CandidateFactory(counter, {row.id: message.model_copy(update={"id": row.id})}, _decode)(row)
+            candidate = _CandidateFactory(counter, {row.id: message}, _decode)(row)
             begins = begins and message.role in SYSTEM_ROLES
             if message.pinned or begins:
                 self._always_included.append(candidate)
