@@ -74,7 +74,7 @@ def _rounds(draw: st.DrawFn, ids: st.SearchStrategy[str], *, strict: bool) -> li
         else {
             "id": id,
             "type": "function",
-            "function": {"name": "f", "arguments": draw(_json if strict else _arguments)},
+            "function": {"name": "f", "arguments": draw(arguments)},
         }
         for id in chosen
     ]

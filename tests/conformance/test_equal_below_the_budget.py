@@ -5,6 +5,7 @@ What remains different, and why:
 - a call without a result, or a result without its call, is left out (`orphans`): every provider refuses them;
 - a key whose value is null or an empty list is not written: it says nothing;
 - system text that repeats the one in force is sent once: every start of a program stores its own anew;
+- reasoning of an answer in an earlier turn, given without calls, is not sent (`reasoning`): no provider wants it;
 - messages of one `turn_id` stand together, which is what the key asks for;
 - a lone surrogate is replaced: no provider's encoder takes it;
 - text of a note that `pack` made is not stored again, so that recalled text does not breed.

@@ -134,18 +134,20 @@ TALKS: dict[str, tuple[list[Any], list[Any]]] = {
             "Sorry.",
         ],
     ),
-    "thoughts": (
-        ["Think.", "and?"],
+    "thoughts, citations and usage": (
+        ["Rain in Oslo?", "and?"],
         [
-            AIMessage(
-                [
+            calling(
+                ("rain", "Oslo"),
+                text=[
                     {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
-                    {"type": "text", "text": "Done.", "citations": [{"title": "a"}]},
+                    {"type": "text", "text": "I look.", "citations": [{"title": "a"}]},
                 ],
                 response_metadata={"model_name": "m", "n": 1.0},
                 usage_metadata={"input_tokens": 3, "output_tokens": 2, "total_tokens": 5},
             ),
-            AIMessage("Again.", additional_kwargs={"reasoning_content": "Hm.", "refusal": None}),
+            AIMessage([{"type": "text", "text": "Yes.", "citations": [{"title": "a"}]}], name="weather"),
+            AIMessage("No.", additional_kwargs={"refusal": None, "kept": {"a": [1, 2.0]}}),
         ],
     ),
     "calls within the content": (
@@ -267,7 +269,7 @@ def human(said: Any) -> Any:
     return {"messages": said if isinstance(said, list) else [HumanMessage(said)]}
 
 
-@pytest.mark.parametrize(("name", "options"), zip(TALKS, cycle(OPTIONS), strict=False), ids=str)
+@pytest.mark.parametrize(("name", "options"), list(zip(TALKS, cycle(OPTIONS), strict=False)), ids=str)
 async def test_an_agent_sends_the_same_messages(
     run: Any, memory: wmem.AgentMemory, name: str, options: dict[str, Any]
 ) -> None:
@@ -371,6 +373,7 @@ async def test_a_run_that_failed_is_told_again_with_the_same_messages(run: Any, 
 # --- histories -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore::langchain_core._api.LangChainDeprecationWarning")
 @pytest.mark.parametrize("name", TALKS)
 async def test_a_runnable_sends_what_it_sends_with_a_history_in_memory(
     run: Any, memory: wmem.AgentMemory, name: str
