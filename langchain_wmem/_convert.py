@@ -209,8 +209,9 @@ def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: st
             overtaken |= {"content"}
             retold |= {"reasoning_content", "refusal"}
     if said["tool_calls"] != message.tool_calls:
-        overtaken |= {"tool_calls", "invalid_tool_calls"}
-        retold |= {"function_call"}
+        # The blocks may hold the calls as well.
+        overtaken |= {"content", "tool_calls", "invalid_tool_calls"}
+        retold |= {"function_call", "tool_calls"}
     if said["name"] != message.name:
         overtaken |= {"name"}
     if not overtaken:

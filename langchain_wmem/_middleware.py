@@ -20,7 +20,7 @@ from langchain_wmem._dedup import (
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
-from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
+from langchain_wmem._request import prompt_counter, provider_profile, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
@@ -88,7 +88,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         reserve: Tokens kept free for the reply. By default the model's configured maximum,
             else its capability up to a quarter of the budget, else 1,024.
         recent: How many of the newest messages come before recalled ones.
-        profile: The provider whose rules of message order the prompt follows.
+        profile: The provider whose rules the prompt obeys: see `Scope.pack`. By default that of the
+            request's model, and of a model that wmem does not know, those of all providers.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
@@ -121,7 +122,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         session: str | Callable[[Runtime[Any]], str] | None = None,
         reserve: int | None = None,
         recent: int = 4,
-        profile: ProviderProfile = "openai",
+        profile: ProviderProfile | None = None,
         reasoning: Reasoning = "tools",
         recall: bool = True,
         stable: bool = False,
@@ -137,7 +138,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_count(recent, "recent")
         if reserve is not None:
             check_count(reserve, "reserve")
-        if profile not in get_args(ProviderProfile):
+        if profile is not None and profile not in get_args(ProviderProfile):
             known = ", ".join(get_args(ProviderProfile))
             raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
         if reasoning not in get_args(Reasoning):
@@ -155,12 +156,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._reserve = reserve
         self._options = {
             "recent": recent,
-            "profile": profile,
             "stable": stable,
             "summary": summary,
             "zone": zone,
             "reasoning": reasoning,
         }
+        self._profile = profile
         self._recall = recall
         self._artifacts = artifacts
         self._ask_model = ask_model
@@ -307,6 +308,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         system = read_message(request.system_message).text if request.system_message else ""
         return {
             **self._options,
+            "profile": self._profile or provider_profile(request.model),
             "system": system,
             "tools": tool_schemas(request),
             "reserve": reply_reserve(request, self._budget) if self._reserve is None else self._reserve,

@@ -11,7 +11,18 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_wmem._convert import to_langchain
 from wmem import Message
+from wmem.types import ProviderProfile
 
+_PROFILES: Mapping[str, ProviderProfile] = {
+    "openai-chat": "openai",
+    "azure-openai-chat": "openai",
+    "anthropic-chat": "anthropic",
+    "chat-google-generative-ai": "gemini",
+    "vertexai": "gemini",
+    "mistralai-chat": "mistral",
+    "amazon_bedrock_converse_chat": "bedrock",
+}
+"""Provider profiles by the type that LangChain's chat models name."""
 REPLY_TOKENS = 1_024
 """Default room for the reply, if neither model nor request states a limit."""
 
@@ -34,6 +45,11 @@ def tool_schemas(request: ModelRequest[Any]) -> list[dict[str, Any]]:
         function = {"name": spec.name, "description": spec.description, "parameters": spec.json_schema}
         schemas.append({"type": "function", "function": function})
     return schemas
+
+
+def provider_profile(model: BaseChatModel) -> ProviderProfile:
+    """The profile of the provider that a model is of; ``any`` if it is none that wmem knows."""
+    return _PROFILES.get(model._llm_type, "any")  # noqa: SLF001  # every chat model defines it, to be told apart by
 
 
 def reply_reserve(request: ModelRequest[Any], budget: int) -> int:

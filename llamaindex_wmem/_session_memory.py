@@ -33,7 +33,7 @@ class SessionMemory(BaseMemory):
     stable: StrictBool = False
     summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
     zone: str | None = None
-    profile: ProviderProfile = "openai"
+    profile: ProviderProfile = "any"
     orphans: Orphans = "drop"
     reasoning: Reasoning = "tools"
 

@@ -71,7 +71,7 @@ class WmemMemory(SessionMemory):
         stable: bool = False,
         summary: bool | int = False,
         zone: str | None = None,
-        profile: ProviderProfile = "openai",
+        profile: ProviderProfile = "any",
         orphans: Orphans = "drop",
         reasoning: Reasoning = "tools",
     ) -> Self:

@@ -9,7 +9,7 @@ from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
 from wmem.model.origin import Origin
 from wmem.model.part import PartKind, Role
-from wmem.model.prompt import DroppedUnits
+from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Fate, MergeCount, Placed, RecallHit, RecallKind, UnitReport
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
@@ -76,6 +76,7 @@ __all__ = [
     "RecallKind",
     "Relation",
     "Role",
+    "Roles",
     "Scoring",
     "Source",
     "SummarySpan",

@@ -33,7 +33,7 @@ def test_B61_old_outputs_leave_at_once_and_not_again_until_the_budget_is_reached
     sizes: list[int] = []
     for number in range(60):
         context = turn(session, number, words=40)
-        begins.append(context.messages[0].id)
+        begins.append(next(message.id for message in context.messages if message.id))
         sizes.append(context.sizes["messages"])
     moved = [at for at in range(1, 60) if begins[at] != begins[at - 1]]
     assert len(moved) > 2

@@ -164,11 +164,12 @@ class PackSuite(FacetSuite):
             )
         ]
         call(session.messages.append, [*begin, *turns])
-        texts = prompt_texts(call(session.pack, budget=150))
+        texts = prompt_texts(call(session.pack, budget=150, profile="openai"))
         assert texts[:2] == ["Be kind.", "Be brief."]
         assert texts[-2:] == ["remark 59", "That was turn 59."]
         assert "That was turn 0." not in texts
-        assert prompt_texts(call(session.pack, budget=5_000)) == [each["content"] for each in [*begin, *turns]]
+        whole = call(session.pack, budget=5_000, profile="openai")
+        assert prompt_texts(whole) == [each["content"] for each in [*begin, *turns]]
 
     def test_system_text_that_each_session_begins_with_is_sent_once(self, session: Scope, call: Call) -> None:
         for number in range(3):

@@ -10,11 +10,12 @@ from wmem.errors import InvalidInputError, MissingExtraError
 from wmem.model.message import Message
 from wmem.model.prompt import Prompt
 from wmem.model.results import RecallUse, UnitReport
+from wmem.model.turns import alternate
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-ProviderProfile: TypeAlias = Literal["openai", "anthropic", "gemini"]
+ProviderProfile: TypeAlias = Literal["any", "openai", "anthropic", "gemini", "mistral", "bedrock"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,9 @@ class Context(Prompt):
 
     def prompt(self) -> Iterator[Message]:
         """All messages in the order they are sent, with system text and note."""
+        return alternate(self._in_order()) if self.roles == "alternate" else self._in_order()
+
+    def _in_order(self) -> Iterator[Message]:
         if self.system:
             yield Message.of("system", self.system)
         for place, message in enumerate(self.messages):

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from wmem.model.message import Message
 from wmem.model.results import UnitReport
+
+Roles: TypeAlias = Literal["free", "alternate"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,5 +49,7 @@ class Prompt:
     note_before: int = 0
     """Position of the note among the messages: before `messages[note_before]`."""
     note_role: Literal["user", "system"] = "user"
+    roles: Roles = "free"
+    """Whether `Context.prompt` joins the messages of one speaker in a row, the note among them."""
     warnings: tuple[str, ...] = ()
     all_dropped: Sequence[UnitReport] | None = None

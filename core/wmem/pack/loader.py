@@ -115,10 +115,3 @@ class MessageLoader:
             message = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
             self._interrupted_results[call] = message, message_tokens(message, self.count)
         return self._interrupted_results[call]
-
-
-def is_blank(message: Message) -> bool:
-    """Whether the message has no text, no media and no tool calls."""
-    return not message.tool_calls and all(
-        part.kind == "text" and not (part.text or "").strip() for part in message.parts
-    )

@@ -3,19 +3,22 @@
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 
 from wmem.errors import BudgetError
 from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.model.sendable import to_sendable
+from wmem.model.turns import SYSTEM_ROLES
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
-    SYSTEM_ROLES,
+    added_tokens,
     count_leading_system,
     group_by_turn,
+    is_blank,
     newest_user_position,
+    place_system_text,
     reminder_tokens,
     to_provider_messages,
 )
@@ -119,7 +122,9 @@ class _Packer:
             # Shrink from the tokens used, not from the room: a small prompt left most of it empty.
             # Never above the selected tokens: an opening comes on top, and more room would select the same again.
             used = min(context.tokens - fixed - pinned, room - choice.tokens_left)
-            room = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
+            less = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
+            # What is added to each message, as a name that fits, shrinks with them.
+            room = less if 2 * less > used else used * budget // (tokens + 1)
         msg = (
             f"none of {_MAX_ATTEMPTS} ever smaller prompts fits; "
             f"the last one has {tokens} tokens and the budget is {budget}"
@@ -128,7 +133,7 @@ class _Packer:
 
     def _price_reminder(self, candidate: Candidate) -> Candidate:
         """A system message with the tokens it takes where the provider takes system text only in front."""
-        if candidate.role not in SYSTEM_ROLES or self.options.profile == "openai":
+        if candidate.role not in SYSTEM_ROLES or not self.options.rules.system_in_front:
             return candidate
         return candidate._replace(tokens=candidate.tokens + reminder_tokens(self.request.count))
 
@@ -174,8 +179,9 @@ class _Packer:
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
         """Render a pinned unit; an incomplete exchange keeps only its text."""
         message = self.loader.load(unit.head)
-        if message.recalled:
-            self.excluded += [(member, "echo") for member in unit.members]
+        blank = len(unit.members) == 1 and not self.options.rules.blank and is_blank(message)
+        if message.recalled or blank:
+            self.excluded += [(member, "empty" if blank else "echo") for member in unit.members]
             return None
         if not unit.missing or self.options.orphans == "synthesize":
             return SelectedUnit(unit, "pinned", self.loader.render(unit))
@@ -190,17 +196,19 @@ class _Packer:
         request, options = self.request, self.options
         entries = selection.all_note_entries
         ordered = self._order_units(selection)
-        shown = [message for each in ordered for message in each.rendered.messages]
-        first = not options.stable or (options.note_role == "system" and options.profile != "openai")
+        rules = options.rules
+        shown = place_system_text(rules, [message for each in ordered for message in each.rendered.messages])
+        first = not options.stable or (options.note_role == "system" and rules.system_in_front)
         messages = to_provider_messages(
-            options.profile, shown, follows_user=bool(entries) and first and options.note_role == "user"
+            rules,
+            shown,
+            follows_user=bool(entries) and first and options.note_role == "user",
+            left_out=self._leaves_out_earlier(ordered),
         )
-        opening = messages[count_leading_system(messages) :][: len(messages) - len(shown)]
         sizes = {
             **self.fixed_tokens,
             "note": selection.pricer.price_note(entries),
-            "messages": sum(each.rendered.tokens for each in ordered)
-            + sum(message_tokens(message, request.count) for message in opening),
+            "messages": sum(each.rendered.tokens for each in ordered) + added_tokens(shown, messages, request.count),
         }
         report = build_report(request, selection, ordered, self.excluded)
         return Context(
@@ -215,9 +223,22 @@ class _Packer:
             sizes=sizes,
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
+            roles=options.roles,
             warnings=(*self.warnings, *report.warnings, *request.warnings),
             all_dropped=report.all_dropped,
         )
+
+    def _leaves_out_earlier(self, ordered: Sequence[SelectedUnit]) -> bool:
+        """Whether a message before the first one of the prompt, system text aside, is not sent."""
+        before = list(takewhile(lambda each: each.unit.head.role in SYSTEM_ROLES, ordered))
+        if len(before) == len(ordered):
+            return False
+        first = ordered[len(before)].unit
+        places = self.conversation.skipped_places
+        place = places.get(first.head.id, first.place if first.head.id in self.conversation.read_ids else None)
+        if place is None:  # pinned, and older than all that was read
+            return self.request.total > sum(len(each.unit.members) for each in ordered)
+        return self.request.total - 1 - place > sum(len(each.unit.members) for each in before)
 
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""

@@ -1,20 +1,41 @@
-"""Message order that each provider accepts: where system text stands, which role comes first.
+"""A prompt as a provider takes it: order of roles, names, ids, and what a message may hold.
+
+A prompt that its profile's providers take as it is is sent as it is, message for message. Only what one of them
+would refuse is changed, in the prompt alone, as little as will do, and alike in every prompt:
+
+- System text behind the front stays where it was said, as a reminder in a user message (not with ``openai``).
+- A prompt that begins with an assistant gets a user message before it (not with ``openai``, ``mistral``).
+- A speaker's name loses the characters that OpenAI refuses; the other providers know no names, so it is left out.
+- A tool's name and a call's id are fitted to the pattern, alike on call and result; distinct ids stay distinct, and an
+  id that a later exchange uses again gets one of its own (not with ``openai``).
+- Images and files in a tool's result (``any``, ``openai``, ``mistral``) or in an assistant's message (not with
+  ``gemini``) move to a user message behind it.
+- Blank messages and blank blocks are left out, refusals are text (not with ``openai``).
+- Calls right behind an assistant's words become one message with them (``any``, ``gemini``).
+- Between a tool's result and the user an assistant says that no answer was given (``mistral``).
+
+``roles="alternate"`` adds, to any profile: system text in front, a user first, and turns that strictly alternate; the
+messages of one speaker in a row are joined, the note among them.
 
 Every provider wants results directly after their call; units guarantee that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
-from wmem.tokens.counter import Counter
+from wmem.model.part import Part, ToolCall
+from wmem.model.turns import SYSTEM_ROLES, join_messages
+from wmem.pack.provider_rules import ProviderRules
+from wmem.tokens.counter import Counter, message_tokens
 
 Unit = TypeVar("Unit")
-_OPENING = "[Earlier messages were left out.]"
+_LEFT_OUT = "[Earlier messages were left out.]"
+_BEGINNING = "[The conversation begins here.]"
+_UNANSWERED = "[No answer was given.]"
 _REMINDER = "<system-reminder>\n{}\n</system-reminder>"
 _JOINTS = 2  # tokens that joining a text to what is around it can add
-SYSTEM_ROLES = ("system", "developer")
+_MEDIA = frozenset(("image", "audio", "video", "file"))
 
 
 def group_by_turn(units: Iterable[tuple[str | None, Unit]], *, last: str | None = None) -> list[Unit]:
@@ -32,24 +53,37 @@ def group_by_turn(units: Iterable[tuple[str | None, Unit]], *, last: str | None 
     return [unit for turn in turns.values() for unit in turn]
 
 
-def to_provider_messages(profile: ProviderProfile, messages: Sequence[Message], *, follows_user: bool) -> list[Message]:
-    """The messages in an order the provider accepts; their text is unchanged.
-
-    ``anthropic`` and ``gemini`` take system text only in front, then a user message first. System
-    text further on stays where it was said, as a reminder in a user message.
+def to_provider_messages(
+    rules: ProviderRules, messages: Sequence[Message], *, follows_user: bool, left_out: bool
+) -> list[Message]:
+    """The messages as the provider takes them; those that need no change are the same objects.
 
     Args:
         follows_user: Whether a user message already stands before these.
+        left_out: Whether messages before the first of these were left out.
     """
-    if profile == "openai":
+    fitted = list(_move_media(rules, _fit_messages(rules, messages)))
+    begun = count_leading_system(fitted)
+    if rules.user_first and begun < len(fitted) and fitted[begun].role != "user" and not follows_user:
+        # Marked as recalled: no adapter stores it.
+        fitted.insert(begun, Message.recall("user", _LEFT_OUT if left_out else _BEGINNING))
+    return _fit_neighbors(rules, fitted)
+
+
+def place_system_text(rules: ProviderRules, messages: Sequence[Message]) -> list[Message]:
+    """The messages; where system text stands only in front, later system text stays as a reminder in a user message."""
+    if not rules.system_in_front:
         return list(messages)
     begun = count_leading_system(messages)
     front = [_to_system_message(message) for message in messages[:begun]]
-    rest = [_to_reminder(message) if message.role in SYSTEM_ROLES else message for message in messages[begun:]]
-    if rest and rest[0].role != "user" and not follows_user:
-        # Marked as recalled: no adapter stores it.
-        front.append(Message.recall("user", _OPENING))
-    return [*front, *rest]
+    return [*front, *(_to_reminder(each) if each.role in SYSTEM_ROLES else each for each in messages[begun:])]
+
+
+def added_tokens(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:
+    """Tokens that a prompt has more, or less, once its messages were made to fit; what is in both costs nothing."""
+    was, now = {id(message) for message in before}, {id(message) for message in after}
+    added = sum(message_tokens(message, count) for message in after if id(message) not in was)
+    return added - sum(message_tokens(message, count) for message in before if id(message) not in now)
 
 
 def count_leading_system(messages: Sequence[Message]) -> int:
@@ -75,5 +109,129 @@ def _to_reminder(message: Message) -> Message:
     return reminder.model_copy(update={"id": message.id, "turn_id": message.turn_id})
 
 
+def is_blank(message: Message) -> bool:
+    """Whether the message has nothing that every provider is sent: text, media, calls or signed reasoning."""
+    return not message.tool_calls and all(_is_blank_part(part) for part in message.parts)
+
+
+def _is_blank_part(part: Part) -> bool:
+    if part.kind == "reasoning":
+        return part.signature is None
+    return part.kind in ("text", "refusal") and not (part.text or "").strip()
+
+
 def _to_system_message(message: Message) -> Message:
     return message if message.role == "system" else message.model_copy(update={"role": "system", "native": None})
+
+
+# --- each message ----------------------------------------------------------------------------------------------------
+
+
+def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator[Message]:
+    ids = _CallIds(rules)
+    for message in messages:
+        changes: dict[str, object] = {}
+        if message.tool_calls and (calls := ids.fit_calls(message)) != message.tool_calls:
+            changes["tool_calls"] = calls
+        if message.role == "tool":
+            if (
+                message.tool_call_id is not None
+                and (id := ids.fit_result(message.tool_call_id)) != message.tool_call_id
+            ):
+                changes["tool_call_id"] = id
+            name = message.name and rules.fit_tool(message.name)
+        else:
+            name = rules.fit_speaker(message.name)
+        if name != message.name:
+            changes["name"] = name
+        if not rules.blank:
+            if message.role != "tool" and is_blank(message):
+                continue
+            if (parts := _fit_parts(message)) != message.parts:
+                changes["parts"] = parts
+        yield message.model_copy(update=changes) if changes else message
+
+
+def _fit_parts(message: Message) -> tuple[Part, ...]:
+    """The parts without blank text; a refusal is text."""
+    if len(message.parts) == 1 and message.parts[0].kind == "text" and not message.tool_calls:
+        return message.parts
+    said = [part for part in message.parts if part.kind not in ("text", "refusal") or (part.text or "").strip()]
+    return tuple(Part(text=part.text) if part.kind == "refusal" else part for part in said)
+
+
+class _CallIds:
+    """The ids of calls and results in one prompt."""
+
+    def __init__(self, rules: ProviderRules) -> None:
+        self._rules = rules
+        self._used: set[str] = set()
+        self._due: dict[str, list[str]] = {}
+
+    def fit_calls(self, message: Message) -> tuple[ToolCall, ...]:
+        """The calls, with ids and names that fit."""
+        self._due = {}
+        calls = []
+        for at, call in enumerate(message.tool_calls):
+            id = self._rules.fit_id(call.id)
+            if self._rules.unique_ids and id in self._used:
+                # Not the number of uses before it: what the budget leaves out must not change it.
+                id = self._rules.fit_id(call.id, message.id or str(len(self._used)), str(at))
+            self._used.add(id)
+            self._due.setdefault(call.id, []).append(id)
+            name = self._rules.fit_tool(call.name)
+            same = (id, name) == (call.id, call.name)
+            calls.append(call if same else call.model_copy(update={"id": id, "name": name}))
+        return tuple(calls)
+
+    def fit_result(self, id: str) -> str:
+        """The id of a result of the newest calls; results of calls of one id come in the order of the calls."""
+        due = self._due.get(id)
+        if due is None:
+            return self._rules.fit_id(id)
+        return due.pop(0) if len(due) > 1 else due[0]
+
+
+# --- media -----------------------------------------------------------------------------------------------------------
+
+
+def _move_media(rules: ProviderRules, messages: Iterable[Message]) -> Iterator[Message]:
+    """The messages, and media that may not stand in them in a user message behind the results."""
+    moved: list[Part] = []
+    for message in messages:
+        if moved and message.role != "tool":
+            yield _user_with_media(moved)
+            moved = []
+        free = {"assistant": rules.media_in_answers, "tool": rules.media_in_results}.get(message.role, True)
+        if free or all(part.kind not in _MEDIA for part in message.parts):
+            yield message
+            continue
+        # An assistant's audio goes back by its id alone.
+        media = [part for part in message.parts if part.kind in _MEDIA and not (part.kind == "audio" and part.file_id)]
+        moved += media
+        parts = tuple(Part(text=f"[{part.kind}: shown below]") if part in media else part for part in message.parts)
+        yield message.model_copy(update={"parts": parts}) if media else message
+    if moved:
+        yield _user_with_media(moved)
+
+
+def _user_with_media(media: Sequence[Part]) -> Message:
+    note = Message.recall("user", "[From the message above:]")
+    return note.model_copy(update={"parts": (*note.parts, *media)})
+
+
+# --- neighbors -------------------------------------------------------------------------------------------------------
+
+
+def _fit_neighbors(rules: ProviderRules, messages: Iterable[Message]) -> list[Message]:
+    sent: list[Message] = []
+    for message in messages:
+        before = sent[-1] if sent else message
+        if message.role == "user" and before.role == "tool" and not rules.user_after_result:
+            sent.append(Message.recall("assistant", _UNANSWERED))
+        elif (
+            message.tool_calls and before.role == "assistant" and not rules.call_after_answer and before is not message
+        ):
+            message = join_messages(sent.pop(), message)  # noqa: PLW2901  # the two are one message
+        sent.append(message)
+    return sent

@@ -12,7 +12,9 @@ from wmem.model.checks import check_count, check_flag
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Role
+from wmem.model.prompt import Roles
 from wmem.model.values import dump_argument
+from wmem.pack.provider_rules import RULES, ProviderRules
 from wmem.tokens.counter import Counter
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
@@ -102,17 +104,20 @@ class PackOptions:
     summary: bool | int
     prompt_counter: PromptCounter | None
     reasoning: Reasoning = "tools"
+    roles: Roles = "free"
 
     def __post_init__(self) -> None:
         for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
             check_count(getattr(self, name), name, least)
         check_count(self.summary_tokens, "summary")
-        for name, known in (
-            ("profile", ProviderProfile),
-            ("orphans", Orphans),
-            ("note_role", NoteRole),
-            ("reasoning", Reasoning),
-        ):
+        choices = {
+            "profile": ProviderProfile,
+            "orphans": Orphans,
+            "note_role": NoteRole,
+            "reasoning": Reasoning,
+            "roles": Roles,
+        }
+        for name, known in choices.items():
             if (value := getattr(self, name)) not in get_args(known):
                 raise InvalidInputError(f"unknown {name} {describe(value)}; known: {', '.join(get_args(known))}")
         if not isinstance(self.tools, list | tuple) or not all(isinstance(tool, Mapping) for tool in self.tools):
@@ -123,6 +128,12 @@ class PackOptions:
         if not isinstance(self.system, str):
             raise InvalidInputError(f"system must be text, not {type(self.system).__name__!r}")
         check_flag(self.stable, "stable")
+
+    @property
+    def rules(self) -> ProviderRules:
+        """What the prompt has to obey."""
+        rules = RULES[self.profile]
+        return rules.alternating() if self.roles == "alternate" else rules
 
     @property
     def summary_tokens(self) -> int:

@@ -11,8 +11,9 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
-from wmem.pack.loader import MessageLoader, Rendered, is_blank
-from wmem.pack.provider_order import SYSTEM_ROLES
+from wmem.model.turns import SYSTEM_ROLES
+from wmem.pack.loader import MessageLoader, Rendered
+from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, message_text, normalize_text, to_note_entry, to_quote
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.stable_prefix import StablePrefix, longest_history
@@ -48,6 +49,7 @@ class Selection:
     ) -> None:
         self.request = request
         self.options = request.options
+        self.rules = request.options.rules
         self.room = room
         self.pinned = pinned
         self.conversation = conversation
@@ -108,7 +110,7 @@ class Selection:
         message = self.loader.load(unit.head)
         if message.recalled:
             self.dropped[unit] = "echo"
-        elif self.options.profile != "openai" and is_blank(message):
+        elif not self.rules.blank and is_blank(message):
             self.dropped[unit] = "empty"
         return unit not in self.dropped
 

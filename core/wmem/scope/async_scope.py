@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, arun
 from wmem.model.context import Context, ProviderProfile
+from wmem.model.prompt import Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
@@ -137,7 +138,8 @@ class AsyncScope(ScopeProperties):
         tools: Sequence[Mapping[str, Any]] = (),
         reserve: int = 0,
         recent: int = 4,
-        profile: ProviderProfile = "openai",
+        profile: ProviderProfile = "any",
+        roles: Roles = "free",
         orphans: Orphans = "drop",
         messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
@@ -161,6 +163,7 @@ class AsyncScope(ScopeProperties):
                     reserve=reserve,
                     recent=recent,
                     profile=profile,
+                    roles=roles,
                     orphans=orphans,
                     note_role=note_role,
                     stable=stable,

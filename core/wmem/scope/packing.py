@@ -19,9 +19,9 @@ from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
+from wmem.model.turns import SYSTEM_ROLES
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
-from wmem.pack.provider_order import SYSTEM_ROLES
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from wmem.flow import Flow, run
 from wmem.model.context import Context, ProviderProfile
+from wmem.model.prompt import Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Erased, MergeCount, RecallHit, RecallKind
 from wmem.model.sendable import to_sendable
@@ -241,7 +242,8 @@ class Scope(ScopeProperties):
         tools: Sequence[Mapping[str, Any]] = (),
         reserve: int = 0,
         recent: int = 4,
-        profile: ProviderProfile = "openai",
+        profile: ProviderProfile = "any",
+        roles: Roles = "free",
         orphans: Orphans = "drop",
         messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
@@ -269,7 +271,11 @@ class Scope(ScopeProperties):
             reserve: Tokens kept free for the reply.
             recent: How many of the newest messages come before recalled ones, within a
                 quarter of the budget.
-            profile: The provider whose rules of message order the prompt obeys.
+            profile: The provider whose rules the prompt obeys: order of roles, names, ids, images, no
+                blank text. What the provider would refuse is changed, in the prompt alone; the rest is
+                sent as it is. ``any`` obeys OpenAI, Anthropic, Gemini, Mistral and Bedrock at once.
+            roles: ``alternate`` joins the messages of one speaker in a row, as the templates of many
+                local models demand.
             orphans: What to do with tool calls without a result: drop, or answer as interrupted.
             messages: A framework's own view of the conversation, for this pack only: stored
                 messages are taken in its version, others are inserted at its positions.
@@ -306,6 +312,7 @@ class Scope(ScopeProperties):
                     reserve=reserve,
                     recent=recent,
                     profile=profile,
+                    roles=roles,
                     orphans=orphans,
                     note_role=note_role,
                     stable=stable,
