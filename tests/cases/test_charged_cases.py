@@ -253,3 +253,46 @@ def test_b136_media_in_an_unknown_block_costs_its_estimate(block: dict[str, Any]
 def test_b136_bytes_of_no_known_kind_count_as_they_are_sent() -> None:
     block = {"type": "custom", "payload": [{"blob": BYTES, "size": 90_000}]}
     assert cost(block) >= COUNT(BYTES)
+
+
+def test_b147_what_a_kind_of_media_costs_can_be_set(open_memory: MemoryOpener, call: Call) -> None:
+    session = open_memory(counter=COUNT, media_tokens={"image": 300, "file": 20_000}).scope("session")
+    append(session, call, {"role": "user", "content": [picture(b"?")]})
+    append(session, call, {"role": "user", "content": [picture(png(40, 40))]})
+    assert sorted(unit.tokens for unit in call(session.pack, budget=9_000).included) == [264, 306]
+    pdf = {"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}
+    append(session, call, {"role": "user", "content": [pdf]})
+    assert call(session.pack, budget=40_000).tokens > 20_000
+    others = open_memory(counter=COUNT).scope("session")
+    assert call(others.pack, budget=40_000).tokens < 7_000, "counts of other estimates are not taken over"
+
+
+@pytest.mark.parametrize("wrong", [{"picture": 1}, {"image": -1}, {"image": 1.5}, ["image"]])
+def test_b147_an_estimate_of_no_kind_or_size_is_refused(open_memory: MemoryOpener, wrong: Any) -> None:
+    with pytest.raises(InvalidInputError, match="media_tokens"):
+        open_memory(media_tokens=wrong)
+
+
+def test_b147_an_attachment_that_is_cut_out_of_the_newest_message_is_told(session: Scope, call: Call) -> None:
+    pdf = {"type": "file", "file": {"filename": "plan.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
+    block = {"type": "custom", "rows": "1,2;" * 3_000}
+    small = picture(png(40, 40))
+    text = {"type": "text", "text": "What is on these? " * 20}
+    append(session, call, {"role": "user", "content": [text, small, pdf, block]})
+    whole = call(session.pack, budget=20_000)
+    assert whole.warnings == ()
+    context = call(session.pack, budget=1_000)
+    assert [part.kind for part in context.messages[0].parts] == ["text", "image"]
+    assert "file, other among them" in context.messages[0].text
+    assert len(context.warnings) == 2
+    assert "the file 'plan.pdf' of the user message" in context.warnings[0]
+    assert "the block 'custom'" in context.warnings[1]
+    assert rendered_tokens(context.to_openai(), COUNT) - 1_600 + 258 <= context.tokens <= 1_000
+
+
+def test_b147_a_result_with_a_picture_in_flight_is_told_when_it_is_cut(session: Scope, call: Call) -> None:
+    shot = {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "low"}, picture(b"?")]}
+    append(session, call, user("Which part?"), called("c1"), shot)
+    context = call(session.pack, budget=600)
+    assert len(context.messages) == 3
+    assert any("the image of the tool message" in warning for warning in context.warnings)

@@ -106,6 +106,8 @@ async def aopen(
     key: KeyRing | bytes | str | None = None,
     client: object | None = None,
     embedder: Embedder | None = None,
+    media_tokens: Mapping[str, int] | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
-    return AsyncAgentMemory(await aopen_core(url, agent_id, OpenOptions(policy, counter, clock, key, client, embedder)))
+    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens)
+    return AsyncAgentMemory(await aopen_core(url, agent_id, options))

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from wmem.agent.key_rotation import rotate
@@ -19,7 +20,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Backup, Journal, Sweep
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
-from wmem.model.checks import check_path, check_seconds
+from wmem.model.checks import check_count, check_path, check_seconds
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache
 from wmem.model.sendable import to_sendable
 from wmem.observe.metrics import find_metrics
@@ -31,7 +32,8 @@ from wmem.scope.items.promotion import long_term_handle
 from wmem.scope.ports import PortPair
 from wmem.scope.stats import MemoryStats, memory_stats
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
-from wmem.tokens.counter import Counter, default_counter
+from wmem.tokens.counter import Counter, MediaCounter, default_counter
+from wmem.tokens.media import MEDIA_TOKENS
 
 _log = find_logger("wmem.agent")
 
@@ -191,6 +193,7 @@ class OpenOptions(NamedTuple):
     key: KeyRing | bytes | str | None
     client: object | None
     embedder: Embedder | None
+    media_tokens: Mapping[str, int] | None = None
 
 
 class _CheckedCounter:
@@ -219,9 +222,23 @@ class _CheckedCounter:
         return tokens
 
 
+def _make_counter(counter: Counter | None, estimates: Mapping[str, int] | None) -> Counter:
+    count = default_counter() if counter is None else counter
+    return count if estimates is None else MediaCounter(count, estimates)
+
+
+def _check_estimates(media_tokens: Mapping[str, int]) -> dict[str, int]:
+    if not isinstance(media_tokens, Mapping):
+        raise InvalidInputError(f"media_tokens must be tokens by kind, not {describe(media_tokens)}")
+    if unknown := [kind for kind in media_tokens if kind not in MEDIA_TOKENS]:
+        known = ", ".join(MEDIA_TOKENS)
+        raise InvalidInputError(f"media_tokens has an unknown kind {describe(unknown[0])}; known: {known}")
+    return {kind: check_count(tokens, f"media_tokens[{kind!r}]") for kind, tokens in media_tokens.items()}
+
+
 def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool = False) -> AgentCore:
     """Open the store of a memory; see `wmem.open`."""
-    policy, counter, clock, key, client, embedder = options
+    policy, counter, clock, key, client, embedder, media_tokens = options
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
@@ -229,6 +246,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
     checked = None if counter is None else _CheckedCounter(counter)
+    estimates = None if media_tokens is None else _check_estimates(media_tokens)
     embedding = None if embedder is None else GuardedEmbedder(embedder)
     if embedding is not None and not is_async:
         embedding.check_sync()
@@ -240,7 +258,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     store = open_store(url, codec=codec, client=client)
     settings = Settings(
         clock=clock or store.clock,
-        counter=default_counter if checked is None else lambda: checked,
+        counter=partial(_make_counter, checked, estimates),
         policy=policy or Policy.session(),
         open_state=OpenState(root),
         metrics=find_metrics(),

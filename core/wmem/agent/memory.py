@@ -143,6 +143,7 @@ def open(
     key: KeyRing | bytes | str | None = None,
     client: object | None = None,
     embedder: Embedder | None = None,
+    media_tokens: Mapping[str, int] | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -166,6 +167,9 @@ def open(
             other words: a `wmem.Embedder`. A pack with a query embeds texts that have no vector
             yet, the newest 512 at most; vectors are stored. While it fails or is too slow, packs
             rank by words alone and say so.
+        media_tokens: What your model charges at most for one ``image``, ``audio``, ``video`` or ``file``,
+            for any of them; by default 1,600, 2,000, 8,000 and 4,000. A small image costs less if
+            its bytes say its size, a document of text its text.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -173,4 +177,5 @@ def open(
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """  # async: Open an agent's memory for coroutines; see `open`.
-    return AgentMemory(open_core(url, agent_id, OpenOptions(policy, counter, clock, key, client, embedder)))
+    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens)
+    return AgentMemory(open_core(url, agent_id, options))

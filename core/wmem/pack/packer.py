@@ -11,6 +11,7 @@ from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.model.sendable import to_sendable
 from wmem.model.turns import SYSTEM_ROLES
+from wmem.pack.attachments import warn_of_attachments
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
     added_tokens,
@@ -224,7 +225,12 @@ class _Packer:
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
             roles=options.roles,
-            warnings=(*self.warnings, *report.warnings, *request.warnings),
+            warnings=(
+                *self.warnings,
+                *warn_of_attachments(ordered, self.loader),
+                *report.warnings,
+                *request.warnings,
+            ),
             all_dropped=report.all_dropped,
         )
 

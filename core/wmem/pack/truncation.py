@@ -9,6 +9,7 @@ from wmem.tokens.counter import Counter, message_tokens, part_tokens
 
 _FIRST_CHARS_PER_TOKEN = 4
 """Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""
+_TEXT_KINDS = ("text", "refusal")
 _MIN_CONTENT_TOKENS = 16  # tokens of content that make a truncated message worth including
 
 
@@ -48,16 +49,14 @@ def min_tokens(message: Message, tokens: int, count: Counter) -> int:
 def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
     """Cut the middle out of a message so that it costs at most `room` tokens; returns it and its cost.
 
-    The text keeps its beginning and its end; media stay if they take no more than half
-    of the room. A marker says how many tokens were cut. `tokens` is the cost of the whole
+    The text keeps its beginning and its end; other parts stay, in their order, while they take
+    no more than half of the room. A marker says how many tokens were cut. `tokens` is the cost of the whole
     message. The result exceeds `room` only when `room` is below the message's minimum.
     """
-    text = "\n".join(part.text for part in message.parts if part.text)
-    media = tuple(part for part in message.parts if part.kind not in ("text", "refusal"))
-    lost: tuple[str, ...] = ()
-    if sum(part_tokens(part, count) for part in media) > room // 2:
-        lost = tuple(dict.fromkeys(part.kind for part in media))
-        media = ()
+    text = "\n".join(part.text for part in message.parts if part.text and part.kind in _TEXT_KINDS)
+    others = [part for part in message.parts if part.kind not in _TEXT_KINDS]
+    media = _fit_parts(others, room // 2, count)
+    lost = tuple(dict.fromkeys(part.kind for part in others if part not in media))
     frame = message_tokens(message.model_copy(update={"parts": media}), count)
     wanted = max(0, room - frame - count(_text_with_marker("", "", tokens, lost)))
     while True:
@@ -70,6 +69,17 @@ def truncate_message(message: Message, tokens: int, room: int, count: Counter) -
         if cost <= room or not wanted:
             return truncated, cost
         wanted = max(0, wanted - max(1, cost - room))
+
+
+def _fit_parts(parts: Sequence[Part], room: int, count: Counter) -> tuple[Part, ...]:
+    """The parts, in their order, but for those that exceed what the others leave of the room."""
+    fitting: list[Part] = []
+    for part in parts:
+        tokens = part_tokens(part, count)
+        if tokens <= room:
+            fitting.append(part)
+            room -= tokens
+    return tuple(fitting)
 
 
 def _text_with_marker(head: str, tail: str, tokens: int, media: Sequence[str]) -> str:
