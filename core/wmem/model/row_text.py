@@ -1,9 +1,11 @@
 """The text of a row, as indexes, embedders and notes read it."""
 
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from wmem.model.item import to_message
 from wmem.model.message import Message
+from wmem.model.part import Part
 from wmem.model.row import Row
 from wmem.model.values import load_json
 
@@ -17,9 +19,25 @@ def row_text(row: Row) -> str:
 
 
 def message_text(message: Message) -> str:
-    """A message's text, then each of its tool calls on a line."""
+    """A message's text, then the name of each of its files and each of its tool calls on a line."""
+    names = [file_name(part) for part in message.parts if part.kind not in ("text", "reasoning")]
     calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
-    return "\n".join(filter(None, (message.text, *calls)))
+    return "\n".join(filter(None, (message.text, *names, *calls)))
+
+
+def file_name(part: Part) -> str:
+    """The name of a medium's file, as it was told or at the end of its URL's path; empty if there is none."""
+    data = part.data or {}
+    named = (name for key in ("filename", "title", "name") if isinstance(name := data.get(key), str) and name)
+    if (name := next(named, None)) is not None:
+        return name
+    if not part.url or part.url.startswith("data:"):
+        return ""
+    try:
+        # The path alone: what comes after it may be a secret.
+        return unquote(urlsplit(part.url).path.rsplit("/", 1)[-1])
+    except ValueError:
+        return ""
 
 
 def _flatten(value: Any) -> str:

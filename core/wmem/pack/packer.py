@@ -24,12 +24,13 @@ from wmem.pack.provider_order import (
     to_provider_messages,
 )
 from wmem.pack.reasoning import resolve_reasoning, send_reasoning
-from wmem.pack.render import NoteEntry, message_text, render_note
+from wmem.pack.render import NoteEntry, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
+from wmem.pack.wording import message_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
 
 _MAX_NAMED = 5  # pinned messages and items that an error or a warning names

@@ -14,11 +14,12 @@ from wmem.errors import BudgetError
 from wmem.model.turns import SYSTEM_ROLES
 from wmem.pack.loader import MessageLoader, Rendered
 from wmem.pack.provider_order import is_blank
-from wmem.pack.render import NoteEntry, NotePricer, message_text, normalize_text, to_note_entry, to_quote
+from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.stable_prefix import StablePrefix, longest_history
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
+from wmem.pack.wording import message_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 LOOK_BACK = 2_000
