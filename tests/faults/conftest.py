@@ -321,7 +321,7 @@ def spawn() -> Iterator[Spawn]:
 
     def start(code: str, *arguments: str) -> subprocess.Popen[str]:
         child = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(code), *arguments],
+            [sys.executable, "-X", "faulthandler", "-c", textwrap.dedent(code), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -339,11 +339,20 @@ def spawn() -> Iterator[Spawn]:
         child.communicate()
 
 
+def _listen(child: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a child prints until it ends, on stdout and stderr; of one that hangs, the stacks of its threads, too."""
+    try:
+        return child.communicate(timeout=PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGABRT)  # what it forked may be what hangs
+        return child.communicate()
+
+
 @pytest.fixture
 def script(spawn: Spawn) -> Script:
     def run(code: str, *arguments: str) -> str:
         child = spawn(code, *arguments)
-        printed, complaint = child.communicate(timeout=PATIENCE_S)
+        printed, complaint = _listen(child)
         assert child.returncode == 0, complaint
         return printed
 
@@ -368,7 +377,7 @@ def together(spawn: Spawn) -> Callable[[str, list[tuple[str, ...]]], list[str]]:
             child.stdin.flush()
         printed = []
         for child in children:
-            said, complaint = child.communicate(timeout=PATIENCE_S)
+            said, complaint = _listen(child)
             assert child.returncode == 0, complaint
             printed.append(said)
         return printed
