@@ -36,8 +36,13 @@ def read_blocks(content: str | Sequence[Any], call_ids: Collection[str | None] =
     return [_read_block(block) for block in content if not _is_known_call(block, call_ids)]
 
 
+def is_call_block(block: object) -> bool:
+    """Whether a block of content is a tool call, which LangChain repeats outside the content."""
+    return isinstance(block, Mapping) and _is_one_of(block.get("type"), _CALL_TYPES)
+
+
 def _is_known_call(block: object, call_ids: Collection[str | None]) -> bool:
-    if not isinstance(block, Mapping) or not _is_one_of(block.get("type"), _CALL_TYPES):
+    if not isinstance(block, Mapping) or not is_call_block(block):
         return False
     called = block.get("call_id") or block.get("id")
     return isinstance(called, str) and called in call_ids

@@ -28,10 +28,11 @@ from langchain_core.messages import (
 )
 
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
+from langchain_wmem._call_ids import name_calls
 from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
 from langchain_wmem._reasoning import drop_reasoning, without_reasoning
 from wmem import Message, Native
-from wmem.adapter import check_instances, describe_error
+from wmem.adapter import check_instances, describe_error, pair_results
 from wmem.errors import InvalidInputError, SerializationError
 
 FRAMEWORK = "langchain"
@@ -46,14 +47,15 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
     """Convert LangChain messages to wmem's; `to_langchain` gives them back as they were.
 
     A chunk is converted to a whole message first. A message without an id gets
-    one when it is stored, and comes back with it.
+    one when it is stored, and comes back with it. A tool call without an id of its own gets
+    one here, and its result the same, paired by name and order.
 
     Raises:
         InvalidInputError: Not a message, or a `RemoveMessage`, which is a command.
         SerializationError: A class that is not LangChain's own, or a value that JSON
             cannot carry, such as an object as a tool's artifact; the error names the field.
     """
-    return [read_message(message) for message in check_instances(messages, BaseMessage)]
+    return pair_results([read_message(message) for message in check_instances(messages, BaseMessage)])
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
@@ -81,6 +83,7 @@ def read_message(original: BaseMessage) -> Message:
         raise InvalidInputError(msg)
     if isinstance(original, BaseMessageChunk) and type(original).__mro__[1] in MESSAGE_CLASSES:
         original = message_chunk_to_message(original)
+    original = name_calls(original)
     _check_class(original)
     documents = _holds_documents(original)
     if isinstance(original, ToolMessage):
@@ -145,6 +148,8 @@ def _to_langchain(message: Message) -> BaseMessage:
     if message.native is not None and message.native.framework == FRAMEWORK:
         beside = _parse_native(message.native.data, message.id)
     kind, native, dialect, documents = beside
+    if kind == "function" and message.tool_call_id != f"call_{message.name}":
+        kind = "tool"  # a function's result has no id to name the call it was paired with
     data = write_fields(message, kind, dialect)
     if native:
         data |= _drop_stale_fields(native, data, kind, message)

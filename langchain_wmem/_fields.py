@@ -67,7 +67,7 @@ def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
         "parts": tuple(_read_parts(data["content"], extra, {call.id for call in calls})),
     }
     if kind == "tool":
-        fields["tool_call_id"] = data["tool_call_id"]
+        fields["tool_call_id"] = data["tool_call_id"] or None
     if kind == "function":
         fields["tool_call_id"] = f"call_{name}"
     if extra.get("lc_source") == NOTE_SOURCE:
@@ -90,10 +90,7 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
     # LangChain does not record the order between valid and invalid calls; it sends them in this order.
     given = [(call, json.dumps(call["args"], ensure_ascii=False)) for call in data.get("tool_calls", ())]
     given += [(call, call["args"] or "") for call in data.get("invalid_tool_calls", ())]
-    calls = [
-        ToolCall(id=call["id"] or f"call_{call['name']}_{place}", name=call["name"] or "", arguments=arguments)
-        for place, (call, arguments) in enumerate(given)
-    ]
+    calls = [ToolCall(id=call["id"] or "", name=call["name"] or "", arguments=arguments) for call, arguments in given]
     legacy = extra.get("function_call")
     if not calls and isinstance(legacy, Mapping) and isinstance(name := legacy.get("name"), str):
         arguments = legacy.get("arguments")

@@ -1,6 +1,7 @@
 """`WmemMiddleware`: stores the messages of a ``create_agent`` agent, and packs each prompt it sends."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
 from typing import Any, get_args
@@ -9,6 +10,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage
 from langgraph.runtime import Runtime
 
+from langchain_wmem._call_ids import name_calls_and_results
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import (
     SeenMessages,
@@ -289,7 +291,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:
             response: ModelResponse[Any] = yield handler(request.override(messages=_to_prompt(context)))
-            return response
+            # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
+            result = name_calls_and_results(response.result)
+            return response if result is response.result else replace(response, result=result)
 
         limit, reserve = self._budget, options["reserve"]
         return (

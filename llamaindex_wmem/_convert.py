@@ -4,7 +4,8 @@ A round trip gives back LlamaIndex's own JSON byte for byte: what a wmem `Messag
 does not reproduce is stored in its `Native`. Two things are normalised on
 the way in. Tool calls that a vendor's SDK left as objects in ``additional_kwargs``
 become ordinary calls, once each, so that the session can be sent to another
-provider; and the deprecated ``images`` field is dropped, since LlamaIndex has made blocks of it.
+provider, and a call without an id of its own gets one, as its result does; and the deprecated
+``images`` field is dropped, since LlamaIndex has made blocks of it.
 
 LlamaIndex messages have no id, and none is put into ``additional_kwargs``:
 integrations send that field to providers, which refuse unknown keys, and completion
@@ -35,7 +36,7 @@ from llamaindex_wmem._blocks import (
     replace_missing_file,
     to_parts,
 )
-from llamaindex_wmem._tool_calls import block_calls, extra_calls, vendor_keys
+from llamaindex_wmem._tool_calls import read_calls, vendor_keys
 from wmem import CorruptionError, Message, Native, Part, SerializationError, is_note
 from wmem.adapter import (
     check_instances,
@@ -43,6 +44,7 @@ from wmem.adapter import (
     describe_field,
     find_logger,
     from_tagged_json,
+    pair_results,
     to_sendable,
     to_tagged_json,
 )
@@ -82,7 +84,7 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
     """
     given = check_instances(messages, ChatMessage)
     try:
-        return [_to_message(_check_fields(message)) for message in given]
+        return pair_results([_to_message(_check_fields(message)) for message in given])
     except (PydanticSerializationError, UnicodeError, AttributeError) as exc:
         fault = describe_error(exc)
     raise SerializationError(f"cannot store a content block that LlamaIndex itself cannot write: {fault}")
@@ -130,38 +132,49 @@ def _to_message(message: ChatMessage) -> Message:
         and all(type(each) is TextBlock for each in message.blocks)
     ):
         return neutral  # nearly every message: cannot lose anything, so no round trip to check it
-    vendor = vendor_keys(message.additional_kwargs)
+    ids = [call.id for call in neutral.tool_calls]
+    given = [call.id for call in read_calls(message.blocks, message.additional_kwargs)]
+    vendor = vendor_keys(message.additional_kwargs, named=ids != given)
     extra = {key: value for key, value in message.additional_kwargs.items() if key not in (*vendor, "images")}
-    blocked = {call.id for call in block_calls(message.blocks)}
+    blocks = _with_call_ids(message.blocks, ids)
     moved = [
         ToolCallBlock(tool_call_id=call.id, tool_name=call.name, tool_kwargs=call.arguments)
-        for call in neutral.tool_calls
-        if vendor and call.id not in blocked
+        for call in neutral.tool_calls[sum(isinstance(block, ToolCallBlock) for block in blocks) :]
+        if vendor
     ]
-    own = _native_json(MessageRole(message.role), extra, [*message.blocks, *moved])
+    own = _native_json(MessageRole(message.role), extra, [*blocks, *moved])
     # Compared as text, because the order of keys counts: the bytes must be equal.
     if json.dumps(own) == json.dumps(_message_json(_neutral_to_chat_message(neutral))):
         return neutral
     return neutral.model_copy(update={"native": Native(framework=_FRAMEWORK, data=own)})
 
 
+def _with_call_ids(blocks: Iterable[BaseContentBlock], ids: Iterable[str]) -> list[BaseContentBlock]:
+    """The blocks, the calls among them with these ids, in order."""
+    rest = iter(ids)
+    return [
+        block.model_copy(update={"tool_call_id": next(rest)}) if isinstance(block, ToolCallBlock) else block
+        for block in blocks
+    ]
+
+
 def _neutral_message(message: ChatMessage) -> Message:
     """The message as a `Message` without `Native`."""
     extra = message.additional_kwargs
     role = _ROLES[MessageRole(message.role)]
-    known = block_calls(message.blocks)
     return Message(
         role=cast("Any", role),
         parts=(*_extra_reasoning(extra), *to_parts(message.blocks)),
-        tool_calls=(*known, *extra_calls(extra, known)),
-        tool_call_id=_find_call_id(extra) if role == "tool" else None,
+        tool_calls=tuple(read_calls(message.blocks, extra)),
+        tool_call_id=_find_call_id(message) if role == "tool" else None,
         name=_text_at(extra, "name"),
         metadata={"wmem": "note"} if _is_note(message) else {},
     )
 
 
-def _find_call_id(extra: Mapping[str, Any]) -> str | None:
-    named = _text_at(extra, "name")
+def _find_call_id(result: ChatMessage) -> str | None:
+    extra = result.additional_kwargs
+    named = _text_at(extra, "name") if result.role == MessageRole.FUNCTION else None
     return _text_at(extra, "tool_call_id") or _text_at(extra, "call_id") or (f"call_{named}" if named else None)
 
 
@@ -183,6 +196,9 @@ def _to_chat_message(message: Message) -> ChatMessage:
         return _neutral_to_chat_message(message)
     if said.parts != message.parts and said.without_reasoning().parts == message.parts:
         found, said = _drop_reasoning(found), message
+    if said.role == "tool" and said.tool_call_id != message.tool_call_id:
+        found = _with_call_id(found, message.tool_call_id)
+        said = _neutral_message(found)
     if any(getattr(said, field) != getattr(message, field) for field in _CONTENT_FIELDS):
         return _neutral_to_chat_message(message)  # changed since: a truncated message must not come back whole
     return found.model_copy(update={"blocks": [replace_missing_file(block) for block in found.blocks]})
@@ -201,6 +217,12 @@ def _extra_reasoning(extra: Mapping[str, Any]) -> list[Part]:
         for key in _REASONING_KEYS
         if (text := _text_at(extra, key))
     ]
+
+
+def _with_call_id(result: ChatMessage, id: str | None) -> ChatMessage:
+    """The result under the id of the call it was paired with, in the keys in which it had one."""
+    keys = [key for key in ("tool_call_id", "call_id") if key in result.additional_kwargs] or ["tool_call_id"]
+    return result.model_copy(update={"additional_kwargs": {**result.additional_kwargs, **dict.fromkeys(keys, id)}})
 
 
 def _neutral_to_chat_message(message: Message) -> ChatMessage:

@@ -5,7 +5,7 @@ both: a call that is in both places counts once.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from llama_index.core.base.llms.types import BaseContentBlock, ToolCallBlock
@@ -16,35 +16,40 @@ from wmem.adapter import to_tagged_json
 _CALL_KEYS = ("tool_calls", "function_call")
 
 
-def block_calls(blocks: Iterable[BaseContentBlock]) -> list[ToolCall]:
-    """The calls in blocks; one without an id gets one from its tool's name, numbered from the second on."""
-    calls: list[ToolCall] = []
-    for block in blocks:
-        if isinstance(block, ToolCallBlock):
-            arguments = _arguments_text(block.tool_kwargs)
-            id_ = block.tool_call_id or _make_id(block.tool_name, calls)
-            calls.append(ToolCall(id=id_, name=block.tool_name, arguments=arguments))
+def read_calls(blocks: Iterable[BaseContentBlock], extra: Mapping[str, Any]) -> list[ToolCall]:
+    """The calls of a message, those in blocks first, with the ids they came with."""
+    calls = [
+        ToolCall(id=block.tool_call_id or "", name=block.tool_name, arguments=_arguments_text(block.tool_kwargs))
+        for block in blocks
+        if isinstance(block, ToolCallBlock)
+    ]
+    for key in _CALL_KEYS:
+        known = list(calls)  # each is told again once: two calls of a message may be equal
+        for given in _raw_calls({key: extra.get(key)}):
+            if (call := _parse_call(given)) is None:
+                continue
+            same = next((other for other in known if _is_same_call(call, other)), None)
+            if same is None and not call.id and key == "function_call":
+                # A legacy call has no id: its result names the function.
+                call = call.model_copy(update={"id": f"call_{call.name}"})
+            if same is None:
+                calls.append(call)
+            else:
+                known.remove(same)
     return calls
 
 
-def extra_calls(extra: Mapping[str, Any], known: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls that are only in the extra fields of a message."""
-    found: list[ToolCall] = []
-    for given in _raw_calls(extra):
-        call = _parse_call(given)
-        if call is None or any(_is_same_call(call, other) for other in (*known, *found)):
-            continue
-        found.append(call if call.id else call.model_copy(update={"id": _make_id(call.name, [*known, *found])}))
-    return found
+def vendor_keys(extra: Mapping[str, Any], *, named: bool) -> list[str]:
+    """The extra fields whose calls become blocks: objects of a vendor's SDK, all readable as calls.
 
-
-def vendor_keys(extra: Mapping[str, Any]) -> list[str]:
-    """The extra fields whose calls are objects of a vendor's SDK and all readable as calls."""
+    Args:
+        named: Calls of the message got other ids than they came with; then any that are readable.
+    """
     return [
         key
         for key in _CALL_KEYS
         if (given := list(_raw_calls({key: extra.get(key)})))
-        and not all(isinstance(each, dict) for each in given)
+        and (named or not all(isinstance(each, dict) for each in given))
         and all(_parse_call(each) for each in given)
     ]
 
@@ -78,11 +83,6 @@ def _arguments_text(arguments: object) -> str:
         return arguments
     told = dict(arguments) if isinstance(arguments, Mapping) else arguments
     return json.dumps(to_tagged_json(told, "the arguments of a tool call"), ensure_ascii=False)
-
-
-def _make_id(name: str, calls: Sequence[ToolCall]) -> str:
-    number = 1 + sum(call.name == name for call in calls)
-    return f"call_{name}" if number == 1 else f"call_{name}_{number}"
 
 
 def _is_same_call(call: ToolCall, other: ToolCall) -> bool:

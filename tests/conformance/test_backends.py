@@ -26,6 +26,7 @@ from tests.suites.memory import AgentMemorySuite
 from tests.suites.merges import MergesSuite
 from tests.suites.messages import MessagesSuite
 from tests.suites.pack import PackSuite
+from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
@@ -121,6 +122,9 @@ class TestMessages(Everywhere, MessagesSuite): ...
 
 
 class TestPack(Everywhere, PackSuite): ...
+
+
+class TestPairing(Everywhere, PairingSuite): ...
 
 
 class TestProfiles(Everywhere, ProfilesSuite): ...

@@ -6,6 +6,7 @@ from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.usage import fade_on_overflow, prompt_tokens
 from wmem.describe import describe, describe_field
 from wmem.log import find_logger
+from wmem.model.call_ids import pair_results, with_usable_ids
 from wmem.model.checks import check_count, check_flag, check_instances
 from wmem.model.data_url import media_location
 from wmem.model.sendable import to_sendable
@@ -28,8 +29,10 @@ __all__ = [
     "find_logger",
     "from_tagged_json",
     "media_location",
+    "pair_results",
     "prompt_tokens",
     "run",
     "to_sendable",
     "to_tagged_json",
+    "with_usable_ids",
 ]

@@ -57,7 +57,8 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
             fields["metadata"] = {**known, "annotations": data["annotations"]}
     calls = list(_check_list(data.get("tool_calls") or (), "tool_calls"))
     if legacy := data.get("function_call"):
-        calls.append({"function": legacy})
+        # It has no id: its result names the function.
+        calls.append({"id": f"call_{legacy.get('name')}" if isinstance(legacy, Mapping) else "", "function": legacy})
     fields.update(
         role=role, parts=_read_parts(data), tool_calls=[_read_call(call) for call in calls], name=data.get("name")
     )
@@ -129,14 +130,19 @@ def _extra_fields(audio: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _read_call(call: object) -> dict[str, Any]:
     if isinstance(call, Mapping) and isinstance(custom := call.get("custom"), Mapping):
-        return {"id": call.get("id"), "name": custom.get("name"), "arguments": custom.get("input"), "type": "custom"}
+        return {
+            "id": call.get("id") or "",
+            "name": custom.get("name"),
+            "arguments": custom.get("input"),
+            "type": "custom",
+        }
     if not isinstance(call, Mapping) or not isinstance(function := call.get("function"), Mapping):
         raise InvalidInputError(f"a tool call must be a dictionary with a 'function', not {describe(call)}")
     arguments = function.get("arguments", "{}")
     if not isinstance(arguments, str):
         arguments = dump_argument(arguments, "a tool call's arguments must be JSON")
     return {
-        "id": call.get("id") or f"call_{function.get('name')}",
+        "id": call.get("id") or "",
         "name": function.get("name"),
         "arguments": arguments,
     }

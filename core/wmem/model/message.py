@@ -7,11 +7,12 @@ neutral form does not reproduce it, so that conversion loses nothing.
 from collections.abc import Mapping, Sequence
 from typing import Any, Self, get_args
 
-from pydantic import BaseModel, Field, JsonValue, ValidationError
+from pydantic import BaseModel, Field, JsonValue, ValidationError, field_validator
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model._openai import read_message, write_message
+from wmem.model.call_ids import with_usable_ids
 from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
 from wmem.model.validation import describe_error, parse
 
@@ -31,8 +32,8 @@ class Message(BaseModel):
     Args:
         role: The speaker's role.
         parts: The content, in order; empty for an assistant that only calls tools.
-        tool_calls: An assistant's tool calls; each is answered by a ``tool`` message.
-        tool_call_id: On a ``tool`` message, the call it answers.
+        tool_calls: An assistant's tool calls; each is answered by a ``tool`` message, and has an id of its own.
+        tool_call_id: On a ``tool`` message, the call it answers; without one, the store pairs it by name and order.
         name: The speaker's name, or the tool's.
         id: Made by the store when absent; storing the same id again updates in place.
         turn_id: Messages of one turn are kept together when workers interleave.
@@ -56,6 +57,11 @@ class Message(BaseModel):
     complete: bool = True
     pinned: bool = False
     native: Native | None = None
+
+    @field_validator("tool_calls")
+    @classmethod
+    def _give_usable_ids(cls, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        return with_usable_ids(calls)
 
     @classmethod
     def of(cls, role: Role, text: str, **fields: Any) -> Self:
@@ -94,9 +100,9 @@ class Message(BaseModel):
     @property
     def answers(self) -> tuple[str, ...]:
         """Tool call ids of this message: of the calls it makes, or of the one it answers."""
-        if self.tool_calls:
-            return tuple(call.id for call in self.tool_calls)
-        return (self.tool_call_id,) if self.role == "tool" and self.tool_call_id else ()
+        if self.role == "tool":
+            return (self.tool_call_id,) if self.tool_call_id and self.tool_call_id.strip() else ()
+        return tuple(call.id for call in self.tool_calls)
 
     @classmethod
     def from_openai(cls, data: Mapping[str, Any]) -> Self:

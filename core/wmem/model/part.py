@@ -50,7 +50,8 @@ class ToolCall(BaseModel):
 
     model_config = MODEL_CONFIG
 
-    id: str
+    id: str = ""
+    """In a message each call has an id of its own: a blank one, or one that is taken, is replaced there."""
     name: str
     arguments: str = "{}"
     type: Literal["function", "custom"] = "function"

@@ -1,7 +1,7 @@
 """Units, included or dropped as one: a message, or an assistant's tool calls with all their results.
 
-A result belongs to the nearest call of its id before it, because some providers reuse
-ids. A result before its call, or without one, is an orphan; of several results of one
+A result belongs to the nearest call of its id before it, rather of its own turn, because some
+providers reuse ids. A result before its call, or without one, is an orphan; of several results of one
 call the last one counts.
 """
 
@@ -103,8 +103,8 @@ class ConversationReader:
         answers: list[tuple[int, Candidate]] = []
         missing: list[str] = []
         for call in dict.fromkeys(caller.calls):
-            results = self.open_results.pop(call, None)
-            if results is None:
+            results = self._take_results(call, caller.turn_id)
+            if not results:
                 missing.append(call)
                 continue
             answers.append(results[0])
@@ -118,6 +118,16 @@ class ConversationReader:
             tokens=sum(member.tokens for member in members),
             missing=tuple(missing),
         )
+
+    def _take_results(self, call: str, turn_id: str | None) -> list[tuple[int, Candidate]]:
+        """The results of a call that are read so far, newest first; those of its own turn, if there are any."""
+        results = self.open_results.pop(call, [])
+        own = [each for each in results if each[1].turn_id in (None, turn_id)]
+        if own and len(own) < len(results):
+            # The others answer a call of another worker, who uses the same id.
+            self.open_results[call] = [each for each in results if each not in own]
+            return own
+        return results
 
 
 def group_units(oldest_first: Sequence[Candidate]) -> tuple[list[Unit], list[Candidate]]:

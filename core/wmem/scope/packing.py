@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
+from wmem.model.call_ids import to_call_record, with_call_ids
 from wmem.model.context import Context
 from wmem.model.history import Path, to_scope_id
 from wmem.model.item import to_message
@@ -26,7 +27,7 @@ from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandi
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
-from wmem.scope.messages.flows import MessageInput, to_row
+from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
 from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
 from wmem.tokens.counter import Counter, is_text_count, message_cost, parts_count_name
 
@@ -236,6 +237,15 @@ def _identity(message: Message) -> Message:
     return message
 
 
+def _pair_live(live: Sequence[Message], replica: Replica[Any]) -> list[Message]:
+    """The framework's messages, each tool result with the call it answers, as the store has paired it."""
+    if all(message.role != "tool" for message in live):
+        return list(live)
+    with replica.lock:
+        pairing = pair_with_stored([*map(to_call_record, live)], [message.id for message in live], replica.state)
+    return with_call_ids(live, pairing)
+
+
 class _LiveMessages:
     """A framework's own message list, merged with the stored messages for one pack.
 
@@ -253,7 +263,7 @@ class _LiveMessages:
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self.unstored_count = 0
         counter = handle.settings.counter()
-        live = to_sendable(parse_messages(messages))
+        live = _pair_live(to_sendable(parse_messages(messages)), replica)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
         behind: str | None = None
         begins = True

@@ -1,12 +1,14 @@
 """Reads of a conversation as pure functions of a state, and writes as flows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Any, TypeAlias
 
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
+from wmem.model.call_ids import CallRecord, Pairing, pair_records
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import check_id, check_new_names
 from wmem.model.ids import new_ulid
@@ -25,6 +27,7 @@ MessageInput: TypeAlias = Message | Mapping[str, Any]
 
 _ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
 _COMPARED = attrgetter("content", "turn_id", "pinned", "role")  # a message with these unchanged is not stored again
+_CALL_LOOK_BACK = 256  # stored messages among which the call of a result is looked for
 _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
 
@@ -114,12 +117,56 @@ def _to_changes(rows: Sequence[Row], state: State) -> list[Change]:
     return changes
 
 
+def to_call_records(rows: Iterable[Row]) -> Iterator[CallRecord]:
+    """What pairing calls and results needs of these messages, as they are asked for."""
+    return (CallRecord(row.role, row.calls, row.turn_id, partial(to_message, row)) for row in rows)
+
+
+def pair_with_stored(records: Sequence[CallRecord], ids: Sequence[str | None], state: State) -> Pairing:
+    """The calls that the results among these messages answer, in the light of what is stored. Under the lock.
+
+    Args:
+        ids: The ids of the messages; a stored result stays with its call.
+    """
+    given = set(ids)
+    newest = (row for row in islice(state.newest_messages(), _CALL_LOOK_BACK) if row.id not in given)
+    before = [state.rows.get(id) if id is not None else None for id in ids]
+    stored_ids = [row.calls[0] if row is not None and row.role == "tool" and row.calls else None for row in before]
+    return pair_records(records, to_call_records(newest), stored_ids)
+
+
+def _pair_rows(handle: Handle, rows: Sequence[Row], state: State, now: float) -> tuple[list[Row], bool]:
+    """The rows, each result with the call it answers, and whether all results said so themselves."""
+    pairing = pair_with_stored([*to_call_records(rows)], [row.id for row in rows], state)
+    paired = list(rows)
+    for place, id in pairing.call_ids.items():
+        paired[place] = to_row(to_message(rows[place]).model_copy(update={"tool_call_id": id}), handle, now)
+    return paired, pairing.certain
+
+
+def _append_paired(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
+    """Append on the condition that nobody answers one of the calls meanwhile."""
+
+    def decide(state: State) -> tuple[Sequence[Change], list[Row]]:
+        paired, _ = _pair_rows(handle, rows, state, now)
+        return _to_changes(paired, state), paired
+
+    paired = yield from handle.commit(decide, now)
+    state = handle.engine.replica(handle.path).state
+    return [state.rows.get(row.id, row) for row in paired]
+
+
 def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
-    """Store the rows that are new or changed; returns all rows as stored, with their times."""
+    """Store the rows that are new or changed; returns all rows as stored, with their times and calls."""
     handle.check_usable()
     if handle.incarnation is None:
         yield from handle.replica()
     replica = handle.engine.replica(handle.path)
+    if any(row.role == "tool" for row in rows):
+        with replica.lock:
+            _, certain = _pair_rows(handle, rows, replica.state, now)
+        if not certain:
+            return (yield from _append_paired(handle, rows, now))
     changes = _to_changes(rows, replica.state)
     if len(changes) < len(rows):
         # A row that seems unchanged may have been changed or removed by others: catch up first.
@@ -135,6 +182,7 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
 
 def replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
     """Replace all messages; see `Messages.replace`."""
+    rows, _ = _pair_rows(handle, rows, State(), now)
 
     def decide(state: State) -> tuple[Sequence[Change], None]:
         before = list(state.messages)
@@ -203,7 +251,7 @@ def _find_recalled(messages: Sequence[Message]) -> set[int]:
 def with_stored_ids(
     messages: Sequence[Message], stored_rows: Sequence[Row], argument: object
 ) -> Message | list[Message]:
-    """The messages as a read would return them: with their stored ids and times."""
+    """The messages as a read would return them: with their stored ids, times and calls."""
     rows = iter(stored_rows)
     stored = []
     recalled = _find_recalled(messages) if len(stored_rows) < len(messages) else set()
@@ -212,7 +260,9 @@ def with_stored_ids(
             stored.append(message)
             continue
         row = next(rows)
-        same = message.id == row.id and message.created_at == row.created_at
-        told = {"id": row.id, "created_at": row.created_at}
+        same = message.id == row.id and message.created_at == row.created_at and message.answers == row.calls
+        told: dict[str, object] = {"id": row.id, "created_at": row.created_at}
+        if message.role == "tool" and row.calls:
+            told["tool_call_id"] = row.calls[0]
         stored.append(message if same else message.model_copy(update=told))
     return stored[0] if isinstance(argument, Message | Mapping) else stored
