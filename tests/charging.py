@@ -1,7 +1,7 @@
 """What a prompt costs, counted on the JSON that is sent, without wmem's counting of messages.
 
 The form: three tokens for a prompt and four for each message, which providers put in the
-place of its role and its keys, and two for each block of text; texts as they are, since
+place of its role and keys, and two for each block of text; texts as they are, since
 no provider shows a model the escapes of JSON; all else as JSON; media at their estimates.
 """
 
@@ -37,7 +37,7 @@ def rendered_tokens(
 def _message_tokens(message: Mapping[str, Any], count: Counter) -> int:
     rest = {key: value for key, value in message.items() if key not in ("role", *_TEXT_KEYS) and value is not None}
     texts = sum(_value_tokens(message[key], count) for key in _TEXT_KEYS if message.get(key))
-    return MESSAGE + texts + (count(_to_json(rest)) if rest else 0)
+    return MESSAGE + texts + sum(count(_to_json(value)) for value in rest.values())
 
 
 def _value_tokens(value: Any, count: Counter) -> int:

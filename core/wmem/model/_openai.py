@@ -166,7 +166,7 @@ def write_message(
     if name is not None and role != "tool":
         written["name"] = name
     if tool_calls:
-        written["tool_calls"] = [_write_call(call) for call in tool_calls]
+        written["tool_calls"] = [write_call(call) for call in tool_calls]
     if role == "tool":
         written["tool_call_id"] = tool_call_id
     if len(written) == _SIMPLE_SIZE and isinstance(text := written["content"], str):  # fast path: a role and a text
@@ -189,7 +189,8 @@ def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
     return [_write_part(part) for part in parts]
 
 
-def _write_call(call: ToolCall) -> dict[str, Any]:
+def write_call(call: ToolCall) -> dict[str, Any]:
+    """A tool call as a dictionary in OpenAI's chat form."""
     if call.type == "custom":
         return {"id": call.id, "type": "custom", "custom": {"name": call.name, "input": call.arguments}}
     return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}

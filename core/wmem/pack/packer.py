@@ -207,10 +207,14 @@ class _Packer:
             follows_user=bool(entries) and first and options.note_role == "user",
             left_out=self._leaves_out_earlier(ordered),
         )
+        # What comes first was priced as a reminder as well, for the budget might have reached further back.
+        unframed = count_leading_system(shown) * reminder_tokens(request.count) if rules.system_in_front else 0
         sizes = {
             **self.fixed_tokens,
             "note": selection.pricer.price_note(entries),
-            "messages": sum(each.rendered.tokens for each in ordered) + added_tokens(shown, messages, request.count),
+            "messages": sum(each.rendered.tokens for each in ordered)
+            + added_tokens(shown, messages, request.count)
+            - unframed,
         }
         report = build_report(request, selection, ordered, self.excluded)
         return Context(

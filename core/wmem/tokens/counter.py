@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from wmem.errors import MissingExtraError
+from wmem.model._openai import write_call
 from wmem.model._reasoning import write_reasoning_block, write_reasoning_keys
 from wmem.tokens.bpe import TiktokenCounter, require_encoding, warn_of_estimates
 from wmem.tokens.estimate import EstimateCounter
@@ -192,12 +193,7 @@ def tools_tokens(schemas: Sequence[Mapping[str, Any]], count: Counter) -> int:
 def _calls_tokens(calls: Sequence["ToolCall"], count: Counter) -> int:
     # Providers render calls differently; the larger of the two known forms is the upper bound.
     total = sum(count(call.id) + count(call.name) + count(call.arguments) + _CALL_OVERHEAD for call in calls)
-    whole = _to_json(
-        [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in calls
-        ]
-    )
+    whole = _to_json([write_call(call) for call in calls])
     return max(total, count(whole))
 
 
