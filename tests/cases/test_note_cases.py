@@ -244,3 +244,39 @@ def test_what_a_call_was_given_is_told_at_bounded_length_and_in_whole_characters
         message_text(Message(role="assistant", tool_calls=(ToolCall(id="c", name="list_files"),)))
         == "(used list_files)"
     )
+
+
+# -- B145: noise
+
+
+def test_b145_thanks_that_differ_by_a_word_are_told_once(session: Scope, call: Call) -> None:
+    thanks = (
+        "Thanks for the kayak!", "Thanks a lot for the kayak!", "Many thanks for the kayak.",
+        "Thanks for the kayak again",
+        "Thank you so much for the kayak!", "Thanks, really, for the kayak!",
+    )  # fmt: skip
+    talk = [message for text in thanks for message in (user(text), assistant("You are welcome."))]
+    call(session.messages.append, [user("My kayak is 4 metres long."), *talk, *small_talk(60)])
+    told = quotes(call(session.pack, "How long was the kayak?", budget=700))
+    assert "user: My kayak is 4 metres long." in told
+    assert len([each for each in told if "thank" in each.casefold()]) == 1
+
+
+def test_b145_one_error_repeated_twelve_times_is_told_once_with_its_count(session: Scope, call: Call) -> None:
+    error = "Error: the ferry service did not answer."
+    talk = [message for number in range(12) for message in (user(f"Try {number}"), assistant(error))]
+    call(session.messages.append, [*talk, *small_talk(60)])
+    context = call(session.pack, "What did the ferry service answer?", budget=700)
+    assert [each for each in quotes(context) if "ferry" in each] == [f"assistant: {error} [12 times]"]
+    assert context.tokens <= 700
+    assert context.dropped.totals["duplicate"] >= 11
+    [report] = [each for each in context.included if "ferry" in each.says and each.placed == "note"]
+    assert report.says.endswith("[12 times]")
+
+
+def test_b145_what_differs_in_a_number_or_a_no_is_told_apart(session: Scope, call: Call) -> None:
+    told = ["Refund 7 dollars for the tent.", "Refund 8 dollars for the tent.", "Yes, refund the tent."]
+    told += ["No, don't refund the tent.", "Refund the tent?", "The shop can refund the tent, Ann."]
+    call(session.messages.append, [*map(user, told), *small_talk(60)])
+    note = call(session.pack, "refund for the tent", budget=700).note
+    assert [each.removeprefix("> user: ") for each in note.split("\n") if "tent" in each] == told

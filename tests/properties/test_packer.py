@@ -282,7 +282,7 @@ def test_system_text_that_every_session_begins_with_is_sent_once() -> None:
             session.messages.append({"role": "user", "content": f"Remark {number}.", "id": f"u{number}"})
         context = session.pack(budget=200)
         assert [message.id for message in context.messages if message.role == "system"] == ["s0"]
-        assert context.dropped.totals.keys() == {"duplicate", "older"}
+        assert context.dropped.totals.keys() >= {"duplicate", "older"}
         for number, text in enumerate(("In French.", "In English.", "In French.")):
             session.messages.append({"role": "system", "content": text, "id": f"t{number}"})
         sent = [message.id for message in session.pack(budget=200).messages if message.role == "system"]

@@ -16,6 +16,7 @@ from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
 from wmem.pack.truncation import truncate_text
 from wmem.pack.wording import is_plain_text, message_text
+from wmem.rules.nearness import gist as to_gist
 from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.counter import MESSAGE_OVERHEAD, Counter, message_tokens, text_counter
 
@@ -45,12 +46,14 @@ class NoteEntry(NamedTuple):
     Attributes:
         tokens_cut: How many of its tokens are left out.
         rule: Why it is included.
+        times: How many memories say nearly the same.
     """
 
     candidate: Candidate
     quote: Quote
     tokens_cut: int
     rule: str
+    times: int = 1
 
     @property
     def tokens(self) -> int:
@@ -163,7 +166,8 @@ def to_quote(
     speaker = "" if candidate.role is None else f"{message.name or candidate.role}: "
     block = quote_block(f"{speaker}{whole if excerpt is None else excerpt}")
     # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
-    return Quote(format_day(candidate.at, zone), block, normalize_text(whole), count(f"{block}\n"))
+    text = normalize_text(whole)
+    return Quote(format_day(candidate.at, zone), block, text, count(f"{block}\n"), to_gist(text))
 
 
 def quote_block(text: str) -> str:

@@ -68,12 +68,14 @@ class Quote(NamedTuple):
         block: Its lines.
         text: Its normalized text, to detect duplicates.
         tokens: Tokens of its lines.
+        gist: What it says: a quote of the same gist by the same role says nearly the same.
     """
 
     day: str
     block: str
     text: str
     tokens: int
+    gist: str = ""
 
 
 class QuoteStore(Protocol):

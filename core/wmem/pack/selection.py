@@ -15,6 +15,7 @@ from wmem.model.turns import SYSTEM_ROLES
 from wmem.pack.loader import MessageLoader, Rendered
 from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote
+from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.stable_prefix import StablePrefix, longest_history
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
@@ -217,6 +218,7 @@ class Selection:
         included |= self.note_entries.keys()
         texts = self._message_texts() | {entry.quote.text for entry in self.note_entries.values()}
         days = self._day_headings()
+        repeats = Repeats(self.note_entries.values())
         whole, most, least = self._quote_limits(room)
         for recalled in self.request.recalled:
             candidate = recalled.candidate
@@ -231,7 +233,7 @@ class Selection:
             entry = self._to_note_entry(candidate, limit)
             if entry is None or not entry.quote.text:
                 self.rejected.append((recalled, "empty" if entry else "echo"))
-            elif entry.quote.text in texts:
+            elif repeats.count(entry) or entry.quote.text in texts:
                 self.rejected.append((recalled, "duplicate"))
             elif (price := self.pricer.price(entry.quote, days)) > room:
                 self.rejected.append((recalled, "budget"))
@@ -239,8 +241,12 @@ class Selection:
                 texts.add(entry.quote.text)
                 days.add(entry.quote.day)
                 self.note_entries[candidate.id] = entry
+                repeats.add(entry)
                 room -= price
                 self.tokens_left -= price
+        for entry in repeats.tell(self.request.count, room):
+            self.tokens_left -= entry.tokens - self.note_entries[entry.candidate.id].tokens
+            self.note_entries[entry.candidate.id] = entry
 
     def fill_by_recency(self, reserved: int = 0) -> None:
         """Fill with older messages by recency, without a gap; one quoted in the note moves to its place among them.
@@ -299,7 +305,10 @@ class Selection:
             if candidate.tokens - MESSAGE_OVERHEAD > self.tokens_left + entry.tokens:
                 continue
             whole = self._to_note_entry(candidate, candidate.tokens)
-            if whole is not None and whole.tokens - entry.tokens <= self.tokens_left:
+            if whole is None:
+                continue
+            whole = repeat_entry(whole, entry.times, self.request.count)
+            if whole.tokens - entry.tokens <= self.tokens_left:
                 self.tokens_left -= whole.tokens - entry.tokens
                 self.note_entries[candidate.id] = whole
 

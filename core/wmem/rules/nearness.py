@@ -1,0 +1,78 @@
+"""Which texts say nearly the same: those of one gist.
+
+Texts that differ in a number, a negation, a name or the order of their words say different things. Those that differ
+in articles, courtesies and marks do not; and one thanks is like another.
+"""
+
+import re
+import unicodedata
+
+from wmem.analysis.query_intent import mentions_time
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_MAX_CHARS = 400  # a longer text is its own gist: what little it differs in may be the point
+_MAX_COURTESY_WORDS = 12
+_MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
+# Numbers with their sign and marks, words, and each other character that is no mark between words.
+_WORD = re.compile(r"[-+]?\d+(?:[.,:/-]\d+)*|\w+(?:'\w+)*|[^\w\s.,;:!…\"'“”\u2018«»„()\[\]*_`~–—-]")
+_LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
+"""Words that change nothing."""
+_COURTESIES = {
+    "thanks": _words(
+        "thanks thank thankyou thx cheers danke dankeschön vielen merci gracias grazie obrigado obrigada bedankt tack "
+        "takk спасибо 谢谢 谢谢你 ありがとう 감사합니다 شكرا धन्यवाद teşekkürler"
+    ),
+    "greeting": _words(
+        "hi hello hey greetings hallo bonjour salut hola ciao olá привет здравствуйте 你好 こんにちは 안녕하세요 "
+        "مرحبا नमस्ते merhaba"
+    ),
+    "farewell": _words("bye goodbye farewell tschüss adiós adieu пока 再见 さようなら"),
+}
+"""What makes a text a courtesy of a kind, if little else is said."""
+_COMPANIONS = _words(
+    "you u your yours i we it that that's this is was are for to of and all so much a the very really many lot lots "
+    "bunch ton tons million again once more too also indeed well then now there here everyone all everybody friend "
+    "dear my me us ok okay alright great perfect awesome wonderful nice cool excellent amazing lovely brilliant "
+    "super fantastic good fine kind kindly quick fast prompt best helpful useful clear help helping helps helped "
+    "support time patience effort work job service answer answers reply response info information explanation advice "
+    "everything appreciate appreciated morning afternoon evening night day see later soon got understood "
+    "dank viel vielmals sehr schön beaucoup muchas mille tante molto muito большое"
+)
+"""Words beside a courtesy that add nothing."""
+_POLAR = _words(
+    "yes no not never none nothing without stop cancel ja nein nicht kein keine non ne pas sí si não niet geen да нет "
+    "не 不 没 はい いいえ"
+)
+
+
+def gist(text: str) -> str:
+    """What a text says, without what changes nothing; texts of one gist say nearly the same.
+
+    Of a text above 400 characters, all of it, case-folded and with its white space collapsed.
+    """
+    plain = " ".join(text.split()).casefold()
+    if len(plain) > _MAX_CHARS:
+        return plain
+    words = _WORD.findall(unicodedata.normalize("NFKC", plain).replace("’", "'"))
+    if (kind := _find_courtesy(words)) is not None:
+        return f"~{kind}"
+    return " ".join([word for word in words if word not in _LIGHT]) or plain
+
+
+def _find_courtesy(words: list[str]) -> str | None:
+    """The kind of courtesy that a text is; None if it says anything else."""
+    if len(words) > _MAX_COURTESY_WORDS:
+        return None
+    kinds = [kind for kind, ones in _COURTESIES.items() if not ones.isdisjoint(words)]
+    if not kinds or any(map(_matters, words)):
+        return None
+    own = [word for word in words if word not in _COMPANIONS and not any(word in ones for ones in _COURTESIES.values())]
+    return kinds[0] if len(own) <= _MAX_OWN_WORDS and not any(map(mentions_time, own)) else None
+
+
+def _matters(word: str) -> bool:
+    return word in _POLAR or word.endswith("n't") or word == "?" or any(map(str.isdecimal, word))
