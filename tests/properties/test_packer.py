@@ -285,10 +285,14 @@ def test_system_text_that_every_session_begins_with_is_sent_once() -> None:
         assert context.dropped.totals.keys() >= {"duplicate", "older"}
         for number, text in enumerate(("In French.", "In English.", "In French.")):
             session.messages.append({"role": "system", "content": text, "id": f"t{number}"})
-        sent = [message.id for message in session.pack(budget=200).messages if message.role == "system"]
+        sent = [
+            message.id for message in session.pack(budget=200, profile="openai").messages if message.role == "system"
+        ]
         assert sent == ["s0", "t0", "t1", "t2"], "later system text is conversation, also where it repeats"
         session.messages.append([{"role": "user", "content": f"Remark {number}, again."} for number in range(60)])
-        sent = [message.id for message in session.pack(budget=200).messages if message.role == "system"]
+        sent = [
+            message.id for message in session.pack(budget=200, profile="openai").messages if message.role == "system"
+        ]
         assert sent == ["s0"], "it leaves like any message"
 
 
