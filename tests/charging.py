@@ -1,7 +1,7 @@
 """What a prompt costs, counted on the JSON that is sent, without wmem's counting of messages.
 
 The form: three tokens for a prompt and four for each message, which providers put in the
-place of its role and keys, and two for each block of text; texts as they are, since
+place of its role and keys, and one for each block beside others; texts as they are, since
 no provider shows a model the escapes of JSON; all else as JSON; media at their estimates.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from wmem.tokens.counter import Counter
 
-PROMPT, MESSAGE, BLOCK = 3, 4, 2
+PROMPT, MESSAGE, BLOCK = 3, 4, 1
 MEDIA = {
     **dict.fromkeys(("image_url", "image", "input_image"), 1_600),
     **dict.fromkeys(("input_audio", "audio"), 2_000),
@@ -44,19 +44,20 @@ def _value_tokens(value: Any, count: Counter) -> int:
     if isinstance(value, str):
         return count(value)
     if isinstance(value, list):
-        return sum(_block_tokens(block, count) for block in value)
+        joints = BLOCK * len(value) if len(value) > 1 else 0
+        return joints + sum(_block_tokens(block, count) for block in value)
     return count(_to_json(value))
 
 
 def _block_tokens(block: Any, count: Counter) -> int:
     if isinstance(block, str):
-        return BLOCK + count(block)
+        return count(block)
     kind = block.get("type")
     if kind in MEDIA:
         return MEDIA[kind]
     if kind == "text":
         rest = {key: value for key, value in block.items() if key not in ("type", "text")}
-        return BLOCK + count(block["text"]) + (count(_to_json(rest)) if rest else 0)
+        return count(block["text"]) + (count(_to_json(rest)) if rest else 0)
     if kind == "tool_result":
         rest = {key: value for key, value in block.items() if key != "content"}
         return count(_to_json(rest)) + _value_tokens(block.get("content") or "", count)

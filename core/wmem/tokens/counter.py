@@ -151,7 +151,9 @@ def _reasoning_tokens(part: "Part", count: Counter) -> int:
     block = write_reasoning_block(part)
     if block is not None:
         return _json_tokens(block, count)
-    keys = write_reasoning_keys([part]) or dict(part.data or {})
+    if not part.data:  # of a framework that has a block for it
+        return count(_to_json({"type": "reasoning", "reasoning": part.text}))
+    keys = write_reasoning_keys([part]) or dict(part.data)
     return sum(
         count(key) + (count(value) if isinstance(value, str) else count(_to_json(value))) for key, value in keys.items()
     )
