@@ -183,23 +183,27 @@ def anthropic_violations(system: str | Sequence[Json] | None, messages: Sequence
         else:
             turns.append((role, list(blocks)))
     found += [] if not turns or turns[0][0] == "user" else ["the first message is not the user's"]
-    found += _repeated((block["id"] for _, said in turns for block in said if block["type"] == "tool_use"), "id")
+    found += _repeated((block["id"] for _, said in turns for block in said if block.get("type") == "tool_use"), "id")
     for at, (_, said) in enumerate(turns):
-        results = [block["type"] == "tool_result" for block in said]
+        results = [block.get("type") == "tool_result" for block in said]
         found += [] if results == sorted(results, reverse=True) else [f"turn {at}: a result behind other content"]
     return found + _turn_pairs(
-        [[block["id"] for block in said if block["type"] == "tool_use"] for _, said in turns],
-        [[block["tool_use_id"] for block in said if block["type"] == "tool_result"] for _, said in turns],
+        [[block["id"] for block in said if block.get("type") == "tool_use"] for _, said in turns],
+        [[block["tool_use_id"] for block in said if block.get("type") == "tool_result"] for _, said in turns],
     )
 
 
 def _anthropic_block_faults(role: str, block: Json) -> list[str]:
-    kind = block["type"]
+    kind = str(block.get("type"))
     places = {
         "text": "both", "image": "user", "document": "user", "tool_result": "user", "search_result": "user",
         "tool_use": "assistant", "thinking": "assistant", "redacted_thinking": "assistant",
+        "server_tool_use": "assistant", "mcp_tool_use": "assistant", "compaction": "assistant",
+        "container_upload": "user",
     }  # fmt: skip
-    if places.get(kind) not in ("both", role):
+    if kind.endswith("_tool_result"):
+        return [] if role == "assistant" else [f"block {kind!r} in {role}"]  # of a tool that the provider ran
+    if places.get(kind, "") not in ("both", role):
         return [f"block {kind!r} in {role}"]
     if kind == "text":
         return _blank_faults(block["text"])
@@ -361,7 +365,7 @@ def _to_bedrock(messages: Sequence[Json]) -> Sequence[Json]:
 
 
 def _bedrock_block(block: Json) -> Json:
-    kind = block.get("type")
+    kind = str(block.get("type"))
     if kind == "text":
         return {"text": block["text"]}
     return {"image": _source(block["image_url"])} if kind == "image_url" else {"document": block}
