@@ -46,10 +46,12 @@ if TYPE_CHECKING:
         SearchResults,
         Summary,
     )
+    from wmem.model.standing import StandingRequest
     from wmem.pack.render import is_note
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
     from wmem.retrieval.tuning import propose_profile
+    from wmem.rules.standing import find_standing_requests
     from wmem.scope import AsyncScope, Scope, ScopeView
     from wmem.scope.stats import MemoryStats, ScopeStats
     from wmem.tokens.bpe import TiktokenCounter
@@ -102,6 +104,7 @@ __all__ = [
     "ScopeView",
     "SearchResults",
     "SerializationError",
+    "StandingRequest",
     "StoreError",
     "Summary",
     "TiktokenCounter",
@@ -113,6 +116,7 @@ __all__ = [
     "aopen",
     "errors",
     "events",
+    "find_standing_requests",
     "is_note",
     "journal",
     "observe",
@@ -141,7 +145,9 @@ _HOMES = {
         "Summary",
     ),
     "wmem.model.recall_profile": ("RecallProfile",),
+    "wmem.model.standing": ("StandingRequest",),
     "wmem.pack.render": ("is_note",),
+    "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),
     "wmem.retrieval.tuning": ("propose_profile",),
     "wmem.scope": ("AsyncScope", "Scope", "ScopeView"),

@@ -8,13 +8,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import from_json
 
 from wmem.errors import InvalidInputError
+from wmem.model.checks import is_coroutine_function
 from wmem.model.recall_profile import RecallProfile, Scoring
+from wmem.model.standing import FindStandingRequests
 from wmem.model.validation import first_fault, parse
 from wmem.model.zones import to_zone
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
 _OPTIONAL = ("recall", "zone")  # fields that a policy which opens a scope need not repeat
+_FUNCTIONS = ("on_flush", "find_standing_requests")
+_FLAGS = ("auto_promote", "standing_requests")
 _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
 
 
@@ -62,6 +66,12 @@ class Policy(BaseModel):
             that does not name it opens a scope with any.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
+        standing_requests: Whether requests that stand ("from now on answer in French") are recognized in
+            messages of the user when they are written, and have their place in every pack.
+        find_standing_requests: Recognizes them instead of wmem's own table. It is called with the text of
+            each message of the user as it is written, and must not be a coroutine function. If it raises,
+            or returns something else, that is logged, and the table decides. It belongs to the process:
+            it is neither stored nor compared.
     """
 
     model_config = ConfigDict(
@@ -99,6 +109,8 @@ class Policy(BaseModel):
     lease_s: float | None = Field(None, gt=0)
     zone: str = "UTC"
     recall: Scoring = "evidence"
+    standing_requests: bool = True
+    find_standing_requests: FindStandingRequests | None = Field(None, exclude=True, repr=False)
 
     def __init__(self, **numbers: object) -> None:
         parse(partial(super().__init__, **numbers), _to_input_error)
@@ -107,7 +119,7 @@ class Policy(BaseModel):
     @classmethod
     def _reject_bools(cls, value: object, info: ValidationInfo) -> object:
         table = value.values() if isinstance(value, Mapping) else (value,)
-        if info.field_name != "auto_promote" and any(isinstance(each, bool) for each in table):
+        if info.field_name not in _FLAGS and any(isinstance(each, bool) for each in table):
             raise ValueError("expected a number")
         return value
 
@@ -135,6 +147,8 @@ class Policy(BaseModel):
             raise ValueError("flush_threshold must not be above max_items: it would never be reached")
         if self.flush_threshold is None and self.on_flush is not None:
             raise ValueError("on_flush needs a flush_threshold: it would never be called")
+        if is_coroutine_function(self.find_standing_requests):
+            raise ValueError("find_standing_requests must be a plain function: it is called while a message is written")
         return self
 
     def __eq__(self, other: object) -> bool:
@@ -162,12 +176,13 @@ class Policy(BaseModel):
         named = other.model_fields_set
         return [name for name in stored if stored[name] != wanted[name] and (name not in _OPTIONAL or name in named)]
 
-    def with_on_flush_of(self, other: "Policy") -> "Policy":
-        """This policy with the `on_flush`, which is not stored, of one that differs in `recall` and `zone` at most."""
+    def with_functions_of(self, other: "Policy") -> "Policy":
+        """This policy with the functions, which are not stored, of one that differs in `recall` and `zone` at most."""
         mine, others = self.storage_fields(), other.storage_fields()
-        if other.on_flush is None or any(mine[name] != others[name] for name in mine if name not in _OPTIONAL):
+        functions = {name: getattr(other, name) for name in _FUNCTIONS if getattr(other, name) is not None}
+        if not functions or any(mine[name] != others[name] for name in mine if name not in _OPTIONAL):
             return self
-        return self.model_copy(update={"on_flush": other.on_flush})
+        return self.model_copy(update=functions)
 
     def with_profile(self, scoring: Scoring) -> "Policy":
         """A copy of this policy with another scoring profile.

@@ -78,6 +78,8 @@ class State:
         """Messages of system text."""
         self.pinned_items: dict[str, None] = {}
         """Pinned items that are no messages, which every pack holds."""
+        self.standing_messages: dict[str, None] = {}
+        """Messages of the user with standing requests."""
         self.origins: dict[str, tuple[str, ...]] = {}
         """Of items promoted to here: their id where they were, to their ids here; several scopes may use one id."""
         self.policy: str | None = None
@@ -184,6 +186,7 @@ class State:
             elif row.key is None:
                 self._update_pinned(row)
                 self._sort_pinned(row)
+                self._update_standing(row, before)
         self.bytes += row.size_bytes
         for feed in self.feeds:
             feed[row.id] = None
@@ -196,6 +199,8 @@ class State:
             self._next_place += 1
             self.messages[row.id] = self._next_place
             self._update_pinned(row)
+            if row.standing:
+                self.standing_messages[row.id] = None
         else:
             self.items[row.id] = None
             self._update_pinned(row)
@@ -221,6 +226,13 @@ class State:
             held.clear()
             held.update(dict.fromkeys(ordered))
 
+    def _update_standing(self, row: Row, before: Row) -> None:
+        if not row.standing:
+            self.standing_messages.pop(row.id, None)
+        elif not before.standing:
+            held = {*self.standing_messages, row.id}
+            self.standing_messages = {each: None for each in self.messages if each in held}
+
     def _unindex(self, row: Row) -> None:
         if row.key is not None:
             self.entries.pop(row.key, None)
@@ -228,6 +240,7 @@ class State:
             self.messages.pop(row.id, None)
             self.pinned_messages.pop(row.id, None)
             self.system_messages.pop(row.id, None)
+            self.standing_messages.pop(row.id, None)
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)

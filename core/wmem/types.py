@@ -12,6 +12,7 @@ from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import Fate, MergeCount, Placed, RecallHit, RecallKind, UnitReport
+from wmem.model.standing import FindStandingRequests
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -46,6 +47,7 @@ __all__ = [
     "EntryReads",
     "Explanation",
     "Fate",
+    "FindStandingRequests",
     "ForgetMode",
     "IfPromoted",
     "Incarnation",

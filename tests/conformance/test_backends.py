@@ -32,6 +32,7 @@ from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
+from tests.suites.standing import StandingSuite
 from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.temporary import TemporarySuite
 from tests.suites.updates import UpdatesSuite
@@ -125,6 +126,9 @@ class TestPack(Everywhere, PackSuite): ...
 
 
 class TestPairing(Everywhere, PairingSuite): ...
+
+
+class TestStanding(Everywhere, StandingSuite): ...
 
 
 class TestProfiles(Everywhere, ProfilesSuite): ...

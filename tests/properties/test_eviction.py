@@ -365,10 +365,10 @@ def test_a_callback_is_neither_stored_nor_compared_and_found_again_by_an_equal_p
     mine = Policy.buffer(flush_threshold=5, on_flush=handed)
     stored = Policy.model_validate_json(mine.model_dump_json(exclude_defaults=True))
     assert (stored, stored.on_flush) == (mine, None)
-    assert stored.with_on_flush_of(mine).on_flush is handed
-    assert stored.with_on_flush_of(Policy.buffer(flush_threshold=6, on_flush=handed)).on_flush is None
-    assert stored.with_on_flush_of(Policy.buffer(flush_threshold=5)).on_flush is None
-    weighed = stored.with_profile("balanced").with_on_flush_of(mine)
+    assert stored.with_functions_of(mine).on_flush is handed
+    assert stored.with_functions_of(Policy.buffer(flush_threshold=6, on_flush=handed)).on_flush is None
+    assert stored.with_functions_of(Policy.buffer(flush_threshold=5)).on_flush is None
+    weighed = stored.with_profile("balanced").with_functions_of(mine)
     assert (weighed.on_flush, weighed.recall) == (handed, "balanced")
     assert mine != Policy.buffer(flush_threshold=6, on_flush=handed)
     assert mine != "buffer"

@@ -21,6 +21,7 @@ from wmem.errors import WrongKeyError
 from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
+from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
 from wmem.state import Checkpoint, Decision
@@ -281,6 +282,8 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
     for name in ("tags", "calls"):
         if name in fields:
             fields[name] = _check_texts(fields[name])
+    if "standing" in fields:
+        fields["standing"] = tuple(StandingRequest(*_check_texts(each)) for each in fields["standing"])
     _check_fields(fields, _ROW_CLASSES)
     if fields.get("priority", "medium") not in PRIORITIES:
         raise TypeError(f"no priority is called {describe(fields['priority'])}")

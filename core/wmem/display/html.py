@@ -16,6 +16,7 @@ SECTION_COLOURS = {
     "tools": "#8a63b8",
     "overhead": "#8c8c8c",
     "note": "#c98a1b",
+    "standing": "#a8452f",
     "messages": "#2f8f6b",
     "reserve": "#b0527a",
     "free": "#d9d9d9",

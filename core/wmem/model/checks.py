@@ -150,5 +150,10 @@ def check_listener(listener: object) -> None:
     """Refuse a listener that is async or not callable."""
     if not callable(listener):
         raise InvalidInputError(f"a listener must be callable, not {type(listener).__name__!r}")
-    if inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(type(listener).__call__):
+    if is_coroutine_function(listener):
         raise InvalidInputError("a listener must be a plain function: it runs in whichever thread brings the news")
+
+
+def is_coroutine_function(function: object) -> bool:
+    """Whether a callable, or its ``__call__``, is a coroutine function."""
+    return any(map(inspect.iscoroutinefunction, (function, getattr(type(function), "__call__", None))))  # noqa: B004  # not asked whether it is callable

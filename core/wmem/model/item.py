@@ -140,7 +140,16 @@ class ItemFields(TypedDict, total=False):
     retention: str | None
 
 
-_ROW_FIELDS = frozenset(Row._fields) - {"content", "rest", "role", "length", "counter", "calls", "reasoning"}
+_ROW_FIELDS = frozenset(Row._fields) - {
+    "content",
+    "rest",
+    "role",
+    "length",
+    "counter",
+    "calls",
+    "reasoning",
+    "standing",
+}
 _REST_FIELDS = frozenset(MemoryItem.model_fields) - _ROW_FIELDS - {"content", "message", "importance"}
 _CALLER_FIELDS = frozenset(ItemFields.__annotations__)
 _CALLER_COLUMNS = _CALLER_FIELDS & _ROW_FIELDS

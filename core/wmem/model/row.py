@@ -5,6 +5,8 @@ Rows are immutable: an update replaces the row.
 
 from typing import NamedTuple
 
+from wmem.model.standing import StandingRequest
+
 
 class Row(NamedTuple):
     """One entry (it has a `key`), message (it has a `role`) or plain item.
@@ -12,7 +14,8 @@ class Row(NamedTuple):
     `content` is the JSON of the value, the message or the text; `rest` the JSON of
     the item's other fields, None when all are at their defaults. `importance` is
     the one the user gave, None to compute it. `tokens` do not include the reasoning
-    of a message: where that is sent, it costs `reasoning` more.
+    of a message: where that is sent, it costs `reasoning` more. `standing` are the
+    requests of a user's message.
     """
 
     id: str
@@ -40,6 +43,7 @@ class Row(NamedTuple):
     promoted_at: float | None = None
     rest: bytes | None = None
     reasoning: int = 0
+    standing: tuple[StandingRequest, ...] = ()
 
     def expired(self, now: float) -> bool:
         """Whether it has expired; an expired item is invisible at once."""

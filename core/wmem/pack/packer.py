@@ -29,6 +29,7 @@ from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
+from wmem.pack.standing import price_requests, render_section
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.pack.wording import message_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
@@ -197,6 +198,12 @@ class _Packer:
     def _to_context(self, selection: Selection) -> Context:
         request, options = self.request, self.options
         entries = selection.all_note_entries
+        note = "\n".join(
+            filter(
+                None,
+                (render_section(selection, selection.standing), render_note(entries, request.zone) if entries else ""),
+            )
+        )
         ordered = self._order_units(selection)
         rules = options.rules
         shown = place_system_text(rules, [message for each in ordered for message in each.rendered.messages])
@@ -204,14 +211,14 @@ class _Packer:
         messages = to_provider_messages(
             rules,
             shown,
-            follows_user=bool(entries) and first and options.note_role == "user",
+            follows_user=bool(note) and first and options.note_role == "user",
             left_out=self._leaves_out_earlier(ordered),
         )
         # What comes first was priced as a reminder as well, for the budget might have reached further back.
         unframed = count_leading_system(shown) * reminder_tokens(request.count) if rules.system_in_front else 0
         sizes = {
             **self.fixed_tokens,
-            "note": selection.pricer.price_note(entries),
+            **self._price_note(selection, note),
             "messages": sum(each.rendered.tokens for each in ordered)
             + added_tokens(shown, messages, request.count)
             - unframed,
@@ -219,7 +226,7 @@ class _Packer:
         report = build_report(request, selection, ordered, self.excluded)
         return Context(
             messages=tuple(messages),
-            note=render_note(entries, request.zone) if entries else "",
+            note=note,
             system=options.system,
             tokens=sum(sizes.values()),
             budget=options.budget,
@@ -250,6 +257,14 @@ class _Packer:
         if place is None:  # pinned, and older than all that was read
             return self.request.total > sum(len(each.unit.members) for each in ordered)
         return self.request.total - 1 - place > sum(len(each.unit.members) for each in before)
+
+    def _price_note(self, selection: Selection, note: str) -> dict[str, int]:
+        """Tokens of the note, and of the section of standing requests in it."""
+        recalled = selection.pricer.price_note(selection.all_note_entries)
+        if not selection.standing or not recalled:
+            return {"note": recalled, "standing": price_requests(selection, selection.standing)}
+        whole = message_tokens(Message.recall(self.options.note_role, note), self.request.count)
+        return {"note": recalled, "standing": whole - recalled}
 
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""

@@ -12,6 +12,7 @@ from wmem.pack.loader import Rendered
 from wmem.pack.render import NoteEntry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.selection import SelectedUnit, Selection
+from wmem.pack.standing import StandingEntry
 from wmem.pack.summary import ExtractiveSummary
 
 _MAX_LISTED = 100  # dropped units that a context lists one by one
@@ -58,11 +59,14 @@ def build_report(
         [each.id for each, _ in excluded],
     )
     recalled = {each.candidate.id: each for each in request.recalled}
-    elsewhere = sum(each.candidate.role is not None and id not in looked_at for id, each in recalled.items())
+    named = {id for id, each in recalled.items() if each.candidate.role is not None}
+    named.update(each.id for each, _ in selection.rejected_requests)
+    named.update(each.candidate.id for each in selection.standing)
+    elsewhere = len(named - looked_at)
     if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
     dropped = LazyReports(lambda: [_unit_report(each.members, each.rule, recalled) for each in out])
-    stays = LazyReports(lambda: _report_included(ordered, entries, summary, recalled))
+    stays = LazyReports(lambda: _report_included(ordered, selection.standing, entries, summary, recalled))
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
         truncated=LazyReports(lambda: [report for report in stays if report.tokens_cut]),
@@ -77,8 +81,13 @@ def _list_dropped(
 ) -> list[_DroppedUnit]:
     """What is dropped: recalled memories in neither note nor messages, then messages, newest first."""
     named = {member.id for kept in ordered for member in kept.unit.members} | selection.note_entries.keys()
+    named |= {entry.candidate.id for entry in selection.standing}
     drops = [_DroppedUnit((each.candidate,), why) for each, why in selection.rejected if each.candidate.id not in named]
     named |= {each.members[0].id for each in drops}
+    for each, why in selection.rejected_requests:
+        if each.id not in named:
+            named.add(each.id)
+            drops.append(_DroppedUnit((each,), why))
     conversation = selection.conversation
     others = [*excluded, *((result, "superseded") for result in conversation.superseded)]
     # A result whose call was not read yet is not an orphan.
@@ -100,11 +109,13 @@ def _list_dropped(
 
 def _report_included(
     ordered: Sequence[SelectedUnit],
+    standing: Sequence[StandingEntry],
     entries: Sequence[NoteEntry],
     summary: ExtractiveSummary | None,
     by_id: Mapping[str, RecalledCandidate],
 ) -> list[UnitReport]:
     reports = [_unit_report(each.unit.members, each.rule, by_id, "messages", each.rendered) for each in ordered]
+    reports += [_unit_report((each.candidate,), each.rule, by_id, "note", each) for each in standing]
     reports += [_unit_report((each.candidate,), each.rule, by_id, "note", each) for each in entries]
     if summary is not None:
         reports.append(
@@ -126,7 +137,7 @@ def _unit_report(
     rule: str,
     recalled_by_id: Mapping[str, RecalledCandidate],
     placed: Placed = "nowhere",
-    served: Rendered | NoteEntry | None = None,
+    served: Rendered | NoteEntry | StandingEntry | None = None,
 ) -> UnitReport:
     cut = served.tokens_cut if served else 0
     best = max(
@@ -143,8 +154,18 @@ def _unit_report(
         tokens_cut=cut,
         score=best.score if best else None,
         parts=best.parts() if best else {},
-        says=excerpt(served.quote.block) if isinstance(served, NoteEntry) else "",
+        says=_excerpt_quote(served),
     )
+
+
+def _excerpt_quote(served: Rendered | NoteEntry | StandingEntry | None) -> str:
+    match served:
+        case NoteEntry():
+            return excerpt(served.quote.block)
+        case StandingEntry():
+            return excerpt(served.block)
+        case _:
+            return ""
 
 
 def _warnings(

@@ -13,6 +13,7 @@ from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Role
 from wmem.model.prompt import Roles
+from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_argument
 from wmem.pack.provider_rules import RULES, ProviderRules
 from wmem.tokens.counter import Counter
@@ -58,6 +59,18 @@ class RecalledCandidate(NamedTuple):
     candidate: Candidate
     score: float
     parts: Callable[[], Mapping[str, float]] = dict
+
+
+class StandingCandidate(NamedTuple):
+    """A message of the user, and the requests in it that stand, in their order.
+
+    Attributes:
+        rank: How many memories bear more on the query; None if it does not bear on it.
+    """
+
+    candidate: Candidate
+    requests: tuple[StandingRequest, ...]
+    rank: int | None = None
 
 
 class Quote(NamedTuple):
@@ -154,6 +167,7 @@ class PackRequest:
             first, and pinned items, which are quoted whole in the note.
         repeated: Ids of messages that only repeat the system text it begins with; they are not sent.
         recalled: What recall found, best first.
+        standing: Messages of the user with requests that stand, newest first.
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
@@ -168,6 +182,7 @@ class PackRequest:
     pinned: Sequence[Candidate] = ()
     repeated: frozenset[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()
+    standing: Sequence[StandingCandidate] = ()
     query: str = ""
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None

@@ -18,6 +18,7 @@ from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entr
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.stable_prefix import StablePrefix, longest_history
+from wmem.pack.standing import StandingEntry, add_standing_requests, remove_repeated_requests
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
 from wmem.pack.wording import message_text
@@ -60,6 +61,9 @@ class Selection:
         self.pricer = NotePricer(request.options.note_role, request.count, request.zone)
         self.selected: dict[Unit, SelectedUnit] = {}
         self.note_entries: dict[str, NoteEntry] = {}
+        self.standing: list[StandingEntry] = []
+        """Standing requests in the note, oldest first."""
+        self.rejected_requests: list[tuple[Candidate, str]] = []
         self.summary: ExtractiveSummary | None = None
         self.messages_uncovered = 0
         """Messages left out that are older than those the summary covers."""
@@ -78,8 +82,11 @@ class Selection:
         self.add_pinned_items()
         self.add_required()
         if prefix is not None:
+            add_standing_requests(self)
             self.add_stable_prefix(prefix)
         reserved = self.add_recent()
+        if prefix is None:
+            add_standing_requests(self)
         summary = min(self.options.summary_tokens, self.tokens_left)
         self.add_recalled(self.tokens_left - summary - (reserved if prefix is None else 0))
         if prefix is None:
@@ -87,6 +94,7 @@ class Selection:
             self.remove_duplicate_quotes()
         if summary:
             (self.add_all_or_summary if prefix is None else self.add_summary)(summary)
+        remove_repeated_requests(self)
         self.expand_passages()
 
     @cached_property
@@ -217,6 +225,7 @@ class Selection:
         included = {id for each in (*self.pinned, *self.selected.values()) for id in each.unit.ids}
         included |= self.note_entries.keys()
         texts = self._message_texts() | {entry.quote.text for entry in self.note_entries.values()}
+        texts |= {normalize_text(each.text) for entry in self.standing for each in entry.requests}
         days = self._day_headings()
         repeats = Repeats(self.note_entries.values())
         whole, most, least = self._quote_limits(room)

@@ -18,6 +18,7 @@ from wmem.model.instants import to_epoch
 from wmem.model.item import MemoryItem, to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
+from wmem.model.standing import StandingRequest
 from wmem.model.validation import describe_error
 from wmem.model.values import check_json, decode_type_name, dump_json, load_value
 from wmem.rules.importance import importance as importance_of
@@ -53,10 +54,12 @@ _COLUMNS = frozenset(Row._fields) - {
     "counter",
     "calls",
     "reasoning",
+    "standing",
 }
 # Also pydantic's ValidationError, a ValueError, and SerializationError, a TypeError.
 _PARSE_ERRORS = (CorruptionError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 _ROW_ONLY_FIELDS = ("updated_at", "access_count")  # fields of a message's row that `Message` lacks
+_NOT_OF_MESSAGE = (*_ROW_ONLY_FIELDS, "standing")
 
 
 def export_document(path: Path) -> Read[dict[str, Any]]:
@@ -77,6 +80,7 @@ def _row_to_json(state: State, row: Row, now: float) -> dict[str, Any]:
     if row.role is not None:
         return {
             **{name: getattr(row, name) for name in _ROW_ONLY_FIELDS},
+            **({"standing": [[*each] for each in row.standing]} if row.standing else {}),
             **to_message(row).model_dump(mode="json", exclude_defaults=True),
         }
     unwritten, _ = state.unwritten_touches.get(row.id, (0, 0.0))
@@ -214,11 +218,22 @@ def _parse_instant(value: object) -> float:
 
 
 def _parse_message_row(handle: Handle, fields: Mapping[str, Any], now: float) -> Row:
-    message = Message.model_validate({name: value for name, value in fields.items() if name not in _ROW_ONLY_FIELDS})
+    message = Message.model_validate({name: value for name, value in fields.items() if name not in _NOT_OF_MESSAGE})
     if message.id is None:
         raise InvalidInputError("a message needs its id")
-    row = to_row(message, handle, now)
+    # What stands is what the document says: text that is imported asks for nothing.
+    row = to_row(message, handle, now, _parse_standing(fields.get("standing", ())))
     return row._replace(
         updated_at=fields.get("updated_at") or row.created_at,
         access_count=check_whole_number(fields.get("access_count", 0), "access_count"),
     )
+
+
+def _parse_standing(value: object) -> tuple[StandingRequest, ...]:
+    pairs = value if isinstance(value, list | tuple) else [None]
+    requests = []
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or [*map(type, pair)] != [str, str]:
+            raise InvalidInputError("'standing' must be a list of pairs of texts: rule and clause")
+        requests.append(StandingRequest(*pair))
+    return tuple(requests)

@@ -197,7 +197,7 @@ class Handle:
                 raise CorruptionError(f"scope {self.path!r} has stored a policy that is none: {exc}") from exc
             if self.incarnation is None:
                 self._check_policy_matches(policy)
-            self._stored_policy = stored, policy.with_on_flush_of(self._requested_policy or self.settings.policy)
+            self._stored_policy = stored, policy.with_functions_of(self._requested_policy or self.settings.policy)
         return self.policy
 
     def _check_policy_matches(self, stored: Policy) -> None:

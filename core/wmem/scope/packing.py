@@ -20,14 +20,16 @@ from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
+from wmem.model.standing import PREFERENCE
 from wmem.model.turns import SYSTEM_ROLES
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
-from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
+from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, StandingCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
+from wmem.scope.messages.standing import find_requests
 from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
 from wmem.tokens.counter import Counter, is_text_count, message_cost, parts_count_name
 
@@ -39,6 +41,8 @@ _MIN_HITS = 64  # hits that are considered however small the budget
 _SHORT_MEMORY_TOKENS = 8  # tokens of a short memory
 _LONG_MEMORY_DIVISOR = 4  # a long memory is truncated to the budget divided by this
 _BUDGETS_OF_HITS = 3  # hits are taken until they fill so many budgets
+_PREFERENCE_FACTOR = 1.25
+_MAX_STANDING = 256  # messages with standing requests that a pack looks at, the newest
 
 
 def pack_scope(
@@ -65,16 +69,18 @@ def pack_scope(
     own = replicas[0]
     with own.lock:
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
-        standing = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
+        always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.list_repeated_system_text()
+        asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
     candidate = _CandidateFactory(counter, live.overrides, decoder)
-    pinned = list(map(candidate, standing))
-    pinned += live.always_included({row.id for row in standing})
+    pinned = list(map(candidate, always))
+    pinned += live.always_included({row.id for row in always})
     stored = _CandidateFactory(counter, {}, decoder)  # of items, and of what the parents hold
     pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
+    standing = live.merge_standing(asking, candidate) if handle.policy.standing_requests else []
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
@@ -82,7 +88,12 @@ def pack_scope(
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
         wanted = Query(query, now, weighing, limit, dense, zone=days_in)
-        found = tuple(_limit_to_budget(search(replicas, wanted), options.budget))
+        hits: Iterable[Hit] = search(replicas, wanted)
+        if standing:
+            hits = _favor_preferences(hits)
+            ranks = {hit.row.id: rank for rank, hit in enumerate(hits) if hit.path == own.path}
+            standing = [each._replace(rank=ranks.get(each.candidate.id)) for each in standing]
+        found = tuple(_limit_to_budget(hits, options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
     made = pack(
@@ -103,6 +114,7 @@ def pack_scope(
                 )
                 for hit in found
             ],
+            standing=standing,
             query=to_sendable(query or ""),
             analyzer=own.analyzer,
             zone=days_in,
@@ -135,6 +147,20 @@ def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
         tokens += min(each.row.tokens or 0, budget // _LONG_MEMORY_DIVISOR)
         if tokens > _BUDGETS_OF_HITS * budget:
             return
+
+
+def _favor_preferences(hits: Iterable[Hit]) -> list[Hit]:
+    """The hits, with a factor for what the user said that he prefers: recall places it where the room is short."""
+    return sorted(map(_favor, hits), key=attrgetter("score"), reverse=True)
+
+
+def _favor(hit: Hit) -> Hit:
+    if not any(each.rule == PREFERENCE for each in hit.row.standing):
+        return hit
+    parts = hit.parts
+    return hit._replace(
+        score=hit.score * _PREFERENCE_FACTOR, parts=lambda: {**parts(), "x preference": _PREFERENCE_FACTOR}
+    )
 
 
 def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tuple[Path, Row]]:
@@ -246,6 +272,13 @@ def _pair_live(live: Sequence[Message], replica: Replica[Any]) -> list[Message]:
     return with_call_ids(live, pairing)
 
 
+def _is_restated(row: Row, message: Message) -> bool:
+    """Whether a framework changed a user's text, so that it may ask for something else than what is stored."""
+    if row.role != "user":
+        return False
+    return row.length != len(message.text) or (bool(row.standing) and to_message(row).text != message.text)
+
+
 class _LiveMessages:
     """A framework's own message list, merged with the stored messages for one pack.
 
@@ -261,6 +294,8 @@ class _LiveMessages:
         """Messages that are not stored, newest first, by the stored one they follow."""
         self._always_included: list[Candidate] = []
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
+        self._standing: list[StandingCandidate] = []  # of what is not stored like this, oldest first
+        self._restated: set[str] = set()  # ids of stored messages whose requests are in `_standing`
         self.unstored_count = 0
         counter = handle.settings.counter()
         live = _pair_live(to_sendable(parse_messages(messages)), replica)
@@ -273,10 +308,16 @@ class _LiveMessages:
             if row is not None:
                 self.overrides[row.id] = message
                 behind = row.id
+                requests = find_requests(message, handle) if _is_restated(row, message) else None
+                if requests is not None:
+                    self._restated.add(row.id)
             else:
+                requests = find_requests(message, handle)
                 row = to_row(message, handle, now)
                 self.unstored_count += 1
             candidate = _CandidateFactory(counter, {row.id: message}, _decode)(row)
+            if requests:
+                self._standing.append(StandingCandidate(candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES
             if message.pinned or begins:
                 self._always_included.append(candidate)
@@ -288,6 +329,17 @@ class _LiveMessages:
     def always_included(self, stored_ids: AbstractSet[str]) -> list[Candidate]:
         """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
         return [candidate for candidate in self._always_included if candidate.id not in stored_ids]
+
+    def merge_standing(
+        self, stored: Iterable[Row], to_candidate: Callable[[Row], Candidate]
+    ) -> list[StandingCandidate]:
+        """The messages with requests, newest first: those of the framework, then those that are stored."""
+        others = (row for row in stored if row.id not in self._restated)
+        listed = [*reversed(self._standing), *(StandingCandidate(to_candidate(row), row.standing) for row in others)]
+        return [
+            each._replace(requests=tuple(request._replace(text=to_sendable(request.text)) for request in each.requests))
+            for each in listed
+        ]
 
     def merge_with_stored(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """Merge the live messages into the stored ones, newest first.

@@ -1,6 +1,5 @@
 """Capacity of a scope: choosing what to evict, and storing an item and its evictions as one record."""
 
-import inspect
 import logging
 import math
 from collections.abc import Iterable, Sequence
@@ -12,6 +11,7 @@ from wmem.errors import CapacityError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
+from wmem.model.checks import is_coroutine_function
 from wmem.model.item import to_item
 from wmem.model.row import Row
 from wmem.policy import Policy
@@ -212,6 +212,5 @@ def call_on_flush(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]
 
 def check_sync_on_flush(policy: Policy) -> None:
     """Raise `InvalidInputError` if `on_flush` is a coroutine function."""
-    given = policy.on_flush
-    if given is not None and (inspect.iscoroutinefunction(given) or inspect.iscoroutinefunction(type(given).__call__)):
+    if is_coroutine_function(policy.on_flush):
         raise InvalidInputError("on_flush is a coroutine function and needs the async face: use wmem.aopen")

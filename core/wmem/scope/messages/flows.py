@@ -15,9 +15,11 @@ from wmem.model.ids import new_ulid
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.row import Row
+from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_model
 from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
+from wmem.scope.messages.standing import find_requests
 from wmem.scope.metadata_limit import check_message_metadata
 from wmem.state import State
 from wmem.tokens.counter import count_name, message_cost
@@ -81,8 +83,12 @@ def group_by_turn(messages: Sequence[Message]) -> list[list[Message]]:
 # -- writes
 
 
-def to_row(message: Message, handle: Handle, now: float) -> Row:
-    """A message as a row, with its tokens counted and an id made if it has none."""
+def to_row(message: Message, handle: Handle, now: float, standing: tuple[StandingRequest, ...] = ()) -> Row:
+    """A message as a row, with its tokens counted and an id made if it has none.
+
+    Args:
+        standing: See `find_requests`.
+    """
     counter = handle.settings.counter()
     created_at = now if message.created_at is None else message.created_at
     tokens, reasoning = message_cost(message, counter)
@@ -100,6 +106,7 @@ def to_row(message: Message, handle: Handle, now: float) -> Row:
         turn_id=message.turn_id,
         calls=message.answers,
         reasoning=reasoning,
+        standing=standing,
     )
 
 
@@ -230,7 +237,12 @@ def prepare_messages(
         if message.metadata:
             check_message_metadata(handle.policy, message)
     recalled = _find_recalled(said)
-    return said, [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled], now
+    rows = [
+        to_row(message, handle, now, find_requests(message, handle))
+        for at, message in enumerate(said)
+        if at not in recalled
+    ]
+    return said, rows, now
 
 
 def _find_recalled(messages: Sequence[Message]) -> set[int]:

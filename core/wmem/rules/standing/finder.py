@@ -1,0 +1,134 @@
+"""Finds the standing requests in a text."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+
+from wmem.model.standing import TAKE_BACK, StandingRequest
+from wmem.rules.standing.english import ENGLISH
+from wmem.rules.standing.own_text import Sentence, own_sentences
+from wmem.rules.standing.table import Table, TableRow, compile_pattern
+
+TABLES: Sequence[Table] = (ENGLISH,)
+_MAX_CLAUSES = 12
+_MAX_CLAUSE_CHARS = 240
+_MAX_CHARS = 4_000  # characters of a text that are looked at for a word
+_MAX_STARTS = 8  # clauses of a sentence that are tried
+_LIST_RULE = "rule list"
+_WORD = re.compile(r"[\w'/-]{1,40}")
+_LIST_ITEM = re.compile(r"(?:[-*•–+]|\(?\d{1,2}[.)]|[a-z]\)) ")  # dashes on purpose
+_LIST_NUMBER = re.compile(r"\(?\d{1,2}[.)]$")
+_BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿¡\n\t', " "))  # on purpose
+
+
+def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
+    """The clauses of a user's message that stand, and those that take earlier ones back, in their order.
+
+    Only his own words count: see `own_sentences`. At most 12 clauses, each cut at 240 characters: who seems to
+    ask for more pasted a document.
+    """
+    if not _may_ask(text):
+        return ()
+    found: dict[StandingRequest, None] = {}
+    for request in _find(text):
+        found[request] = None
+        if len(found) == _MAX_CLAUSES:
+            break
+    return tuple(found)
+
+
+def _may_ask(text: str) -> bool:
+    """Whether a text holds a word of any row; nearly every message holds nothing that stands."""
+    if len(text) > _MAX_CHARS:
+        text = f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
+    words = text.lower().replace("’", "'").translate(_BLANKS).split()  # an apostrophe
+    return not _rows_by_word().keys().isdisjoint(words)
+
+
+@cache
+def _rows_by_word() -> Mapping[str, Sequence[tuple[int, int]]]:
+    """For each word, the places of the rows that want it: the table's and the row's."""
+    rows: dict[str, list[tuple[int, int]]] = {}
+    for at, table in enumerate(TABLES):
+        for place, row in enumerate(table.rows):
+            for word in row.words.split():
+                rows.setdefault(word, []).append((at, place))
+    return rows
+
+
+def _find(text: str) -> Iterator[StandingRequest]:
+    in_list = is_item = False
+    for sentence in own_sentences(text):
+        if _LIST_NUMBER.match(sentence.text):
+            is_item = True
+            continue
+        is_item = is_item or _LIST_ITEM.match(sentence.text) is not None
+        found = False
+        for request in _find_in_sentence(sentence, text):
+            found = True
+            yield request
+        if in_list and is_item and not found:
+            yield StandingRequest(_LIST_RULE, _cut(text, sentence.start, sentence.start + len(sentence.text)))
+        in_list = is_item if in_list else sentence.text.endswith(":") and _is_list_heading(sentence.text)
+        is_item = False
+
+
+def _is_list_heading(sentence: str) -> bool:
+    return any(compile_pattern(table.list_heading).match(sentence) for table in TABLES)
+
+
+def _find_in_sentence(sentence: Sentence, text: str) -> Iterator[StandingRequest]:
+    by_word = _rows_by_word()
+    wanted = sorted({place for word in {*_WORD.findall(sentence.text)} & by_word.keys() for place in by_word[word]})
+    for at in dict.fromkeys(at for at, _ in wanted):
+        rows = [TABLES[at].rows[place] for table, place in wanted if table == at]
+        clauses = [*_match_clauses(TABLES[at], rows, sentence)]
+        for number, (start, end, row) in enumerate(clauses):
+            until = min(end, clauses[number + 1][0]) if number + 1 < len(clauses) else end
+            clause = _cut(text, sentence.start + start, sentence.start + until)
+            if row.ends:
+                yield StandingRequest(TAKE_BACK, clause)
+            yield StandingRequest(row.rule, clause)
+        if clauses:
+            return
+
+
+def _match_clauses(table: Table, rows: Sequence[TableRow], sentence: Sentence) -> Iterator[tuple[int, int, TableRow]]:
+    """Where in a sentence a clause that stands begins, where it ends at the latest, and the row it matches."""
+    text = sentence.text
+    starts = [0, *(match.end() for match in compile_pattern(table.joint).finditer(text))][:_MAX_STARTS]
+    for start, after in zip(starts, [*starts[1:], len(text)], strict=True):
+        lead = compile_pattern(table.lead).match(text, start)
+        body = lead.end() if lead else start
+        end = len(text)
+        if sentence.asks and (lead is None or lead.group("asked") is None):
+            # What is said before a question may stand, the question does not.
+            question = compile_pattern(table.question).search(text, body)
+            if question is None:
+                continue
+            end = question.start()
+        for row in rows:
+            if row.anywhere:
+                match = compile_pattern(row.pattern).search(text, start, after)
+            else:
+                match = compile_pattern(row.pattern).match(text, body)
+            if match is None:
+                continue
+            if not row.anywhere:
+                yield start, end, row
+                break
+            remark = compile_pattern(table.remark).search(text, match.end(), end)
+            # What somebody prefers may stand before the verb: "like I prefer".
+            whole = not text[match.end() : match.end() + 2].strip(" ,.;!")
+            yield (start if whole else match.start()), (remark.start() if remark else end), row
+            break
+
+
+def _cut(text: str, start: int, end: int) -> str:
+    """A clause, verbatim, on one line; a long one up to a comma or a blank."""
+    clause = " ".join(text[start:end].split()).strip(" ,;:-–—*•")  # dashes on purpose
+    if len(clause) <= _MAX_CLAUSE_CHARS:
+        return clause
+    head = clause[:_MAX_CLAUSE_CHARS]
+    at = head.rfind(",")
+    return head[: at if at > _MAX_CLAUSE_CHARS // 2 else head.rfind(" ")].rstrip()

@@ -1,0 +1,74 @@
+"""Which standing requests are still in force, read from the newest to the oldest.
+
+A request ends when a newer message takes it back, says the same again, or gives its one answer anew: there is one
+language to answer in, and one name to be called by.
+"""
+
+from collections.abc import Set as AbstractSet
+
+from wmem.analysis.analyzer import Analyzer, to_words
+from wmem.model.standing import TAKE_BACK, StandingRequest
+
+_ONE_ANSWER = frozenset({"language", "names"})
+_CONDITION_WORDS = "when whenever if unless every each except wenn quand si cuando quando als när если"
+_CONDITIONS = frozenset(_CONDITION_WORDS.split())
+# Words that say that something is taken back, or what every request says, and not what it is about.
+_EMPTY_WORDS = (
+    "answer answers answering answered reply replies replying respond responding response responses write writing use "
+    "using include including add adding give giving make making say said saying tell told telling ask asked asking talk "
+    "talking speak speaking stop quit forget ignore disregard scrap drop cancel undo lift revoke remove never mind always "
+    "again anymore longer now please can may could fine ok okay allowed welcome feel free need want go back rule rules "
+    "instruction instructions request requests restriction restrictions preference preferences requirement convention "
+    "earlier before any all everything it s i m it me you your my don t no not only just about"
+)
+_SAYS_NOTHING = frozenset(_EMPTY_WORDS.split())
+
+
+class RequestsInForce:
+    """Reads requests newest first, and tells of each whether a newer one ended it."""
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._all = False
+        self._last = 0
+        self._topics: list[AbstractSet[str]] = []
+        self._said: set[AbstractSet[str]] = set()
+        self._answered: set[str] = set()
+
+    def find_reason(self, request: StandingRequest) -> str | None:
+        """Why the next older request is not in force; None if it is, or takes others back itself."""
+        if request.takes_back:
+            self._take_back(request)
+            return None
+        if self._all:
+            return "taken back"
+        if self._last:
+            self._last -= 1
+            return "taken back"
+        terms = frozenset(self._analyzer.to_terms(request.text))
+        if any(topic <= terms for topic in self._topics):
+            return "taken back"
+        if terms in self._said:
+            return "repeated"
+        self._said.add(terms)
+        if request.rule in _ONE_ANSWER and _CONDITIONS.isdisjoint(to_words(request.text)):
+            if request.rule in self._answered:
+                return "replaced"
+            self._answered.add(request.rule)
+        return None
+
+    def _take_back(self, request: StandingRequest) -> None:
+        match request.rule.removeprefix(TAKE_BACK).strip():
+            case "all":
+                self._all = True
+            case "last":
+                self._last += 1
+            case _:
+                if topic := self._topic(request.text):
+                    self._topics.append(topic)
+
+    def _topic(self, text: str) -> AbstractSet[str]:
+        """The terms of what a clause takes back."""
+        language, _ = self._analyzer.analyze(text)
+        words = [word for word in to_words(text) if word not in _SAYS_NOTHING]
+        return frozenset(self._analyzer.to_terms(" ".join(words), language))
