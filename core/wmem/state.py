@@ -8,6 +8,7 @@ replica is thrown away then. Until that happens every index still names rows tha
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, ClassVar, NamedTuple
 
@@ -62,6 +63,24 @@ class Checkpoint(NamedTuple):
     renewed_at: float = 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class RepeatedSystemText:
+    """The ids of messages that only repeat the leading system text."""
+
+    rows: Mapping[str, Row]
+    places: Mapping[str, int]
+    leading: Mapping[str, bytes]
+    contents: frozenset[bytes]
+    other: int | None
+    """Place of the first message of another system text."""
+
+    def __contains__(self, id: object) -> bool:
+        row = self.rows.get(id) if isinstance(id, str) else None
+        if row is None or row.content not in self.contents or row.id in self.leading or not _is_system_text(row):
+            return False
+        return self.other is None or self.places.get(row.id, self.other) < self.other
+
+
 class State:
     """Rows by id in the order of the journal, with lookups by key and kind."""
 
@@ -76,6 +95,8 @@ class State:
         """Pinned messages, which every pack holds."""
         self.system_messages: dict[str, None] = {}
         """Messages of system text."""
+        self._system_texts: dict[bytes, int] | None = {}
+        """The place of the first message of each system text, in order; None if they must be sought anew."""
         self.pinned_items: dict[str, None] = {}
         """Pinned items that are no messages, which every pack holds."""
         self.standing_messages: dict[str, None] = {}
@@ -130,15 +151,21 @@ class State:
         """The system messages that the conversation begins with, which every pack holds."""
         return list(takewhile(_is_system_text, map(self.rows.__getitem__, self.messages)))
 
-    def list_repeated_system_text(self) -> list[str]:
-        """Ids of messages that repeat the leading system text before any other was said, as each session may begin.
+    def repeated_system_text(self) -> "RepeatedSystemText":
+        """The messages that repeat the leading system text before any other was said, as each session may begin.
 
         Later ones are conversation: after another text a repetition takes effect again.
         """
         leading = {row.id: row.content for row in self.leading_system_text()}
-        contents = set(leading.values())
-        known = takewhile(lambda row: row.content in contents, map(self.rows.__getitem__, self.system_messages))
-        return [row.id for row in known if row.id not in leading]
+        contents = frozenset(leading.values())
+        if self._system_texts is None:
+            placed = sorted((self.messages[each], self.rows[each].content) for each in self.system_messages)
+            self._system_texts = {}
+            for place, content in placed:
+                self._system_texts.setdefault(content, place)
+        # In the order of their places: the first that the leading ones do not have is soon found.
+        other = next((place for content, place in self._system_texts.items() if content not in contents), None)
+        return RepeatedSystemText(self.rows, self.messages, leading, contents, other)
 
     # -- folding
 
@@ -184,6 +211,8 @@ class State:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None:
+                if before.content != row.content and (_is_system_text(before) or _is_system_text(row)):
+                    self._system_texts = None
                 self._update_pinned(row)
                 self._sort_pinned(row)
                 self._update_standing(row, before)
@@ -214,6 +243,8 @@ class State:
         else:
             held.pop(row.id, None)
         if _is_system_text(row):
+            if self._system_texts is not None:
+                self._system_texts.setdefault(row.content, self.messages[row.id])
             self.system_messages[row.id] = None
         elif self.system_messages:
             self.system_messages.pop(row.id, None)
@@ -239,8 +270,9 @@ class State:
         elif row.role is not None:
             self.messages.pop(row.id, None)
             self.pinned_messages.pop(row.id, None)
-            self.system_messages.pop(row.id, None)
             self.standing_messages.pop(row.id, None)
+            if self.system_messages.pop(row.id, self) is None:
+                self._system_texts = None
         else:
             self.items.pop(row.id, None)
             self.pinned_items.pop(row.id, None)

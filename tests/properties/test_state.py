@@ -166,6 +166,12 @@ def ids(rows: list[Row], facet: str) -> list[str]:
     return [row.id for row in rows if facet_of(row) == facet]
 
 
+def repeated_text(system: list[Row], leading: list[str]) -> set[str]:
+    """The ids of the system text that says no more than the leading one, up to the first that does."""
+    texts = {row.content for row in system if row.id in leading}
+    return {row.id for row in takewhile(lambda row: row.content in texts, system)}.difference(leading)
+
+
 def folded(records: list[tuple[int, list[Change]]]) -> State:
     state = State()
     for record_id, changes in records:
@@ -184,6 +190,7 @@ def told(state: State) -> dict[str, Any]:
         "standing": set(state.pinned_messages),
         "system": set(state.system_messages),
         "leading": [row.id for row in state.leading_system_text()],
+        "repeated": {each for each in state.messages if each in state.repeated_system_text()},
         "pinned": set(state.pinned_items),
         "policy": state.policy,
         "disposed": state.disposed,
@@ -211,7 +218,8 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "messages": ids(plain.rows, "messages"),
         "standing": standing,
         "system": system,
-        "leading": list(takewhile(system.__contains__, ids(plain.rows, "messages"))),
+        "leading": (leading := list(takewhile(system.__contains__, ids(plain.rows, "messages")))),
+        "repeated": repeated_text([row for row in plain.rows if row.id in system], leading),
         "pinned": {row.id for row in plain.rows if row.pinned and facet_of(row) == "items"},
         "policy": plain.policy,
         "disposed": plain.disposed,

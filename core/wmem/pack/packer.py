@@ -1,7 +1,6 @@
 """Fit a conversation into a budget: a pure function from a request to a context."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 
@@ -65,16 +64,17 @@ class _Packer:
         wanted = [
             self._price_reminder(resolve_reasoning(each, options.reasoning)) for each in request.pinned if each.role
         ]
-        repeated = request.repeated.difference(each.id for each in wanted)
+        skip = {each.id for each in wanted}
         source = self._set_repeats_apart(
-            map(self._price_reminder, send_reasoning(request.newest_first, options.reasoning)), repeated
+            map(self._price_reminder, send_reasoning(request.newest_first, options.reasoning)), skip
         )
         units, loose, ahead = _select_pinned(self._without_repeated_text(wanted), source)
         self.excluded += [(result, "orphan") for result in loose]
+        skip.update(id for unit in units for id in unit.ids)
         self.pinned = [pinned for unit in units if (pinned := self._render_pinned(unit))]
         self.conversation = ConversationReader(
             chain(ahead, source),
-            skip={*(id for unit in units for id in unit.ids), *(each.id for each, _ in self.excluded), *repeated},
+            skip=skip,
             # Unsendable messages cost nothing; without a bound they would be read for ever.
             max_messages=options.budget // MESSAGE_OVERHEAD + LOOK_BACK,
         )
@@ -140,10 +140,11 @@ class _Packer:
             return candidate
         return candidate._replace(tokens=candidate.tokens + reminder_tokens(self.request.count))
 
-    def _set_repeats_apart(self, newest_first: Iterable[Candidate], repeated: AbstractSet[str]) -> Iterator[Candidate]:
+    def _set_repeats_apart(self, newest_first: Iterable[Candidate], skip: set[str]) -> Iterator[Candidate]:
         """The messages as they are read, those that only repeat the leading system text noted as not sent."""
         for candidate in newest_first:
-            if candidate.id in repeated:
+            if candidate.role in SYSTEM_ROLES and candidate.id not in skip and candidate.id in self.request.repeated:
+                skip.add(candidate.id)
                 self.excluded.append((candidate, "duplicate"))
             yield candidate
 

@@ -1,6 +1,6 @@
 """The request of a pack: everything it may use, as values."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -180,7 +180,7 @@ class PackRequest:
     newest_first: Iterable[Candidate]
     total: int
     pinned: Sequence[Candidate] = ()
-    repeated: frozenset[str] = frozenset()
+    repeated: Container[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()
     standing: Sequence[StandingCandidate] = ()
     query: str = ""

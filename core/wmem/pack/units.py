@@ -6,6 +6,7 @@ call the last one counts.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -49,11 +50,15 @@ class ConversationReader:
     """
 
     def __init__(
-        self, newest_first: Iterable[Candidate], *, skip: Iterable[str] = (), max_messages: int | None = None
+        self,
+        newest_first: Iterable[Candidate],
+        *,
+        skip: AbstractSet[str] = frozenset(),
+        max_messages: int | None = None,
     ) -> None:
         self._source = iter(newest_first)
         self._max_messages = max_messages
-        self._skip = frozenset(skip)
+        self._skip = skip
         self.read_ids: set[str] = set()
         """The ids of the messages read so far."""
         self.units: list[Unit] = []

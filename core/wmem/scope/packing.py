@@ -69,9 +69,14 @@ def pack_scope(
     own = replicas[0]
     with own.lock:
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
+<<<<<<< HEAD
         always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.list_repeated_system_text()
         asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
+=======
+        standing = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
+        repeated = own.state.repeated_system_text()
+>>>>>>> 4a5a517 (state: tell repeated system text without reading all of it)
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
@@ -103,7 +108,7 @@ def pack_scope(
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             pinned=pinned,
-            repeated=frozenset(repeated),
+            repeated=repeated,
             recalled=[
                 RecalledCandidate(
                     candidate(hit.row)._replace(place=own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
