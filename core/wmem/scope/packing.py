@@ -69,14 +69,9 @@ def pack_scope(
     own = replicas[0]
     with own.lock:
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
-<<<<<<< HEAD
         always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
-        repeated = own.state.list_repeated_system_text()
-        asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
-=======
-        standing = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.repeated_system_text()
->>>>>>> 4a5a517 (state: tell repeated system text without reading all of it)
+        asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total = len(own.state.messages)
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
