@@ -53,7 +53,8 @@ def _block_tokens(block: Any, count: Counter) -> int:
     if isinstance(block, str):
         return count(block)
     kind = block.get("type")
-    if kind in MEDIA:
+    source = block.get("source")
+    if kind in MEDIA and not (isinstance(source, Mapping) and source.get("type") in {"text", "content"}):
         return MEDIA[kind]
     if kind == "text":
         rest = {key: value for key, value in block.items() if key not in ("type", "text")}

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, get_args
 
 import wmem
+from tests.charging import rendered_tokens
 from tests.validators import PROVIDERS, violations
 from wmem.errors import BudgetError, WmemError
 from wmem.model.message import Message, parse_messages
@@ -57,7 +58,7 @@ class Outcome:
     """Conversations that were not taken in, or a newest message that does not fit, by the error's text."""
     faults: Counter[str] = field(default_factory=Counter)
     ratios: list[float] = field(default_factory=list)
-    """Tokens said by tokens of the prompt as JSON."""
+    """Tokens said by tokens of the prompt as it is sent, in the form of `tests.charging`."""
 
 
 def read_file(path: Path) -> list[Any]:
@@ -303,7 +304,7 @@ def _pack(outcome: Outcome, session: wmem.Scope, budget: int, profile: ProviderP
     count = default_counter()
     tokens = PROMPT_OVERHEAD + sum(message_tokens(each, count) for each in parse_messages(prompt))
     outcome.over += max(tokens, packed.tokens) > budget
-    outcome.ratios.append(packed.tokens / max(1, count(json.dumps(prompt, ensure_ascii=False))))
+    outcome.ratios.append(packed.tokens / rendered_tokens(prompt, count))
     for provider in PROVIDERS:
         if profile in ("any", provider):
             outcome.invalid.update(
@@ -317,7 +318,7 @@ def main(arguments: Sequence[str]) -> int:
         print("python -m tests.bench.traces FOLDER")
         return 2
     columns = {"talks": 6, "messages": 10, "packs": 8, "over": 6, "invalid": 9, "refused": 9, "faults": 8}
-    print(f"{'file':44}{''.join(f'{name:>{width}}' for name, width in columns.items())}  said/JSON")
+    print(f"{'file':44}{''.join(f'{name:>{width}}' for name, width in columns.items())}  said/sent")
     wrong = 0
     for path in sorted(each for each in folder.rglob("*") if each.is_file()):
         found = [talk for document in read_file(path) for talk in find_conversations(document)]
