@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-__all__ = ["Dictionary", "talks", "without_own_keys"]
+__all__ = ["Dictionary", "talks", "texts", "without_own_keys"]
 
 Dictionary: TypeAlias = dict[str, Any]
 
