@@ -239,6 +239,13 @@ TALKS: dict[str, tuple[list[Any], list[Any]]] = {
 }
 
 
+PROFILES = {
+    "a tool's picture": "anthropic",
+    "one block, strings as blocks, empty texts": "openai",
+    "system messages among the others": "openai",
+    "an assistant that speaks first": "openai",
+}
+"""The provider that takes what not all of them take."""
 OPTIONS: list[dict[str, Any]] = [{}, {"recall": False, "recent": 0}, {"stable": True, "summary": True}]
 
 
@@ -247,7 +254,7 @@ class Pair:
 
     def __init__(self, memory: wmem.AgentMemory, *replies: Any, before: Sequence[Any] = (), **options: Any) -> None:
         wmem_options = {
-            name: options.pop(name) for name in ("recall", "recent", "stable", "summary") if name in options
+            name: options.pop(name) for name in ("recall", "recent", "stable", "summary", "profile") if name in options
         }
         self.model = Scripted(replies=[AIMessage(reply) if isinstance(reply, str) else reply for reply in replies])
         self.wanted, self.sent = Recorder("wanted"), Recorder("sent")
@@ -274,7 +281,7 @@ async def test_an_agent_sends_the_same_messages(
     run: Any, memory: wmem.AgentMemory, name: str, options: dict[str, Any]
 ) -> None:
     said, replies = TALKS[name]
-    pair = Pair(memory, *replies, system_prompt=INSTRUCTED, **options)
+    pair = Pair(memory, *replies, system_prompt=INSTRUCTED, profile=PROFILES.get(name), **options)
     for each in said:
         await run(pair.agent, human(each), config=pair.config)
     pair.check()
@@ -285,7 +292,7 @@ async def test_an_agent_without_a_checkpointer_sends_the_same_messages(
     run: Any, memory: wmem.AgentMemory, name: str
 ) -> None:
     said, replies = TALKS[name]
-    pair = Pair(memory, *replies, checkpointer=None)
+    pair = Pair(memory, *replies, checkpointer=None, profile=PROFILES.get(name))
     messages: list[Any] = []
     for each in said:
         messages = (await run(pair.agent, {"messages": [*messages, *human(each)["messages"]]}))["messages"]
@@ -296,7 +303,7 @@ async def test_an_agent_without_a_checkpointer_sends_the_same_messages(
 @given(talk=talks(strict=True), options=st.sampled_from(OPTIONS))
 def test_a_history_from_elsewhere_is_sent_as_it_was_given(talk: Any, options: Any) -> None:
     with wmem.open("memory://", agent_id="a") as memory:
-        pair = Pair(memory, **options)
+        pair = Pair(memory, profile="openai", **options)
         history = convert_to_messages([{"content": "", **without_own_keys(each)} for each in talk])
         pair.agent.invoke(human(history), pair.config)
         pair.agent.invoke(human("yes"), pair.config)
