@@ -12,7 +12,7 @@ NEAR = [
     ("Hello!", "Hi there", "Hey Bob"),
     ("Book the flight, please.", "please book a flight", "Book flight"),
     ("Error: connection refused", "error — connection refused!", "ERROR: the connection refused"),
-    ("谢谢!", "谢谢"),
+    ("谢谢!", "谢谢", "好的, 谢谢你"),
     ("Gracias", "Muchas gracias!"),
 ]
 APART = [
@@ -25,6 +25,7 @@ APART = [
     ("Hello", "Goodbye", "Thanks"),
     ("My dog is called Rex", "My cat is called Rex", "My dog is called Max"),
     ("👍", "👎"),
+    ("谢谢", "请帮我订星期二的房间, 谢谢", "ขอบคุณ", "はい, ありがとう"),
     ("C", "C++", "C#"),
 ]
 

@@ -17,6 +17,7 @@ def _words(text: str) -> frozenset[str]:
 _MAX_CHARS = 400  # a longer text is its own gist: what little it differs in may be the point
 _MAX_COURTESY_WORDS = 12
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
+_UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
 # Numbers with their sign and marks, words, and each other character that is no mark between words.
 _WORD = re.compile(r"[-+]?\d+(?:[.,:/-]\d+)*|\w+(?:'\w+)*|[^\w\s.,;:!…\"'“”\u2018«»„()\[\]*_`~–—-]")
 _LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
@@ -40,7 +41,8 @@ _COMPANIONS = _words(
     "super fantastic good fine kind kindly quick fast prompt best helpful useful clear help helping helps helped "
     "support time patience effort work job service answer answers reply response info information explanation advice "
     "everything appreciate appreciated morning afternoon evening night day see later soon got understood "
-    "dank viel vielmals sehr schön beaucoup muchas mille tante molto muito большое"
+    "dank viel vielmals sehr schön beaucoup muchas mille tante molto muito большое "
+    "好的 好 好吧 收到 非常好 太好了 非常感谢 明白了 了解了 我了解了 我知道了 没有问题了 没问题 どうも 本当に"
 )
 """Words beside a courtesy that add nothing."""
 _POLAR = _words(
@@ -71,7 +73,8 @@ def _find_courtesy(words: list[str]) -> str | None:
     if not kinds or any(map(_matters, words)):
         return None
     own = [word for word in words if word not in _COMPANIONS and not any(word in ones for ones in _COURTESIES.values())]
-    return kinds[0] if len(own) <= _MAX_OWN_WORDS and not any(map(mentions_time, own)) else None
+    spoken = any((word >= _UNSPACED and word.isalpha()) or mentions_time(word) for word in own)
+    return kinds[0] if len(own) <= _MAX_OWN_WORDS and not spoken else None
 
 
 def _matters(word: str) -> bool:
