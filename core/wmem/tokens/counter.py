@@ -111,9 +111,11 @@ class MessageCost(NamedTuple):
 
 def message_cost(message: "Message", count: Counter) -> MessageCost:
     """See `MessageCost`."""
-    bare = message.without_reasoning()
-    tokens = message_tokens(bare, count)
-    return MessageCost(tokens, 0 if bare is message else max(0, message_tokens(message, count) - tokens))
+    for part in message.parts:
+        if part.kind == "reasoning":
+            tokens = message_tokens(message.without_reasoning(), count)
+            return MessageCost(tokens, max(0, message_tokens(message, count) - tokens))
+    return MessageCost(message_tokens(message, count), 0)
 
 
 def parts_count_name(count: Counter) -> str:
@@ -125,8 +127,10 @@ def parts_count_name(count: Counter) -> str:
 
 def count_name(message: "Message", count: Counter) -> str:
     """The name under which the counts of a message are stored."""
-    only_text = all(part.kind == "text" and not part.data for part in message.parts)
-    return count.name if only_text else parts_count_name(count)
+    for part in message.parts:
+        if part.kind != "text" or part.data:
+            return parts_count_name(count)
+    return count.name
 
 
 def is_text_count(name: str | None, content: bytes, count: Counter) -> bool:
