@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import wmem
+from wmem.tokens.counter import message_tokens
 
 HERE = Path(__file__).parent
 STORES = sorted(path.name for path in HERE.glob("store-v*"))
@@ -60,6 +61,13 @@ def test_a_golden_store_reads_as_when_it_was_written(copy: Path) -> None:
         assert json.loads(json.dumps(MAKE["told"](memory))) == _expected(copy)
         assert not memory.scope("golden").pack(budget=2_000).warnings
         assert not memory.scope("long").pack(budget=2_000).warnings
+
+
+def test_what_an_earlier_version_counted_otherwise_is_counted_anew(copy: Path) -> None:
+    with _opened(copy) as memory:
+        context = memory.scope("golden").pack(budget=4_000, profile="openai", reasoning="all")
+    assert any(part.kind == "reasoning" for message in context.messages for part in message.parts)
+    assert context.sizes["messages"] == sum(message_tokens(message, MAKE["count"]) for message in context.messages)
 
 
 def test_values_of_a_golden_store_revive_as_themselves(copy: Path) -> None:
