@@ -38,6 +38,7 @@ from wmem.adapter import (
     find_logger,
     run,
     to_sendable,
+    to_zone,
 )
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile, Reasoning
@@ -149,6 +150,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_flag(stable, "stable")
         if not isinstance(summary, bool):
             check_count(summary, "summary")
+        if zone is not None:
+            to_zone(zone)
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []

@@ -12,7 +12,7 @@ from llamaindex_wmem._history import to_storable
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
-from wmem.adapter import LazyMemory, Memory, describe_error
+from wmem.adapter import LazyMemory, Memory, describe_error, to_zone
 from wmem.types import Orphans, ProviderProfile, Reasoning
 
 PRIVATE_URL = "memory://"
@@ -50,6 +50,8 @@ class SessionMemory(BaseMemory):
             fault = describe_error(exc)
         if fault:  # raised here: the chain would hold the input
             raise InvalidInputError(fault)
+        if self.zone is not None:
+            to_zone(self.zone)
         if self.reserve >= self.token_limit:
             msg = f"the reserve of {self.reserve} tokens leaves nothing of the token_limit of {self.token_limit}"
             raise InvalidInputError(msg)

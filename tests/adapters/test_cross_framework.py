@@ -25,7 +25,7 @@ from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from pydantic import Field
 
-import wmem
+import wmem.errors
 from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, from_langchain, to_langchain
 from llamaindex_wmem import WmemMemory, from_llamaindex, to_llamaindex
 from wmem import Message
@@ -230,6 +230,28 @@ def test_what_langchain_was_told_llamaindex_recalls_under_a_small_budget(url: st
     assert [message.text for message in history.messages][-2:] == ["What is my dog called?", "Biscuit"]
     assert len(history.messages) == 164
     memory.close()
+
+
+async def test_b146_both_date_the_note_in_the_zone_they_were_given(url: str) -> None:
+    with wmem.open(url, agent_id="a") as memory:
+        said = {"role": "user", "content": "My exam is today.", "created_at": "2026-03-07T20:30:00-05:00"}
+        memory.scope("s").messages.append(said)
+        memory.scope("s").messages.append([{"role": "user", "content": f"It rained {day} days."} for day in range(60)])
+    model = LangChainModel(replies=[AIMessage("On Saturday.")])
+    options: dict[str, Any] = {"agent_id": "a", "zone": "America/Bogota"}
+    middleware = WmemMiddleware(url, session="s", budget=400, reserve=0, **options)
+    agent: Any = create_agent(model, middleware=[middleware])
+    await agent.ainvoke({"messages": [HumanMessage("When was my exam?")]})
+    llamaindex = WmemMemory.from_defaults(session_id="s", url=url, token_limit=300, **options)
+    again = WmemMemory.model_validate_json(llamaindex.model_dump_json())
+    shown = [*llamaindex.get("When was my exam?"), *again.get("When was my exam?")]
+    llamaindex.close()
+    again.close()
+    notes = [str(each.text) for each in model.prompts[0] if "Sat 7 March 2026" in each.text]
+    notes += [each.content or "" for each in shown if "Sat 7 March 2026" in (each.content or "")]
+    assert ["days in America/Bogota" in note for note in notes] == [True, True, True]
+    with pytest.raises(wmem.errors.InvalidInputError, match="zone"):
+        WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", zone="Mars/Olympus")
 
 
 def test_a_session_set_by_llamaindex_keeps_the_ids_langchain_gave(url: str) -> None:

@@ -12,6 +12,7 @@ from wmem.model.data_url import media_location
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
+from wmem.model.zones import to_zone
 
 __all__ = [
     "LazyMemory",
@@ -34,5 +35,6 @@ __all__ = [
     "run",
     "to_sendable",
     "to_tagged_json",
+    "to_zone",
     "with_usable_ids",
 ]

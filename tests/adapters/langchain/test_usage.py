@@ -472,9 +472,13 @@ async def test_a_summary_of_what_is_left_out_stands_in_the_note(run: Any, memory
 
 @pytest.mark.parametrize(
     ("option", "wrong"),
-    [*(("stable", value) for value in (1, "yes", None)), *(("summary", value) for value in (-1, 1.5, "8", None))],
+    [
+        *(("stable", value) for value in (1, "yes", None)),
+        *(("summary", value) for value in (-1, 1.5, "8", None)),
+        *(("zone", value) for value in (5, "Mars/Olympus", "")),
+    ],
 )
-def test_a_front_or_a_summary_that_cannot_be_is_refused_at_once(
+def test_a_front_a_summary_or_a_zone_that_cannot_be_is_refused_at_once(
     memory: wmem.AgentMemory, option: str, wrong: object
 ) -> None:
     with pytest.raises(InvalidInputError, match=option):
