@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain_core.messages import BaseMessage, HumanMessage
@@ -91,8 +91,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         reserve: Tokens kept free for the reply. By default the model's configured maximum,
             else its capability up to a quarter of the budget, else 1,024.
         recent: How many of the newest messages come before recalled ones.
-        profile: The provider whose rules the prompt obeys: see `Scope.pack`. By default that of the
-            request's model, and of a model that wmem does not know, those of all providers.
+        profile: The provider whose rules the prompt obeys: see `Scope.pack`. ``model`` is that of the
+            request's model, ``any`` if wmem does not know it.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
@@ -125,7 +125,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         session: str | Callable[[Runtime[Any]], str] | None = None,
         reserve: int | None = None,
         recent: int = 4,
-        profile: ProviderProfile | None = None,
+        profile: ProviderProfile | Literal["model"] = "model",
         reasoning: Reasoning = "tools",
         recall: bool = True,
         stable: bool = False,
@@ -141,8 +141,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         check_count(recent, "recent")
         if reserve is not None:
             check_count(reserve, "reserve")
-        if profile is not None and profile not in get_args(ProviderProfile):
-            known = ", ".join(get_args(ProviderProfile))
+        if profile not in (known_profiles := ("model", *get_args(ProviderProfile))):
+            known = ", ".join(known_profiles)
             raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
         if reasoning not in get_args(Reasoning):
             known = ", ".join(get_args(Reasoning))
@@ -315,7 +315,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         system = read_message(request.system_message).text if request.system_message else ""
         return {
             **self._options,
-            "profile": self._profile or provider_profile(request.model),
+            "profile": provider_profile(request.model) if self._profile == "model" else self._profile,
             "system": system,
             "tools": tool_schemas(request),
             "reserve": reply_reserve(request, self._budget) if self._reserve is None else self._reserve,

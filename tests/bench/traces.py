@@ -19,8 +19,8 @@ import wmem
 from tests.charging import rendered_tokens
 from tests.validators import PROVIDERS, violations
 from wmem.errors import BudgetError, WmemError
+from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.message import Message, parse_messages
-from wmem.model.turns import SYSTEM_ROLES
 from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens
 from wmem.types import ProviderProfile
 

@@ -16,6 +16,7 @@ from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
 from tests.suites.eviction import EvictionSuite
 from tests.suites.fetches import FetchesSuite
+from tests.suites.foreign_forms import ForeignFormsSuite
 from tests.suites.hybrid import HybridSuite
 from tests.suites.identity import IdentitySuite
 from tests.suites.items import ItemsSuite
@@ -120,6 +121,9 @@ class TestMerges(Everywhere, MergesSuite): ...
 
 
 class TestMessages(Everywhere, MessagesSuite): ...
+
+
+class TestForeignForms(Everywhere, ForeignFormsSuite): ...
 
 
 class TestPack(Everywhere, PackSuite): ...

@@ -38,13 +38,19 @@ _KNOWN_KEYS = frozenset(
     )
 )
 
+_SAYING_KEYS = ("content", "tool_calls", "function_call", "refusal", "audio", *REASONING_KEYS)
+_CACHE_KEYS = ("cache_control", "prompt_cache_breakpoint")  # of a block, beside what it holds
+_OWN_FORM = ("input_image", "input_file")  # blocks of the Responses API that the chat form has no equal for
+
 
 def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, Any]:
     """The fields of a `Message` from a dictionary in OpenAI's chat form."""
     # Empty values are ignored: SDKs dump all the fields they know.
-    if unknown := sorted(str(key) for key in data.keys() - _KNOWN_KEYS if data[key] not in (None, "", [], {})):
-        named = describe_field(unknown[0])
-        msg = f"unknown key {named!r} in a message; metadata is the place for what wmem does not know"
+    unknown = {key: data[key] for key in data if key not in _KNOWN_KEYS and data[key] not in (None, "", [], {})}
+    if unknown and not any(data.get(key) for key in _SAYING_KEYS):
+        # A misspelt "content" must not become an empty message.
+        named = describe_field(next(iter(unknown)))
+        msg = f"unknown key {named!r} in a message that says nothing; metadata is the place for what wmem does not know"
         raise InvalidInputError(msg)
     given = data.get("role")
     role = roles.get(plain_text(given)) if isinstance(given, str) else None
@@ -52,9 +58,9 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
         raise InvalidInputError(f"unknown role {describe(given)}; known: {', '.join(sorted(set(roles.values())))}")
     fields: dict[str, Any] = {key: data[key] for key in _WMEM_KEYS if data.get(key) is not None}
     if data.get("annotations"):
-        known = fields.get("metadata", {})
-        if isinstance(known, Mapping):
-            fields["metadata"] = {**known, "annotations": data["annotations"]}
+        unknown["annotations"] = data["annotations"]
+    if unknown and isinstance(known := fields.get("metadata", {}), Mapping):
+        fields["metadata"] = {**unknown, **known}
     calls = list(_check_list(data.get("tool_calls") or (), "tool_calls"))
     if legacy := data.get("function_call"):
         # It has no id: its result names the function.
@@ -72,7 +78,10 @@ def read_message(data: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str,
 
 
 def _read_parts(data: Mapping[str, Any]) -> list[dict[str, Any]]:
-    parts = [*read_reasoning(data), *(_read_part(part) for part in _to_blocks(data.get("content")))]
+    blocks = _to_blocks(data.get("content"))
+    parts = [*read_reasoning(data), *map(_read_part, blocks)]
+    if not isinstance(data.get("content"), str):
+        _keep_boundaries(blocks, parts[len(parts) - len(blocks) :])
     if isinstance(sound := data.get("audio"), Mapping):
         parts.append(
             {"kind": "audio", "file_id": sound.get("id"), "base64": sound.get("data"), "data": _extra_fields(sound)}
@@ -80,6 +89,17 @@ def _read_parts(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     if data.get("refusal"):
         parts.append({"kind": "refusal", "text": data["refusal"]})
     return parts
+
+
+def _keep_boundaries(blocks: Sequence[Any], parts: Sequence[dict[str, Any]]) -> None:
+    """Mark texts that came as blocks, to be written as blocks again, of their own type beside others of its API."""
+    own = any(isinstance(block, Mapping) and block.get("type") in _OWN_FORM for block in blocks)
+    only_text = all(part["kind"] == "text" for part in parts)
+    for block, part in zip(blocks, parts, strict=True):
+        if part["kind"] == "text" and isinstance(block, Mapping):
+            kept = part.get("data") or {}
+            named = {"type": block["type"]} if block["type"] != "text" and (own or kept) else {}
+            part["data"] = {**named, **kept} or ({} if only_text else None)
 
 
 def _check_list(value: object, name: str) -> Sequence[Any]:
@@ -105,23 +125,36 @@ def _read_part(block: object) -> dict[str, Any]:
         raise InvalidInputError(f"a content block must be a dictionary, not {type(block).__name__!r}")
     kind = block.get("type")
     if kind in ("text", "input_text", "output_text") and isinstance(block.get("text"), str):
-        return {"kind": "text", "text": block["text"]}
+        extra = {key: value for key, value in block.items() if key not in ("type", "text") and value}
+        return {"kind": "text", "text": block["text"], "data": extra or None}
     if kind == "refusal" and isinstance(block.get("refusal"), str):
         return {"kind": "refusal", "text": block["refusal"]}
+    return _read_media(block, kind) or read_reasoning_block(block) or {"kind": "other", "data": dict(block)}
+
+
+def _read_media(block: Mapping[str, Any], kind: object) -> dict[str, Any] | None:
+    """The part of an image, a sound or a file; None for another block, or one with keys that it would lose."""
+    if not isinstance(kind, str) or not block.keys() <= {"type", kind, *_CACHE_KEYS}:
+        return None
+    held = block.get(kind)
+    beside = {key: block[key] for key in _CACHE_KEYS if block.get(key)}
     if kind == "image_url":
-        image = block.get("image_url")
-        url, detail = (image.get("url"), image.get("detail")) if isinstance(image, Mapping) else (image, None)
-        if isinstance(url, str):
-            return {"kind": "image", **media_location(url), "data": {"detail": detail} if detail else None}
-    if kind == "input_audio" and isinstance(sound := block.get("input_audio"), Mapping):
-        return {"kind": "audio", "base64": sound.get("data"), "mime_type": f"audio/{sound.get('format', 'wav')}"}
-    if kind == "file" and isinstance(file := block.get("file"), Mapping):
-        named = {"filename": file["filename"]} if file.get("filename") else None
-        content = file.get("file_data")
+        image = held if isinstance(held, Mapping) else {"url": held}
+        if isinstance(url := image.get("url"), str):
+            return {"kind": "image", **media_location(url), "data": _data_of(image, "url", **beside)}
+    if kind == "input_audio" and isinstance(held, Mapping):
+        form = f"audio/{held.get('format', 'wav')}"
+        return {"kind": "audio", "base64": held.get("data"), "mime_type": form, "data": beside or None}
+    if kind == "file" and isinstance(held, Mapping):
+        content = held.get("file_data")
         # What is no text is kept as it is: the message's own check refuses it.
-        where = media_location(content) or ({"url": content} if content else {"file_id": file.get("file_id")})
-        return {"kind": "file", **where, "data": named}
-    return read_reasoning_block(block) or {"kind": "other", "data": dict(block)}
+        where = media_location(content) or ({"url": content} if content else {"file_id": held.get("file_id")})
+        return {"kind": "file", **where, "data": _data_of(held, "file_data", "file_id", **beside)}
+    return None
+
+
+def _data_of(inner: Mapping[str, Any], *read: str, **beside: Any) -> dict[str, Any] | None:
+    return {**{key: value for key, value in inner.items() if key not in read and value}, **beside} or None
 
 
 def _extra_fields(audio: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -184,7 +217,7 @@ def _is_content(part: Part) -> bool:
 
 
 def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]]:
-    if all(part.kind == "text" and not part.data for part in parts):
+    if all(part.kind == "text" and part.data is None for part in parts):
         return "\n".join(part.text or "" for part in parts)
     return [_write_part(part) for part in parts]
 
@@ -210,16 +243,18 @@ def _write_part(part: Part) -> dict[str, Any]:
 
 def _write_media(part: Part) -> dict[str, Any] | None:
     """A block of OpenAI's form; None for media it has no form for."""
-    extra = part.data or {}
+    data = part.data or {}
+    beside = {key: data[key] for key in _CACHE_KEYS if key in data}
+    extra = {key: value for key, value in data.items() if key not in beside}
     if part.kind == "image" and (part.url or part.base64):
         url = part.url or f"data:{part.mime_type or 'image/png'};base64,{part.base64}"
-        return {"type": "image_url", "image_url": {"url": url, **extra}}
+        return {"type": "image_url", "image_url": {"url": url, **extra}, **beside}
     if part.kind == "audio" and part.base64:
         form = (part.mime_type or "audio/wav").rpartition("/")[2]
-        return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}}
+        return {"type": "input_audio", "input_audio": {"data": part.base64, "format": form}, **beside}
     if part.kind == "file" and part.base64:
         url = f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"
-        return {"type": "file", "file": {**extra, "file_data": url}}
+        return {"type": "file", "file": {**extra, "file_data": url}, **beside}
     if part.kind == "file" and part.file_id:
-        return {"type": "file", "file": {**extra, "file_id": part.file_id}}
+        return {"type": "file", "file": {**extra, "file_id": part.file_id}, **beside}
     return None

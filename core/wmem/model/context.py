@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError, MissingExtraError
+from wmem.model.alternation import alternate
 from wmem.model.message import Message
 from wmem.model.prompt import Prompt
 from wmem.model.results import RecallUse, UnitReport
-from wmem.model.turns import alternate
 
 if TYPE_CHECKING:
     from rich.console import Group

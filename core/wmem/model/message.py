@@ -13,6 +13,7 @@ from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.model._openai import read_message, write_message
 from wmem.model.call_ids import with_usable_ids
+from wmem.model.foreign_forms import to_chat_form
 from wmem.model.part import MODEL_CONFIG, Native, Part, Role, ToolCall
 from wmem.model.validation import describe_error, parse
 
@@ -106,13 +107,15 @@ class Message(BaseModel):
 
     @classmethod
     def from_openai(cls, data: Mapping[str, Any]) -> Self:
-        """Read a dictionary in OpenAI's chat form.
+        """Read a dictionary in OpenAI's chat form, or in Anthropic's, Bedrock's, Gemini's or the Vercel AI SDK's.
 
+        Keys that wmem does not know are kept as metadata, blocks of the content as they are.
         Besides OpenAI's own keys it may carry `id`, `turn_id`, `thread_id`,
         `metadata`, `created_at` (epoch seconds or ISO 8601), `pinned` and `complete`.
 
         Raises:
-            InvalidInputError: An unknown key or role, or a value of the wrong shape.
+            InvalidInputError: An unknown role, a value of the wrong shape, nothing but unknown keys, or
+                several messages in one, as results of parallel calls in Anthropic's form.
         """
         if not isinstance(data, Mapping):
             raise InvalidInputError(f"expected a dictionary in OpenAI's form, not {describe(data)}")
@@ -121,7 +124,20 @@ class Message(BaseModel):
             role = _ROLES.get(data["role"])
             if role is not None:
                 return cls(role=role, parts=(Part(text=data["content"]),) if data["content"] else ())
-        return parse(lambda: cls.model_validate(read_message(data, _ROLES)), _to_input_error)
+        read = cls._read_all(data)
+        if len(read) != 1:
+            msg = f"it holds {len(read)} messages, calls of tools and their results: append it to a scope's messages"
+            raise InvalidInputError(msg)
+        return read[0]
+
+    @classmethod
+    def _read_all(cls, data: Mapping[str, Any]) -> list[Self]:
+        """The messages that a dictionary makes: one, unless it holds calls and results as other APIs do."""
+        return [cls._read(form) for form in to_chat_form(data)]
+
+    @classmethod
+    def _read(cls, form: Mapping[str, Any]) -> Self:
+        return parse(lambda: cls.model_validate(read_message(form, _ROLES)), _to_input_error)
 
     def to_openai(self) -> dict[str, Any]:
         """This message as a dictionary in OpenAI's chat form, ready to be sent."""
@@ -143,7 +159,8 @@ def parse_messages(messages: "Message | Mapping[str, Any] | Sequence[Message | M
         if type(each) is Message:
             read.append(each)
         elif isinstance(each, Mapping):
-            read.append(Message.from_openai(each))
+            simple = each.keys() == _SIMPLE_KEYS and type(each["content"]) is str
+            read += [Message.from_openai(each)] if simple else Message._read_all(each)  # noqa: SLF001  # of this module
         else:
             msg = f"expected a wmem.Message itself or a dictionary in OpenAI's form, not {type(each).__name__!r}"
             raise InvalidInputError(msg)

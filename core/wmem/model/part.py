@@ -39,6 +39,7 @@ class Part(BaseModel):
     signature: str | None = None
     """Proof of origin of a reasoning block; a provider refuses it when a byte differs."""
     data: Mapping[str, JsonValue] | None = None
+    """On a text, the further keys of its block: it is written as a block again, also if there are none."""
 
 
 class ToolCall(BaseModel):

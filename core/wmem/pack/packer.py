@@ -5,16 +5,16 @@ from dataclasses import replace
 from itertools import chain, islice, takewhile
 
 from wmem.errors import BudgetError
+from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.checks import check_count
 from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.model.sendable import to_sendable
-from wmem.model.turns import SYSTEM_ROLES
 from wmem.pack.attachments import warn_of_attachments
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
-    added_tokens,
     count_leading_system,
+    extra_tokens,
     group_by_turn,
     is_blank,
     newest_user_position,
@@ -221,7 +221,7 @@ class _Packer:
             **self.fixed_tokens,
             **self._price_note(selection, note),
             "messages": sum(each.rendered.tokens for each in ordered)
-            + added_tokens(shown, messages, request.count)
+            + extra_tokens(shown, messages, request.count)
             - unframed,
         }
         report = build_report(request, selection, ordered, self.excluded)

@@ -3,6 +3,7 @@
 A prompt that its profile's providers take as it is is sent as it is, message for message. Only what one of them
 would refuse is changed, in the prompt alone, as little as will do, and alike in every prompt:
 
+- A developer message in front has the role of a system message (not with ``openai``).
 - System text behind the front stays where it was said, as a reminder in a user message (not with ``openai``).
 - A prompt that begins with an assistant gets a user message before it (not with ``openai``, ``mistral``).
 - A speaker's name loses the characters that OpenAI refuses; the other providers know no names, so it is left out.
@@ -21,11 +22,12 @@ Every provider wants results directly after their call; units guarantee that.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import TypeVar
 
+from wmem.model.alternation import SYSTEM_ROLES, join_messages
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
-from wmem.model.turns import SYSTEM_ROLES, join_messages
 from wmem.pack.provider_rules import ProviderRules
 from wmem.tokens.counter import Counter, message_tokens
 
@@ -79,7 +81,7 @@ def place_system_text(rules: ProviderRules, messages: Sequence[Message]) -> list
     return [*front, *(_to_reminder(each) if each.role in SYSTEM_ROLES else each for each in messages[begun:])]
 
 
-def added_tokens(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:
+def extra_tokens(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:
     """Tokens that a prompt has more, or less, once its messages were made to fit; what is in both costs nothing."""
     was, now = {id(message) for message in before}, {id(message) for message in after}
     added = sum(message_tokens(message, count) for message in after if id(message) not in was)
@@ -92,10 +94,16 @@ def count_leading_system(messages: Sequence[Message]) -> int:
 
 
 def newest_user_position(messages: Sequence[Message]) -> int:
-    """Position of the newest user message, else of the newest assistant message, else the end."""
+    """Position of the newest user message, else of the newest assistant message, else the end.
+
+    It is never directly behind results: what an assistant says of them is not parted from them.
+    """
     spoken = [at for at, each in enumerate(messages) if each.role in ("user", "assistant") and not each.recalled]
     user_positions = [at for at in spoken if messages[at].role == "user"]
-    return (user_positions or spoken or [len(messages)])[-1]
+    place = (user_positions or spoken or [len(messages)])[-1]
+    while place and messages[place - 1].role == "tool":
+        place -= len(list(takewhile(lambda each: each.role == "tool", reversed(messages[:place])))) + 1
+    return max(0, place)
 
 
 def reminder_tokens(count: Counter) -> int:

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
-from wmem.model.turns import SYSTEM_ROLES
+from wmem.model.alternation import SYSTEM_ROLES
 from wmem.pack.loader import MessageLoader, Rendered
 from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote

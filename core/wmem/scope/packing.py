@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
+from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.call_ids import to_call_record, with_call_ids
 from wmem.model.context import Context
 from wmem.model.history import Path, to_scope_id
@@ -21,7 +22,6 @@ from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
 from wmem.model.standing import PREFERENCE
-from wmem.model.turns import SYSTEM_ROLES
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, StandingCandidate

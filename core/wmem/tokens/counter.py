@@ -94,9 +94,9 @@ def message_tokens(message: "Message", count: Counter) -> int:
     if message.tool_calls:
         tokens += _calls_tokens(message.tool_calls, count)
     parts = message.parts
-    if len(parts) == 1 and parts[0].kind == "text" and not parts[0].data:
+    if len(parts) == 1 and parts[0].kind == "text" and parts[0].data is None:
         return tokens + count(parts[0].text or "")
-    if all(part.kind == "text" and not part.data for part in parts):
+    if all(part.kind == "text" and part.data is None for part in parts):
         # Counted joined, as it is rendered: joining can add a token.
         return tokens + (count("\n".join(part.text or "" for part in parts)) + len(parts) if parts else 0)
     return tokens + sum(part_tokens(part, count) for part in parts)
@@ -128,7 +128,7 @@ def parts_count_name(count: Counter) -> str:
 def count_name(message: "Message", count: Counter) -> str:
     """The name under which the counts of a message are stored."""
     for part in message.parts:
-        if part.kind != "text" or part.data:
+        if part.kind != "text" or part.data is not None:
             return parts_count_name(count)
     return count.name
 

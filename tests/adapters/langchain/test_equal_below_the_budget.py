@@ -281,7 +281,7 @@ async def test_an_agent_sends_the_same_messages(
     run: Any, memory: wmem.AgentMemory, name: str, options: dict[str, Any]
 ) -> None:
     said, replies = TALKS[name]
-    pair = Pair(memory, *replies, system_prompt=INSTRUCTED, profile=PROFILES.get(name), **options)
+    pair = Pair(memory, *replies, system_prompt=INSTRUCTED, profile=PROFILES.get(name, "any"), **options)
     for each in said:
         await run(pair.agent, human(each), config=pair.config)
     pair.check()
@@ -292,7 +292,7 @@ async def test_an_agent_without_a_checkpointer_sends_the_same_messages(
     run: Any, memory: wmem.AgentMemory, name: str
 ) -> None:
     said, replies = TALKS[name]
-    pair = Pair(memory, *replies, checkpointer=None, profile=PROFILES.get(name))
+    pair = Pair(memory, *replies, checkpointer=None, profile=PROFILES.get(name, "any"))
     messages: list[Any] = []
     for each in said:
         messages = (await run(pair.agent, {"messages": [*messages, *human(each)["messages"]]}))["messages"]

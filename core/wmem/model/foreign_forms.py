@@ -1,0 +1,349 @@
+"""Messages of other APIs, read as OpenAI's chat form: Anthropic, Bedrock, Gemini, OpenAI Responses, Vercel AI SDK.
+
+A tool's call or result that is a block of the content becomes what the chat form has for it: a call of the assistant's,
+a message of the tool's. So one message can become several; the first has its id, each further one that id and its
+place (`m1`, `m1.1`), so that storing it again updates them. A block that is neither is read by what it holds, and
+else stays as it is, within its message.
+"""
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from wmem.describe import describe
+from wmem.errors import InvalidInputError
+from wmem.model.values import dump_argument
+
+Json: TypeAlias = Mapping[str, Any]
+
+_ITEM_TYPES = (
+    "message",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "reasoning",
+)
+_FOREIGN_KEYS = frozenset(("type", "parts", "toolInvocations", "images"))
+_SHARED_KEYS = ("id", "turn_id", "thread_id", "metadata", "created_at", "pinned", "complete", "name")
+_CALL_BLOCKS = frozenset(("tool_use", "tool-call"))
+_RESULT_BLOCKS = frozenset(("tool_result", "tool-result"))
+_KEYED_BLOCKS = frozenset(
+    ("toolUse", "toolResult", "functionCall", "functionResponse", "function_call", "function_response")
+)
+_ANSWERED = ("output-available", "output-error", "output-denied", "result")
+_NOT_SENT = ("step-start", "data-", "source-")  # parts of a page, which the SDK sends to no model
+
+
+class _Call(NamedTuple):
+    id: object
+    name: object
+    input: object
+
+
+class _Result(NamedTuple):
+    id: object
+    name: object
+    content: object
+    failed: bool = False
+
+
+def to_chat_form(data: Json) -> Sequence[Json]:
+    """The message as dictionaries in OpenAI's chat form; one that is in it already comes back alone, as it is.
+
+    Raises:
+        InvalidInputError: A call or a result stands where its API has none, or an item is no message.
+    """
+    content, kind = data.get("content"), data.get("type")
+    if type(content) is str and _FOREIGN_KEYS.isdisjoint(data):
+        return [data]  # nearly every message
+    if kind is not None and ("role" not in data or kind == "message"):
+        return [_read_item(data)]
+    if (parts := _as_list(data.get("parts"))) is not None:
+        return _split(data, parts, "content", "parts", "toolInvocations")
+    if steps := _as_list(data.get("toolInvocations")):
+        said = [{"type": "tool-invocation", "toolInvocation": each} for each in steps]
+        return _split(data, [*said, *_text_block(content)], "content", "toolInvocations")
+    if (images := _as_list(data.get("images"))) and all(isinstance(each, str) for each in images):
+        pictures = [_medium("image/*", each) or each for each in images]
+        return [{**data, "images": None, "content": [*_text_block(content), *pictures]}]
+    if isinstance(content, list | tuple) and any(map(_is_foreign, content)):
+        return _split(data, content, "content")
+    return [data]
+
+
+def _as_list(value: object) -> Sequence[Any] | None:
+    return value if isinstance(value, list | tuple) else None
+
+
+def _is_foreign(block: object) -> bool:
+    if not isinstance(block, Mapping):
+        return False
+    kind = block.get("type")
+    if not isinstance(kind, str):
+        return kind is None
+    return kind in _CALL_BLOCKS or kind in _RESULT_BLOCKS or _PLAIN.get(kind) is not None
+
+
+# --- OpenAI's Responses API ------------------------------------------------------------------------------------------
+
+
+def _read_item(item: Json) -> Json:
+    """An item of the Responses API."""
+    kind = item["type"]
+    if not isinstance(kind, str) or kind not in _ITEM_TYPES:
+        msg = f"an item of type {describe(kind)} is no message; keep it in the metadata of one, or leave it out"
+        raise InvalidInputError(msg)
+    rest = {key: value for key, value in item.items() if key not in ("type", "status", "phase", "call_id")}
+    if kind == "message":
+        return rest
+    if kind == "reasoning":
+        return {**_common_fields(item), "role": "assistant", "content": [dict(item)]}
+    if kind.endswith("_output"):
+        return {
+            **_common_fields(item),
+            "role": "tool",
+            "tool_call_id": item.get("call_id"),
+            "content": _result_content(item.get("output")),
+        }
+    if kind == "custom_tool_call":
+        call = {"id": item.get("call_id"), "custom": {"name": item.get("name"), "input": item.get("input")}}
+    else:
+        call = _write_call(_Call(item.get("call_id"), item.get("name"), item.get("arguments")))
+    return {**_common_fields(item), "role": "assistant", "content": None, "tool_calls": [call], "name": None}
+
+
+# --- messages that hold calls and results ----------------------------------------------------------------------------
+
+
+def _split(data: Json, blocks: Sequence[Any], *read: str) -> Sequence[Json]:
+    """The message as one of its role for each run of blocks, and the tools' results between them."""
+    role = {"model": "assistant", "ai": "assistant", "human": "user"}.get(str(data.get("role")), data.get("role"))
+    listed = list(_as_list(data.get("tool_calls")) or ())
+    known = [call.get("id") for call in listed if isinstance(call, Mapping)]
+    turns = _Splitter(role)
+    for piece in (piece for block in blocks for piece in _pieces(block)):
+        if not isinstance(piece, _Call) or piece.id is None or piece.id not in known:
+            turns.add(piece)
+    rest = {key: value for key, value in data.items() if key not in read and key != "role"}
+    made = [{**_common_fields(rest), **each} for each in turns.close()]
+    if made:
+        calls = [*listed, *made[0].get("tool_calls", ())]
+        made[0] = {**rest, **made[0], **({"tool_calls": calls} if calls else {})}
+    if (named := data.get("id")) is not None:
+        made[1:] = [{**each, "id": f"{named}.{place}"} for place, each in enumerate(made[1:], 1)]
+    return made or [{**rest, "role": role, "content": []}]
+
+
+class _Splitter:
+    """The messages that the pieces of one make, in their order."""
+
+    def __init__(self, role: object) -> None:
+        self._role = "user" if role in ("tool", "function") else role
+        self._made: list[dict[str, Any]] = []
+        self._said: list[Any] = []
+        self._calls: list[Json] = []
+        self._results: list[dict[str, Any]] = []
+
+    def add(self, piece: object) -> None:
+        if isinstance(piece, _Call):
+            if self._role != "assistant":
+                msg = f"a {self._role} message calls the tool {describe(piece.name)}; only an assistant's message can"
+                raise InvalidInputError(msg)
+            self._flush_if(bool(self._results))
+            self._calls.append(_write_call(piece))
+        elif isinstance(piece, _Result):
+            self._results.append(_write_result(piece))
+        else:
+            self._flush_if(bool(self._results))
+            self._said.append(piece)
+
+    def _flush_if(self, due: bool) -> None:  # noqa: FBT001  # it reads as what it says
+        # A user's results answer the message before: they come first, wherever they stand.
+        if due and self._role == "assistant":
+            self.close()
+
+    def close(self) -> list[dict[str, Any]]:
+        said: list[dict[str, Any]] = []
+        if self._said or self._calls:
+            calls = {"tool_calls": self._calls} if self._calls else {}
+            said = [{"role": self._role, "content": self._said, **calls}]
+        self._made += [*said, *self._results] if self._role == "assistant" else [*self._results, *said]
+        self._said, self._calls, self._results = [], [], []
+        return self._made
+
+
+def _pieces(block: object) -> Iterable[object]:
+    """The calls and results of a block, and what else it is, as a block of the chat form."""
+    if not isinstance(block, Mapping):
+        return [block]
+    kind = block.get("type")
+    if isinstance(kind, str) and kind.startswith(_NOT_SENT):
+        return []
+    if kind in _CALL_BLOCKS:
+        return [
+            _Call(
+                block.get("id", block.get("toolCallId")),
+                block.get("name", block.get("toolName")),
+                block.get("input", block.get("args")),
+            )
+        ]
+    if kind in _RESULT_BLOCKS:
+        return [_read_result(block)]
+    if kind == "tool-invocation" and isinstance(inner := block.get("toolInvocation"), Mapping):
+        return _read_step(inner)
+    if isinstance(kind, str) and "toolCallId" in block:
+        return _read_step({"toolName": kind.removeprefix("tool-"), **block})
+    if kind is None and (found := _KEYED_BLOCKS.intersection(block)):
+        key = min(found)
+        inner = block[key] if isinstance(block[key], Mapping) else {}
+        named = inner.get("toolUseId", inner.get("id"))
+        if key in ("toolUse", "functionCall", "function_call"):
+            return [_Call(named, inner.get("name"), inner.get("input", inner.get("args")))]
+        content = inner.get("content", inner.get("response"))
+        return [_Result(named, inner.get("name"), content, inner.get("status") == "error")]
+    return [_plain_block(block)]
+
+
+def _read_result(block: Json) -> _Result:
+    named = block.get("tool_use_id", block.get("toolCallId"))
+    content = block.get("content", block.get("output", block.get("result")))
+    failed = bool(block.get("is_error") or block.get("isError"))
+    if isinstance(content, Mapping) and "value" in content:  # the Vercel AI SDK's output
+        failed = failed or str(content.get("type")).startswith("error")
+        content = content["value"]
+    if (mark := block.get("cache_control")) is not None:
+        content = [*_text_block(content)] if isinstance(content, str) else list(content or ())
+        content[-1:] = [{**each, "cache_control": mark} for each in content[-1:]]
+    return _Result(named, block.get("toolName"), content, failed)
+
+
+def _read_step(step: Json) -> Iterable[object]:
+    """A call of a page's message, and its result if it has come."""
+    yield _Call(step.get("toolCallId"), step.get("toolName"), step.get("input", step.get("args")))
+    if step.get("state") in _ANSWERED:
+        content = step.get("output", step.get("result", step.get("errorText")))
+        yield _Result(step.get("toolCallId"), step.get("toolName"), content, step.get("state") == "output-error")
+
+
+def _write_call(call: _Call) -> dict[str, Any]:
+    arguments = (
+        call.input
+        if isinstance(call.input, str)
+        else dump_argument(call.input or {}, "a tool call's arguments must be JSON")
+    )
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+
+
+def _write_result(result: _Result) -> dict[str, Any]:
+    written = {
+        "role": "tool",
+        "tool_call_id": result.id,
+        "name": result.name,
+        "content": _result_content(result.content),
+    }
+    if result.failed:
+        written["metadata"] = {"is_error": True}
+    return written
+
+
+def _result_content(content: object) -> str | list[Any]:
+    if content is None or isinstance(content, str):
+        return content or ""
+    if isinstance(content, list | tuple) and all(isinstance(each, str | Mapping) for each in content):
+        blocks = [_plain_block(each) if isinstance(each, Mapping) else each for each in content]
+        if all(isinstance(each, str) or _is_block(each) for each in blocks):
+            return blocks
+    return dump_argument(content, "a tool's result must be JSON")
+
+
+def _is_block(block: Json) -> bool:
+    return isinstance(block.get("type"), str) or "cachePoint" in block
+
+
+def _text_block(content: object) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content else []
+
+
+def _common_fields(data: Json) -> dict[str, Any]:
+    return {key: data[key] for key in _SHARED_KEYS if data.get(key) is not None}
+
+
+# --- blocks that hold no call ----------------------------------------------------------------------------------------
+
+
+def _plain_block(block: Json) -> Json:
+    """A block as the chat form has it, where it has one for what it holds."""
+    kind = block.get("type")
+    if isinstance(kind, str):
+        read = _PLAIN.get(kind)
+        return (read(block) if read else None) or block
+    if isinstance(text := block.get("text"), str):
+        signed = {"thoughtSignature": block["thoughtSignature"]} if "thoughtSignature" in block else {}
+        return (
+            {"type": "reasoning", "reasoning": text, **signed}
+            if block.get("thought")
+            else {"type": "text", "text": text}
+        )
+    if "json" in block:
+        return {"type": "text", "text": dump_argument(block["json"], "a tool's result must be JSON")}
+    if isinstance(inline := block.get("inlineData", block.get("inline_data")), Mapping):
+        return _medium(inline.get("mimeType", inline.get("mime_type")), inline.get("data")) or block
+    if isinstance(linked := block.get("fileData", block.get("file_data")), Mapping):
+        return (
+            _medium(linked.get("mimeType", linked.get("mime_type")), url=linked.get("fileUri", linked.get("file_uri")))
+            or block
+        )
+    for name, major in (("image", "image"), ("document", "application"), ("video", "video")):
+        held = block.get(name)
+        if isinstance(held, Mapping) and isinstance(source := held.get("source"), Mapping) and "bytes" in source:
+            return _medium(f"{major}/{held.get('format')}", source["bytes"], name=held.get("name")) or block
+    return block
+
+
+def _from_source(block: Json) -> Json | None:
+    """An image or a document of Anthropic's."""
+    source = block.get("source")
+    if not isinstance(source, Mapping) or source.get("type") not in ("base64", "url"):
+        return None
+    mime = source.get("media_type") or ("image/*" if block["type"] == "image" else "application/pdf")
+    made = _medium(mime, source.get("data"), url=source.get("url"), name=block.get("title"))
+    mark = {"cache_control": block["cache_control"]} if "cache_control" in block else {}
+    return made and {**made, **mark}
+
+
+def _from_sdk(block: Json) -> Json | None:
+    """An image or a file of the Vercel AI SDK."""
+    held = block.get("image", block.get("data", block.get("url")))
+    default = "image/*" if block["type"] == "image" else "application/octet-stream"
+    mime = block.get("mediaType", block.get("mimeType")) or default
+    linked = isinstance(held, str) and held.startswith(("http:", "https:", "data:"))
+    return _medium(mime, None if linked else held, url=held if linked else None, name=block.get("filename"))
+
+
+def _from_image(block: Json) -> Json | None:
+    return _from_source(block) if "source" in block else _from_sdk(block) if "image" in block else None
+
+
+def _from_file(block: Json) -> Json | None:
+    return None if "file" in block else _from_sdk(block)
+
+
+_PLAIN: Mapping[str, Callable[[Json], Json | None]] = {
+    "image": _from_image, "document": _from_source, "file": _from_file,
+}  # fmt: skip
+
+
+def _medium(mime: object, data: object = None, *, url: object = None, name: object = None) -> Json | None:
+    """A block of the chat form for an image or a file; None if its content is of no known shape."""
+    if isinstance(data, bytes | bytearray):
+        data = base64.b64encode(data).decode()
+    if isinstance(data, str):
+        url = (
+            data if data.startswith("data:") else f"data:{mime if '*' not in str(mime) else 'image/png'};base64,{data}"
+        )
+    if not isinstance(url, str):
+        return None
+    if str(mime).startswith("image/"):
+        return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "file", "file": {"file_data": url, **({"filename": name} if name else {})}}
