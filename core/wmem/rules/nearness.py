@@ -4,7 +4,6 @@ Texts that differ in a number, a negation, a name or the order of their words sa
 in articles, courtesies and marks do not; and one thanks is like another.
 """
 
-import re
 import unicodedata
 
 from wmem.analysis.query_intent import mentions_time
@@ -14,12 +13,12 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_MAX_CHARS = 400  # a longer text is its own gist: what little it differs in may be the point
+_MAX_CHARS = 200  # a longer text is its own gist: what little it differs in may be the point
 _MAX_COURTESY_WORDS = 12
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
 _UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
-# Numbers with their sign and marks, words, and each other character that is no mark between words.
-_WORD = re.compile(r"[-+]?\d+(?:[.,:/-]\d+)*|\w+(?:'\w+)*|[^\w\s.,;:!…\"'“”\u2018«»„()\[\]*_`~–—-]")
+_MARKS = ".,;:!\"'()[]*_`~"  # around words; in them, as in "7.50", they are part of them
+_OTHER_MARKS = str.maketrans(dict.fromkeys("。、…“”\u2018«»„–—·", " ") | {"’": "'", ",": ", ", "!": "! "})
 _LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
 """Words that change nothing."""
 _COURTESIES = {
@@ -54,21 +53,20 @@ _POLAR = _words(
 def gist(text: str) -> str:
     """What a text says, without what changes nothing; texts of one gist say nearly the same.
 
-    Of a text above 400 characters, all of it, case-folded and with its white space collapsed.
+    Of a text above 200 characters, all of it, case-folded and with its white space collapsed.
     """
     plain = " ".join(text.split()).casefold()
     if len(plain) > _MAX_CHARS:
         return plain
-    words = _WORD.findall(unicodedata.normalize("NFKC", plain).replace("’", "'"))
-    if (kind := _find_courtesy(words)) is not None:
+    marked = plain if plain.isascii() else unicodedata.normalize("NFKC", plain).translate(_OTHER_MARKS)
+    words = [word for each in marked.replace("?", " ? ").split() if (word := each.strip(_MARKS)) and word != "-"]
+    if len(words) <= _MAX_COURTESY_WORDS and (kind := _find_courtesy(words)) is not None:
         return f"~{kind}"
     return " ".join([word for word in words if word not in _LIGHT]) or plain
 
 
 def _find_courtesy(words: list[str]) -> str | None:
     """The kind of courtesy that a text is; None if it says anything else."""
-    if len(words) > _MAX_COURTESY_WORDS:
-        return None
     kinds = [kind for kind, ones in _COURTESIES.items() if not ones.isdisjoint(words)]
     if not kinds or any(map(_matters, words)):
         return None
