@@ -110,13 +110,14 @@ def test_b146_a_dated_question_means_the_days_of_the_zone(session: Scope, call: 
     assert there > utc
 
 
-@pytest.mark.parametrize("zone", ["Mars/Olympus", "../etc/passwd", "", 3, "Europe/Paris\n"])
-def test_b146_what_is_no_zone_is_refused_and_nothing_is_lost(zone: Any, session: Scope, call: Call) -> None:
+def test_b146_what_is_no_zone_is_refused_and_nothing_is_lost(session: Scope, call: Call) -> None:
     call(session.messages.append, user("hello"))
-    with pytest.raises(InvalidInputError, match="zone"):
-        call(session.pack, "hello", budget=600, zone=zone)
-    with pytest.raises(InvalidInputError, match="zone"):
-        Policy.session(zone=zone)
+    wrong: list[Any] = ["Mars/Olympus", "../etc/passwd", "", 3, "Europe/Paris\n"]
+    for zone in wrong:
+        with pytest.raises(InvalidInputError, match="zone"):
+            call(session.pack, "hello", budget=600, zone=zone)
+        with pytest.raises(InvalidInputError, match="zone"):
+            Policy.session(zone=zone)
     assert call(session.messages.count) == 1
 
 

@@ -172,7 +172,7 @@ def test_B11_system_text_in_mid_list_stays_there_as_a_reminder(profile: Provider
 def test_a_session_with_a_reminder_each_turn_packs_for_ever_at_one_cost(
     profile: ProviderProfile, *, stable: bool
 ) -> None:
-    turns = [(Message.of("system", f"It is turn {n}."), user(f"question {n}"), said("yes")) for n in range(3_000)]
+    turns = [(Message.of("system", f"It is turn {n}."), user(f"question {n}"), said("yes")) for n in range(300)]
     begin = Message.of("system", "Be kind.")
     known, read = candidates([begin, *(message for turn in turns for message in turn), user("now?")]), 0
 
@@ -191,7 +191,7 @@ def test_a_session_with_a_reminder_each_turn_packs_for_ever_at_one_cost(
     texts = [message.text for message in context.messages]
     assert texts[0] == "Be kind."
     assert texts[-1] == "now?"
-    assert "It is turn 2999." in "".join(texts[-4:])
+    assert "It is turn 299." in "".join(texts[-4:])
     assert 0 < sum("It is turn" in text for text in texts) < 60
     assert context.tokens <= 600
     assert read < 400
