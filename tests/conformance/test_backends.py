@@ -16,6 +16,7 @@ from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
 from tests.suites.eviction import EvictionSuite
 from tests.suites.fetches import FetchesSuite
+from tests.suites.flight import FlightSuite
 from tests.suites.foreign_forms import ForeignFormsSuite
 from tests.suites.hybrid import HybridSuite
 from tests.suites.identity import IdentitySuite
@@ -133,6 +134,9 @@ class TestPairing(Everywhere, PairingSuite): ...
 
 
 class TestStanding(Everywhere, StandingSuite): ...
+
+
+class TestFlight(Everywhere, FlightSuite): ...
 
 
 class TestProfiles(Everywhere, ProfilesSuite): ...

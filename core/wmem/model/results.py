@@ -170,6 +170,7 @@ class UnitReport(NamedTuple):
         parts: The score by component.
         says: Beginning of the text that the note quotes; "" outside the note.
         sources: Of a summary, which has no id: ids of the messages it quotes.
+        left_out: Tools whose calls the message goes without, because they have no result.
     """
 
     ids: tuple[str, ...]
@@ -182,6 +183,7 @@ class UnitReport(NamedTuple):
     parts: Mapping[str, float] = MappingProxyType({})
     says: str = ""
     sources: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
 
 class RecallUse(NamedTuple):

@@ -1,6 +1,8 @@
 """Load candidates on demand, each decoded once, and render units as messages."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from wmem.model.message import Message
@@ -22,6 +24,13 @@ class Rendered(NamedTuple):
     tokens_cut: int = 0
 
 
+class _Sent(NamedTuple):
+    """A message as it is sent, and its tokens."""
+
+    message: Message
+    tokens: int
+
+
 class MessageLoader:
     """Decodes candidates once and renders units, whole or truncated."""
 
@@ -29,7 +38,7 @@ class MessageLoader:
         self.count = count
         self.orphans = orphans
         self._decoded: dict[tuple[str, int], Message] = {}
-        self._min_tokens_by_id: dict[str, int] = {}
+        self._least: dict[tuple[str, int], int] = {}
         self._interrupted_results: dict[str, tuple[Message, int]] = {}
 
     def load(self, candidate: Candidate) -> Message:
@@ -53,28 +62,66 @@ class MessageLoader:
         made_up = tuple(self._make_interrupted_result(call)[0] for call in unit.missing)
         return Rendered((*[self.load(member) for member in unit.members], *made_up), self.cost(unit))
 
-    def render_without_calls(self, unit: Unit) -> Rendered | None:
-        """The text of an assistant message without its calls; None when it has no text."""
+    def leave_out_unanswered(self, unit: Unit) -> Unit:
+        """The unit without its calls that have no result; unchanged if nothing would be left of it."""
         message = self.load(unit.head)
-        if not message.parts:
-            return None
+        calls = tuple(call for call in message.tool_calls if call.id not in unit.missing)
+        if not calls and not _has_words(message):
+            return unit
         # The framework's own JSON still holds the calls.
-        spoken = message.model_copy(update={"tool_calls": (), "native": None})
-        return Rendered((spoken,), message_tokens(spoken, self.count))
+        spoken = message.model_copy(update={"tool_calls": calls, "native": None})
+        head = unit.head._replace(
+            calls=spoken.answers, tokens=message_tokens(spoken, self.count), load=partial(_identity, spoken)
+        )
+        self._decoded[head.id, head.reasoning] = spoken
+        return replace(
+            unit,
+            members=(head, *unit.members[1:]),
+            tokens=unit.tokens - unit.head.tokens + head.tokens,
+            missing=(),
+            left_out=tuple(call.name for call in message.tool_calls if call.id in unit.missing),
+        )
 
-    def min_cost(self, unit: Unit) -> int:
-        """Tokens of the unit with all its messages truncated to their minimum."""
-        return self.cost(unit) - unit.tokens + sum(self._min_tokens(member) for member in unit.members)
+    def min_cost(self, unit: Unit, *, in_flight: bool = False) -> int:
+        """Tokens of the unit without reasoning that may be left out, and its messages truncated to their minimum."""
+        members = [self._without_reasoning(member, in_flight=in_flight) for member in unit.members]
+        return self.cost(unit) - unit.tokens + sum(map(self._min_tokens, members))
 
-    def truncate(self, units: Sequence[Unit], room: int) -> list[Rendered] | None:
-        """Truncate the units to fit within `room`: tool results first, then user, then assistant messages.
+    def truncate(self, units: Sequence[Unit], room: int, *, in_flight: bool = False) -> list[Rendered] | None:
+        """Truncate the units, oldest first, to fit within `room`; None when they do not fit even so.
 
-        None when they do not fit even so.
+        Reasoning goes first, then the middle of tool results, then of user and of assistant messages.
+
+        Args:
+            in_flight: The provider awaits these messages with the reasoning that it has signed.
         """
-        members = [member for unit in units for member in unit.members]
-        rigid = sum(self.cost(unit) - unit.tokens for unit in units)
-        rooms = self._allocate(members, room - rigid)
-        return None if rooms is None else [self._render_truncated(unit, rooms) for unit in units]
+        room -= sum(self.cost(unit) - unit.tokens for unit in units)
+        members = self._drop_reasoning([member for unit in units for member in unit.members], room, in_flight=in_flight)
+        limits = self._allocate(members, room)
+        if limits is None:
+            return None
+        sent = self._truncate_members(members, limits)
+        return [self._join(unit, [sent[member.id] for member in unit.members]) for unit in units]
+
+    def _drop_reasoning(self, members: Sequence[Candidate], room: int, *, in_flight: bool) -> list[Candidate]:
+        """The messages, the oldest of them without their reasoning, as many as it takes."""
+        excess = sum(member.tokens for member in members) - room
+        sent = []
+        for member in members:
+            bare = self._without_reasoning(member, in_flight=in_flight) if excess > 0 else member
+            excess -= member.tokens - bare.tokens
+            sent.append(bare)
+        return sent
+
+    def _without_reasoning(self, member: Candidate, *, in_flight: bool) -> Candidate:
+        """The message without its reasoning, if it may be left out: all of it, or none."""
+        if not member.reasoning:
+            return member
+        message = self.load(member)
+        bare = message.without_reasoning()
+        if (in_flight and any(part.signature for part in message.parts)) or not (bare.parts or bare.tool_calls):
+            return member
+        return member._replace(tokens=member.tokens - member.reasoning, reasoning=0, load=partial(_identity, bare))
 
     def _allocate(self, members: Sequence[Candidate], room: int) -> dict[str, int] | None:
         rooms = {member.id: member.tokens for member in members}
@@ -87,31 +134,51 @@ class MessageLoader:
             rooms |= least
         return None
 
-    def _render_truncated(self, unit: Unit, limits: dict[str, int]) -> Rendered:
-        messages: list[Message] = []
-        tokens = lost = 0
-        for member in unit.members:
-            message, cost = self.load(member), member.tokens
-            if limits[member.id] < member.tokens:
-                message, cost = truncate_message(message, member.tokens, limits[member.id], self.count)
-                lost += max(1, member.tokens - cost)
-            messages.append(message)
-            tokens += cost
+    def _truncate_members(self, members: Sequence[Candidate], limits: Mapping[str, int]) -> dict[str, _Sent]:
+        """The messages as they are sent; of one role, none that is cut is larger than a newer one that is cut."""
+        sent: dict[str, _Sent] = {}
+        most: dict[str | None, int] = {}
+        for member in reversed(members):
+            message, tokens = self.load(member), member.tokens
+            if (limit := limits[member.id]) < tokens:
+                limit = max(min(limit, most.get(member.role, limit)), self._min_tokens(member))
+                message, tokens = truncate_message(message, tokens, limit, self.count)
+                most[member.role] = tokens
+            sent[member.id] = _Sent(message, tokens)
+        return sent
+
+    def _join(self, unit: Unit, sent: Sequence[_Sent]) -> Rendered:
+        made_up = tuple(self._make_interrupted_result(call)[0] for call in unit.missing)
+        tokens = sum(each.tokens for each in sent)
+        shorter = [
+            max(1, member.tokens - each.tokens)
+            for member, each in zip(unit.members, sent, strict=True)
+            if each.message is not self.load(member)
+        ]
         return Rendered(
-            (*messages, *(self._make_interrupted_result(call)[0] for call in unit.missing)),
-            tokens + self.cost(unit) - unit.tokens,
-            lost,
+            (*(each.message for each in sent), *made_up), tokens + self.cost(unit) - unit.tokens, sum(shorter)
         )
 
     def _min_tokens(self, candidate: Candidate) -> int:
         if candidate.role not in _TRUNCATION_ORDER:
             return candidate.tokens
-        if candidate.id not in self._min_tokens_by_id:
-            self._min_tokens_by_id[candidate.id] = min_tokens(self.load(candidate), candidate.tokens, self.count)
-        return self._min_tokens_by_id[candidate.id]
+        key = candidate.id, candidate.reasoning
+        if key not in self._least:
+            self._least[key] = min_tokens(self.load(candidate), candidate.tokens, self.count)
+        return self._least[key]
 
     def _make_interrupted_result(self, call: str) -> tuple[Message, int]:
         if call not in self._interrupted_results:
             message = Message.recall("tool", _INTERRUPTED_TEXT, tool_call_id=call)
             self._interrupted_results[call] = message, message_tokens(message, self.count)
         return self._interrupted_results[call]
+
+
+def _has_words(message: Message) -> bool:
+    """Whether the message has more than reasoning and blank text."""
+    said = [part for part in message.parts if part.kind != "reasoning"]
+    return any(part.kind not in ("text", "refusal") or (part.text or "").strip() for part in said)
+
+
+def _identity(message: Message) -> Message:
+    return message

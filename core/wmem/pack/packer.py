@@ -77,6 +77,7 @@ class _Packer:
             skip=skip,
             # Unsendable messages cost nothing; without a bound they would be read for ever.
             max_messages=options.budget // MESSAGE_OVERHEAD + LOOK_BACK,
+            repair=self.loader.leave_out_unanswered if options.orphans == "drop" else None,
         )
         self.fixed_tokens = {
             "system": message_tokens(Message.of("system", options.system), request.count) if options.system else 0,
@@ -181,20 +182,21 @@ class _Packer:
         return counted + self.options.reserve
 
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
-        """Render a pinned unit; an incomplete exchange keeps only its text."""
+        """Render a pinned unit; calls that were never answered are left out."""
         message = self.loader.load(unit.head)
         blank = len(unit.members) == 1 and not self.options.rules.blank and is_blank(message)
         if message.recalled or blank:
             self.excluded += [(member, "empty" if blank else "echo") for member in unit.members]
             return None
-        if not unit.missing or self.options.orphans == "synthesize":
-            return SelectedUnit(unit, "pinned", self.loader.render(unit))
-        self.warnings.append(
-            f"the pinned message {unit.head.id!r} calls tools that never answered: its calls are left out"
-        )
-        spoken = self.loader.render_without_calls(unit)
-        self.excluded += [(member, "orphan") for member in (unit.members[1:] if spoken else unit.members)]
-        return SelectedUnit(replace(unit, members=unit.members[:1], missing=()), "pinned", spoken) if spoken else None
+        if unit.missing and self.options.orphans == "drop":
+            self.warnings.append(
+                f"the pinned message {unit.head.id!r} calls tools that never answered: these calls are left out"
+            )
+            unit = self.loader.leave_out_unanswered(unit)
+            if unit.missing:
+                self.excluded += [(member, "orphan") for member in unit.members]
+                return None
+        return SelectedUnit(unit, "pinned", self.loader.render(unit))
 
     def _to_context(self, selection: Selection) -> Context:
         request, options = self.request, self.options

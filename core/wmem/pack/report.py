@@ -114,7 +114,12 @@ def _report_included(
     summary: ExtractiveSummary | None,
     by_id: Mapping[str, RecalledCandidate],
 ) -> list[UnitReport]:
-    reports = [_unit_report(each.unit.members, each.rule, by_id, "messages", each.rendered) for each in ordered]
+    reports = [
+        _unit_report(each.unit.members, each.rule, by_id, "messages", each.rendered)._replace(
+            left_out=each.unit.left_out
+        )
+        for each in ordered
+    ]
     reports += [_unit_report((each.candidate,), each.rule, by_id, "note", each) for each in standing]
     reports += [_unit_report((each.candidate,), each.rule, by_id, "note", each) for each in entries]
     if summary is not None:
@@ -176,8 +181,11 @@ def _warnings(
         warnings.append(f"left out {orphans} tool calls or results whose other half is missing")
     if made_up := sum(len(each.unit.missing) for each in selection.selected.values()):
         warnings.append(f"answered {made_up} tool calls without result as interrupted")
-    if "in-flight" in selection.dropped.values():
-        warnings.append("a part of the exchange in flight does not fit, even cut")
+    if unanswered := [name for each in ordered for name in each.unit.left_out]:
+        names = ", ".join(dict.fromkeys(unanswered))
+        warnings.append(f"left out {len(unanswered)} tool calls without a result, not the words beside them: {names}")
+    if rounds := sum(reason == "in-flight" for reason in selection.dropped.values()):
+        warnings.append(f"left out the oldest {rounds} rounds of the exchange in flight, which do not fit, even cut")
     if selection.summary is not None and selection.messages_uncovered > 0:
         warnings.append(
             f"the summary covers the newest {selection.summary.messages_covered} messages that are left out, "

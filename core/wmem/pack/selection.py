@@ -163,16 +163,16 @@ class Selection:
             for unit in first:
                 self.add(unit, "newest" if unit is user else "in-flight", self.loader.render(unit))
             return
-        least = {unit: self.loader.min_cost(unit) for unit in first}
+        least = {unit: self.loader.min_cost(unit, in_flight=True) for unit in first}
         needed = sum(least.values())
-        # The oldest unit of the exchange is dropped first, the user's message never.
-        for unit in () if user is None else flight:
+        # The oldest rounds of the exchange are dropped first, the newest and the user's message never.
+        for unit in () if user is None else flight[:-1]:
             if needed <= self.tokens_left:
                 break
             needed -= least[unit]
             self.dropped[unit] = "in-flight"
             first.remove(unit)
-        served = self.loader.truncate(first, max(room, min(needed, self.tokens_left)))
+        served = self.loader.truncate(first, max(room, min(needed, self.tokens_left)), in_flight=True)
         if served is None:
             msg = (
                 f"the newest message needs at least {needed} tokens and {max(self.tokens_left, 0)} of the budget of "

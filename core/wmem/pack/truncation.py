@@ -38,7 +38,7 @@ def _fit_text(text: str, tokens: int, count: Counter, *, from_start: bool) -> tu
 def min_tokens(message: Message, tokens: int, count: Counter) -> int:
     """Tokens of a message of `tokens` tokens when it is truncated as far as is sensible.
 
-    An empty message, and one whose parts a provider verifies, stays whole.
+    An empty message, and one whose reasoning cannot be left out, stays whole.
     """
     if not message.parts or any(part.signature or part.kind == "reasoning" for part in message.parts):
         return tokens
@@ -89,15 +89,41 @@ def _text_with_marker(head: str, tail: str, tokens: int, media: Sequence[str]) -
 
 
 def allocate_tokens(sizes: Mapping[str, int], minimums: Mapping[str, int], room: int) -> dict[str, int]:
-    """Tokens for each so that small ones stay whole and large ones are truncated to one size.
+    """Tokens for each, in the order of age, oldest first: small ones stay whole, the oldest is cut most.
 
-    `room` is at least the sum of `least`.
+    The newest stays whole if the minimums of the others leave room for it. What is cut never
+    gets more than something newer that is cut, unless a minimum asks for it.
+
+    Args:
+        room: At least the sum of the minimums.
     """
-    low, high = 0, max(sizes.values(), default=0)
+    keys = list(sizes)
+    rising = _rising_minimums(sizes, minimums)
+    least = rising if sum(rising.values()) <= room else minimums
+    whole = keys[-1:] if keys and room - sum(least[key] for key in keys[:-1]) >= sizes[keys[-1]] else []
+    cut = keys[: len(keys) - len(whole)]
+    rest = room - sum(sizes[key] for key in whole)
+
+    def limit(place: int, level: int) -> int:
+        """Tokens for one, of which the newest gets `level`, and each older one a share less."""
+        key = cut[place]
+        return min(sizes[key], max(level * (place + 1) // len(cut), least[key]))
+
+    low, high = 0, len(cut) * max((sizes[key] for key in cut), default=0)
     while low < high:
         level = (low + high + 1) // 2
-        if sum(min(size, max(level, minimums[key])) for key, size in sizes.items()) <= room:
+        if sum(limit(place, level) for place in range(len(cut))) <= rest:
             low = level
         else:
             high = level - 1
-    return {key: min(size, max(low, minimums[key])) for key, size in sizes.items()}
+    return {**{key: limit(place, low) for place, key in enumerate(cut)}, **{key: sizes[key] for key in whole}}
+
+
+def _rising_minimums(sizes: Mapping[str, int], minimums: Mapping[str, int]) -> dict[str, int]:
+    """The minimums, oldest first, none below that of an older one unless it is whole."""
+    rising: dict[str, int] = {}
+    most = 0
+    for key, size in sizes.items():
+        most = max(most, minimums[key])
+        rising[key] = min(size, most)
+    return rising

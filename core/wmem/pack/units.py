@@ -5,7 +5,7 @@ providers reuse ids. A result before its call, or without one, is an orphan; of 
 call the last one counts.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import itemgetter
@@ -23,6 +23,7 @@ class Unit:
         newest: The same for its newest member.
         tokens: Tokens of all its messages.
         missing: Calls that have no result.
+        left_out: Tools whose calls were taken out of the message, since they have no result.
     """
 
     members: tuple[Candidate, ...]
@@ -30,6 +31,7 @@ class Unit:
     newest: int
     tokens: int
     missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def head(self) -> Candidate:
@@ -47,6 +49,9 @@ class ConversationReader:
 
     Units come in the order of their first messages, newest first; a result waits in
     `open_results` until its call is read.
+
+    Args:
+        repair: Makes another unit of one that has calls without a result.
     """
 
     def __init__(
@@ -55,8 +60,10 @@ class ConversationReader:
         *,
         skip: AbstractSet[str] = frozenset(),
         max_messages: int | None = None,
+        repair: Callable[[Unit], Unit] | None = None,
     ) -> None:
         self._source = iter(newest_first)
+        self._repair = repair
         self._max_messages = max_messages
         self._skip = skip
         self.read_ids: set[str] = set()
@@ -99,7 +106,8 @@ class ConversationReader:
             key = candidate.calls[0] if candidate.calls else ""
             self.open_results.setdefault(key, []).append((place, candidate))
         elif candidate.role == "assistant" and candidate.calls:
-            self.units.append(self._close_exchange(candidate, place))
+            unit = self._close_exchange(candidate, place)
+            self.units.append(self._repair(unit) if unit.missing and self._repair is not None else unit)
         else:
             self.units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
         return True
