@@ -82,7 +82,8 @@ def _arguments_text(arguments: object) -> str:
     if isinstance(arguments, str):
         return arguments
     told = dict(arguments) if isinstance(arguments, Mapping) else arguments
-    return json.dumps(to_tagged_json(told, "the arguments of a tool call"), ensure_ascii=False)
+    # With its escapes, as LlamaIndex's integrations write and send it: what is sent is what counts.
+    return json.dumps(to_tagged_json(told, "the arguments of a tool call"))
 
 
 def _is_same_call(call: ToolCall, other: ToolCall) -> bool:

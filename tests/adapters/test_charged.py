@@ -35,7 +35,6 @@ PROSE = "The gauge reads low since the pump was changed, so we look at the valve
 CODE = 'def read(path: str) -> dict[str, int]:\n    with open(path) as file:\n        return {"n": len(file.read())}\n'
 BYTES = random.Random(2).randbytes(6_000)
 ENCODED = base64.b64encode(BYTES).decode()
-arguments = st.sampled_from(["ok", PROSE * 2, CODE])  # in ASCII: LlamaIndex's converters escape all else in them
 texts = st.sampled_from(["ok", PROSE, PROSE * 12, CODE * 9, "这个阀门读数偏低。" * 6])
 options = st.fixed_dictionaries(
     {
@@ -102,7 +101,7 @@ extra = st.one_of(
 @st.composite
 def exchanges_of_langchain(draw: st.DrawFn) -> list[BaseMessage]:
     id = f"call_{draw(st.integers(0, 10**6))}"
-    call: Any = {"name": "look_up", "args": {"q": draw(arguments)}, "id": id, "type": "tool_call"}
+    call: Any = {"name": "look_up", "args": {"q": draw(texts)}, "id": id, "type": "tool_call"}
     content = draw(texts | st.lists(said_blocks, max_size=3))
     calling = AIMessage(content, tool_calls=[call], additional_kwargs=draw(extra), response_metadata={"x": PROSE})
     result = draw(texts | st.lists(user_blocks, min_size=1, max_size=2))
@@ -157,7 +156,7 @@ thoughts = st.builds(
 @st.composite
 def exchanges_of_llamaindex(draw: st.DrawFn) -> list[ChatMessage]:
     id = f"call_{draw(st.integers(0, 10**6))}"
-    call = ToolCallBlock(tool_call_id=id, tool_name="look_up", tool_kwargs={"q": draw(arguments)})
+    call = ToolCallBlock(tool_call_id=id, tool_name="look_up", tool_kwargs={"q": draw(texts)})
     spoken = texts.map(lambda text: TextBlock(text=text))
     said = [*draw(st.lists(thoughts, max_size=1)), *draw(st.lists(spoken, max_size=1))]
     beside = {"tool_call_id": id, "name": "look_up"}
@@ -189,3 +188,18 @@ def test_what_llamaindex_sends_fits_the_budget(talk: list[ChatMessage], options:
     context = packed(from_llamaindex(talk), options)
     if context is not None:
         assert_charged(context, list(to_openai_message_dicts(context.to_llamaindex())), options)
+
+
+def test_letters_that_llamaindex_escapes_in_a_call_count_as_escapes_and_are_found() -> None:
+    call = ToolCallBlock(tool_call_id="c1", tool_name="look_up", tool_kwargs={"q": "阀门" * 50})
+    told = ChatMessage(role=MessageRole.TOOL, content="low", additional_kwargs={"tool_call_id": "c1"})
+    talk = [ChatMessage(role=MessageRole.ASSISTANT, blocks=[call]), told]
+    with wmem.open("memory://", agent_id="a", counter=COUNT) as memory:
+        session = memory.scope("s")
+        session.messages.append(from_llamaindex(talk))
+        context = session.pack(budget=2_000, profile="openai")
+        found = session.recall("阀门")
+    sent: Sequence[Any] = to_openai_message_dicts(context.to_llamaindex())
+    assert rendered_tokens(sent, COUNT) <= context.tokens
+    assert context.to_llamaindex() == talk
+    assert found

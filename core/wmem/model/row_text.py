@@ -1,11 +1,12 @@
 """The text of a row, as indexes, embedders and notes read it."""
 
+import json
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from wmem.model.item import to_message
 from wmem.model.message import Message
-from wmem.model.part import Part
+from wmem.model.part import Part, ToolCall
 from wmem.model.row import Row
 from wmem.model.values import load_json
 
@@ -21,8 +22,14 @@ def row_text(row: Row) -> str:
 def message_text(message: Message) -> str:
     """A message's text, then the name of each of its files and each of its tool calls on a line."""
     names = [file_name(part) for part in message.parts if part.kind not in ("text", "reasoning")]
-    calls = [f"{call.name} {call.arguments}" for call in message.tool_calls]
+    calls = [f"{call.name} {_arguments_text(call)}" for call in message.tool_calls]
     return "\n".join(filter(None, (message.text, *names, *calls)))
+
+
+def _arguments_text(call: ToolCall) -> str:
+    """The arguments as they came, but for letters that some frameworks escape."""
+    args = call.args if "\\u" in call.arguments else None
+    return call.arguments if args is None else json.dumps(args, ensure_ascii=False)
 
 
 def file_name(part: Part) -> str:
