@@ -18,6 +18,7 @@ MEDIA = {
     **dict.fromkeys(("video_url", "video", "media"), 8_000),
     **dict.fromkeys(("file", "document", "input_file"), 4_000),
 }
+_CALL_KEYS = ("id", "type", "function", "custom")
 _TEXT_KEYS = ("content", "name", "tool_call_id", "refusal", "reasoning_content", "reasoning")
 
 
@@ -36,6 +37,8 @@ def rendered_tokens(
 
 def _message_tokens(message: Mapping[str, Any], count: Counter) -> int:
     rest = {key: value for key, value in message.items() if key not in ("role", *_TEXT_KEYS) and value is not None}
+    if calls := rest.get("tool_calls"):  # the order of their keys is worth a token, and is the writer's
+        rest["tool_calls"] = [{**{key: call[key] for key in _CALL_KEYS if key in call}, **call} for call in calls]
     texts = sum(_value_tokens(message[key], count) for key in _TEXT_KEYS if message.get(key))
     return MESSAGE + texts + sum(count(_to_json(value)) for value in rest.values())
 
