@@ -34,6 +34,7 @@ from wmem.adapter import (
     arun,
     check_count,
     check_flag,
+    check_fraction,
     describe,
     find_logger,
     run,
@@ -90,7 +91,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             later calls stay below the budget in the model's own tokens, too.
         reserve: Tokens kept free for the reply. By default the model's configured maximum,
             else its capability up to a quarter of the budget, else 1,024.
-        recent: How many of the newest messages come before recalled ones.
+        tail: The share of the room that the newest messages fill before anything is recalled; 0
+            recalls first. See `Scope.pack`.
+        recent: How many of the newest messages are kept at least.
         profile: The provider whose rules the prompt obeys: see `Scope.pack`. ``model`` is that of the
             request's model, ``any`` if wmem does not know it.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
@@ -124,6 +127,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         agent_id: str | None = None,
         session: str | Callable[[Runtime[Any]], str] | None = None,
         reserve: int | None = None,
+        tail: float = 0.5,
         recent: int = 4,
         profile: ProviderProfile | Literal["model"] = "model",
         reasoning: Reasoning = "tools",
@@ -138,6 +142,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> None:
         super().__init__()
         check_count(budget, "budget", 1)
+        check_fraction(tail, "tail")
         check_count(recent, "recent")
         if reserve is not None:
             check_count(reserve, "reserve")
@@ -160,6 +165,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._budget = budget
         self._reserve = reserve
         self._options = {
+            "tail": tail,
             "recent": recent,
             "stable": stable,
             "summary": summary,

@@ -28,6 +28,7 @@ class SessionMemory(BaseMemory):
     # Strict: a limit of True is a mistake, not 1.
     token_limit: int = Field(default=30_000, gt=0, strict=True)
     reserve: int = Field(default=0, ge=0, strict=True)
+    tail: float = Field(default=0.5, ge=0, le=1, strict=True)
     recent: int = Field(default=4, ge=0, strict=True)
     recall: bool = True
     stable: StrictBool = False

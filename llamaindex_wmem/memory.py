@@ -33,7 +33,9 @@ class WmemMemory(SessionMemory):
         session_id: The conversation.
         token_limit: The ceiling, in tokens, of what `get` returns.
         reserve: Tokens of it kept free, for a reply that shares the model's window.
-        recent: How many of the newest messages come before recalled ones.
+        tail: The share of the room that the newest messages fill before anything is recalled; 0
+            recalls first. See `Scope.pack`.
+        recent: How many of the newest messages are kept at least.
         recall: Whether older messages relevant to the question are quoted in a note.
         stable: Begin at the same message for many turns, with the note just before the newest user
             message, so that a provider's prompt cache keeps hitting. Off by default, as it leaves
@@ -66,6 +68,7 @@ class WmemMemory(SessionMemory):
         chat_history: Sequence[ChatMessage] | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         reserve: int = 0,
+        tail: float = 0.5,
         recent: int = 4,
         recall: bool = True,
         stable: bool = False,
@@ -108,6 +111,7 @@ class WmemMemory(SessionMemory):
             "session_id": _check_given("session_id", session_id),
             "token_limit": token_limit,
             "reserve": reserve,
+            "tail": tail,
             "recent": recent,
             "recall": recall,
             "stable": stable,
@@ -176,7 +180,7 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        names = ("reserve", "recent", "stable", "summary", "zone", "profile", "orphans", "reasoning")
+        names = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "orphans", "reasoning")
         return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:

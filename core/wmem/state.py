@@ -91,6 +91,8 @@ class State:
         self.messages: dict[str, int] = {}
         """Their places in the journal: later ones have larger ones."""
         self._next_place = 0
+        self.message_tokens = 0
+        """Tokens of all messages, as counted when they were written."""
         self.pinned_messages: dict[str, None] = {}
         """Pinned messages, which every pack holds."""
         self.system_messages: dict[str, None] = {}
@@ -211,6 +213,8 @@ class State:
                 self._unindex(before)
                 self._index(row)
             elif row.key is None:
+                if row.role is not None:
+                    self.message_tokens += (row.tokens or 0) - (before.tokens or 0)
                 if before.content != row.content and (_is_system_text(before) or _is_system_text(row)):
                     self._system_texts = None
                 self._update_pinned(row)
@@ -227,6 +231,7 @@ class State:
         elif row.role is not None:
             self._next_place += 1
             self.messages[row.id] = self._next_place
+            self.message_tokens += row.tokens or 0
             self._update_pinned(row)
             if row.standing:
                 self.standing_messages[row.id] = None
@@ -269,6 +274,7 @@ class State:
             self.entries.pop(row.key, None)
         elif row.role is not None:
             self.messages.pop(row.id, None)
+            self.message_tokens -= row.tokens or 0
             self.pinned_messages.pop(row.id, None)
             self.standing_messages.pop(row.id, None)
             if self.system_messages.pop(row.id, self) is None:

@@ -58,7 +58,8 @@ def candidates(messages: Sequence[Message]) -> list[Candidate]:
 
 
 OPTIONS = PackOptions(
-    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
+    note_role="user",
     stable=False, summary=False, prompt_counter=None,
 )  # fmt: skip
 

@@ -223,7 +223,7 @@ class Task:
         there = wanted = 0
         for (name, hobby), needed in self.needed.items():
             asked = f"When did {name} go {hobby if words is None else words[hobby]}?"
-            packed = self.scope.pack(None if scoring is None else asked, budget=budget, scoring=scoring)
+            packed = self.scope.pack(None if scoring is None else asked, budget=budget, tail=0, scoring=scoring)
             held = {id for unit in packed.included for id in unit.ids}
             there, wanted = there + len(held & needed), wanted + len(needed)
         return there / wanted

@@ -103,7 +103,8 @@ def _identity(message: Message) -> Message:
 
 
 OPTIONS = PackOptions(
-    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
+    note_role="user",
     stable=False, summary=False, prompt_counter=None,
 )  # fmt: skip
 
@@ -172,6 +173,7 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         system=draw(st.sampled_from(["", "You are a helpful agent."])),
         tools=draw(st.sampled_from([(), ({"name": "look_up", "parameters": {"q": "string"}},)])),
         reserve=draw(st.sampled_from([0, 0, 50])),
+        tail=draw(st.sampled_from([0.5, 0.5, 0, 0.2, 1.0])),
         recent=draw(st.integers(0, 5)),
         profile=draw(st.sampled_from(["openai", "anthropic", "gemini"])),
         orphans=draw(st.sampled_from(["drop", "synthesize"])),
@@ -337,7 +339,11 @@ def assert_told_of(talk: Conversation, context: Context) -> None:
     unread = sum(context.dropped.totals.values()) - len(context.all_dropped or ())
     assert len(named) + unread == len(talk.messages)
     in_messages = {id for report in reports if report.placed == "messages" for id in report.ids}
-    assert {message.id for message in context.messages if message.id} == in_messages
+    sent = {message.id for message in context.messages if message.id}
+    assert sent <= in_messages
+    joined = {message.id: message.text for message in talk.messages if message.id in in_messages - sent}
+    texts = "\n".join(message.text for message in context.messages)
+    assert all(text in texts for text in joined.values()), "a profile may join what one speaker says in a row"
     assert "messages" not in {report.placed for report in context.all_dropped or ()}
 
 

@@ -49,7 +49,7 @@ def test_a_fact_deep_in_a_long_answer_is_quoted_and_what_leads_to_it() -> None:
         session = memory.scope("session")
         session.messages.append({"role": "assistant", "content": " ".join(said), "id": "long"})
         session.messages.append([{"role": "user", "content": f"Remark {n}."} for n in range(6)])
-        context = session.pack("Where is the key of the boathouse?", budget=512)
+        context = session.pack("Where is the key of the boathouse?", budget=512, tail=0)
     [report] = [each for each in context.truncated if each.ids == ("long",)]
     assert f"You asked about the boathouse. {FACT}" in context.note
     assert "tokens left out …]" in context.note
@@ -93,7 +93,7 @@ def test_what_takes_no_more_than_a_quarter_of_a_small_budget_is_quoted_whole() -
         assert 170 < COUNT(told) < 250
         session.messages.append({"role": "user", "content": told, "id": "told"})
         session.messages.append([{"role": "user", "content": f"Remark {n}. " + "Well, " * 40} for n in range(20)])
-        assert told in session.pack("key of the boathouse", budget=1_024).note
+        assert told in session.pack("key of the boathouse", budget=1_024, tail=0).note
 
 
 def test_a_passage_of_a_huge_text_encodes_little() -> None:

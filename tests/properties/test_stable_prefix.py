@@ -51,7 +51,8 @@ def _same(message: Message) -> Message:
 
 
 OPTIONS = PackOptions(
-    budget=5_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+    budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
+    note_role="user",
     stable=True, summary=False, prompt_counter=None,
 )  # fmt: skip
 
@@ -102,7 +103,11 @@ def test_what_repeats_repeats_to_the_byte(sizes: list[int]) -> None:
     heard: list[Message] = []
     before: list[Message] = []
     for number, said in enumerate(talk):
-        now = front(packed([*heard, said[0]], memories=number % 4))
+        context = packed([*heard, said[0]], memories=number % 4)
+        now = front(context)
+        # What fits whole is sent whole, for the last time before the budget is reached.
+        if len(context.messages) == len(heard) + 1 and not context.truncated:
+            now = []
         if before and now and before[0].id == now[0].id:
             assert [message.to_openai() for message in now[: len(before)]] == [each.to_openai() for each in before]
         before = now

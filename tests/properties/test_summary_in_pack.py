@@ -104,7 +104,8 @@ def test_a_summary_of_a_long_session_reads_a_bounded_part_and_says_how_much() ->
             yield Candidate(id=f"m{at}", role="user", tokens=14, at=float(at), load=partial(load, at))
 
     options = PackOptions(
-        budget=2_000, system="", tools=(), reserve=0, recent=4, profile="openai", orphans="drop", note_role="user",
+        budget=2_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
+        note_role="user",
         stable=False, summary=600, prompt_counter=None,
     )  # fmt: skip
     context = pack(PackRequest(options=options, count=COUNT, newest_first=newest_first(), total=100_000))

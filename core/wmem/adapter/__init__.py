@@ -7,7 +7,7 @@ from wmem.adapter.usage import fade_on_overflow, prompt_tokens
 from wmem.describe import describe, describe_field
 from wmem.log import find_logger
 from wmem.model.call_ids import pair_results, with_usable_ids
-from wmem.model.checks import check_count, check_flag, check_instances
+from wmem.model.checks import check_count, check_flag, check_fraction, check_instances
 from wmem.model.data_url import media_location
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
@@ -22,6 +22,7 @@ __all__ = [
     "arun",
     "check_count",
     "check_flag",
+    "check_fraction",
     "check_instances",
     "describe",
     "describe_error",

@@ -103,7 +103,10 @@ class _Packer:
             self.warnings.append(f"pinned messages take {pinned} of {budget} tokens{self._list_pinned()}")
         prefix = (
             StablePrefix(
-                room=room, has_query=bool(self.request.query.strip()), summary_tokens=self.options.summary_tokens
+                room=room,
+                has_query=bool(self.request.query.strip()),
+                tail=self.options.tail,
+                summary_tokens=self.options.summary_tokens,
             )
             if self.options.stable
             else None

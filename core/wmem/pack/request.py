@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 from wmem.analysis.analyzer import Analyzer
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
-from wmem.model.checks import check_count, check_flag
+from wmem.model.checks import check_count, check_flag, check_fraction
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Role
@@ -111,6 +111,7 @@ class PackOptions:
     system: str
     tools: Sequence[Mapping[str, Any]]
     reserve: int
+    tail: float
     recent: int
     profile: ProviderProfile
     orphans: Orphans
@@ -142,6 +143,7 @@ class PackOptions:
             raise InvalidInputError(f"prompt_counter must be callable, not {type(self.prompt_counter).__name__!r}")
         if not isinstance(self.system, str):
             raise InvalidInputError(f"system must be text, not {type(self.system).__name__!r}")
+        check_fraction(self.tail, "tail")
         check_flag(self.stable, "stable")
 
     @property
@@ -163,6 +165,7 @@ class PackRequest:
     Attributes:
         newest_first: The conversation; read only as far as the budget needs.
         total: How many messages there are in all; those never read are reported as older.
+        conversation_tokens: Tokens of all these messages as counted at write; None if unknown.
         pinned: Pinned messages of the whole conversation and the system text it begins with, oldest
             first, and pinned items, which are quoted whole in the note.
         repeated: Ids of messages that only repeat the system text it begins with; they are not sent.
@@ -179,6 +182,7 @@ class PackRequest:
     count: Counter
     newest_first: Iterable[Candidate]
     total: int
+    conversation_tokens: int | None = None
     pinned: Sequence[Candidate] = ()
     repeated: Container[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()

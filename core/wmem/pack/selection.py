@@ -1,8 +1,8 @@
-"""Selection, in order: pinned, newest user message, exchange in flight, recent, recalled, a summary, the rest.
+"""Selection, in order: pinned, newest user message, exchange in flight, the tail, recalled, a summary, the tail again.
 
-The part filled by recency is contiguous: a reader expects no silent gap. A unit that
-fits is taken whole; one above a quarter of the budget that does not fit is truncated,
-so that it does not hide older messages; any other that does not fit ends the part.
+The tail is contiguous: a reader expects no silent gap. A unit that fits is taken whole; one above
+a quarter of the budget that does not fit is truncated to half of what is left, so that it does not
+hide older messages; any other is truncated to what is left, if that is worth it, and ends the tail.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,6 +17,7 @@ from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
+from wmem.pack.shares import Shares, divide_room
 from wmem.pack.stable_prefix import StablePrefix, longest_history
 from wmem.pack.standing import StandingEntry, add_standing_requests, remove_repeated_requests
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
@@ -26,8 +27,11 @@ from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 LOOK_BACK = 2_000
 """Messages read to find the newest user message."""
+_UNKNOWN_TOKENS = 2**62
 _EXCHANGE_LOOK_BACK = 256  # further messages read to complete a tool exchange that a user interrupted
 
+_WORTH_DIVISOR = 16  # the budget divided by this is the least room in which a truncated message is worth including
+_WORTH_TOKENS = 64  # and this in any budget
 _SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
 
 
@@ -80,22 +84,33 @@ class Selection:
             BudgetError: Not even the newest message fits.
         """
         self.add_pinned_items()
+        room = self.tokens_left
+        shares = self._divide_room(room)
         self.add_required()
-        if prefix is not None:
+        summary = min(self.options.summary_tokens, max(self.tokens_left, 0))
+        if whole := self._add_all_if_it_fits():
+            pass
+        elif prefix is not None:
             add_standing_requests(self)
             self.add_stable_prefix(prefix)
+            self.add_tail(max(room - int(room * self.options.tail), summary), prefix)
+        else:
+            self.add_tail(max(room - shares.tail, summary))
         reserved = self.add_recent()
-        if prefix is None:
+        if prefix is None and not whole:
             add_standing_requests(self)
-        summary = min(self.options.summary_tokens, self.tokens_left)
-        self.add_recalled(self.tokens_left - summary - (reserved if prefix is None else 0))
+        summary = min(summary, self.tokens_left)
+        left = self.tokens_left - summary - (reserved if prefix is None else 0)
+        note_left = self.add_recalled(left if whole else min(left, shares.note))
         if prefix is None:
+            self.expand_tail(reserved=summary)
             self.fill_by_recency(reserved=summary)
             self.remove_duplicate_quotes()
         if summary:
             (self.add_all_or_summary if prefix is None else self.add_summary)(summary)
         remove_repeated_requests(self)
-        self.expand_passages()
+        # What is left over is spent on passages; with a tail the note keeps to its share.
+        self.expand_passages(self.tokens_left if whole or not self.options.tail else min(note_left, self.tokens_left))
 
     @cached_property
     def _query_terms(self) -> tuple[str, ...]:
@@ -158,7 +173,7 @@ class Selection:
         user, flight, answered = self._exchange_in_flight()
         first = flight if user is None else [user, *flight]
         part = 4 if answered else 2 if user is not None and not flight and self._recall_query_differs(user) else 1
-        room = min(self.tokens_left, self.options.budget // part)
+        room = min(self.tokens_left, max(self.options.budget // part, int(self.tokens_left * self.options.tail)))
         if sum(self.loader.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.add(unit, "newest" if unit is user else "in-flight", self.loader.render(unit))
@@ -197,31 +212,64 @@ class Selection:
             if not self.is_sendable(unit):
                 continue
             # Truncated to a size that depends only on the room, so that its text is the same in every turn.
-            whole = self.loader.cost(unit) <= prefix.step
+            whole = self.loader.cost(unit) <= prefix.largest
             served = [self.loader.render(unit)] if whole else self.loader.truncate([unit], prefix.step)
             if served is None or served[0].tokens > self.tokens_left:
                 self.dropped[unit] = "budget"
                 return
             self.add(unit, "filled", served[0])
 
-    def add_recent(self) -> int:
-        """Include the newest few messages within a quarter of the budget; return its rest if one is too big, or 0."""
-        allowed = min(self.tokens_left, self.options.budget // 4)
-        for unit in takewhile(lambda unit: unit.newest < self.options.recent, self.conversation):
+    def add_tail(self, free: int, prefix: StablePrefix | None = None) -> None:
+        """Include the newest messages, without a gap, while at least `free` tokens stay free.
+
+        A large one that was recalled waits: its passage bears on the query, its beginning and end need not.
+        """
+        self.tokens_left -= free
+        largest = self.room if prefix is None else prefix.largest
+        recalled = {each.candidate.id for each in self.request.recalled}
+        for unit in self.conversation if self.tokens_left >= MESSAGE_OVERHEAD else ():
             if unit in self.selected or not self.is_paired(unit):
                 continue
             cost = self.loader.cost(unit)
-            if cost > allowed:
-                return allowed
-            if self.is_sendable(unit):
-                allowed -= cost
-                self.add(unit, "recent", self.loader.render(unit))
+            if cost <= min(self.tokens_left, largest):
+                if self.is_sendable(unit):
+                    self.add(unit, "tail", self.loader.render(unit))
+            elif prefix is None and self._is_large(cost) and not recalled.isdisjoint(unit.ids):
+                continue
+            elif (served := self._truncate_large(unit, cost, prefix)) is not None:
+                self.add(unit, "tail", served)
+            else:
+                break
+        self.tokens_left += free
+
+    def add_recent(self) -> int:
+        """Include the newest few messages that are not yet, within a quarter of the budget.
+
+        Large ones may be quoted better by what the query asks for: they wait, and their room is returned,
+        unless they take more than that quarter however far they are truncated.
+        """
+        units = [
+            unit
+            for unit in takewhile(lambda unit: unit.newest < self.options.recent, self.conversation)
+            if unit not in self.selected and self.is_paired(unit) and self.is_sendable(unit)
+        ]
+        allowed = min(self.tokens_left, self.options.budget // 4)
+        while units and (cost := self.loader.cost(units[0])) <= allowed:
+            self.add(unit := units.pop(0), "recent", self.loader.render(unit))
+            allowed -= cost
+        needed = sum(map(self.loader.min_cost, units))
+        if needed <= allowed:
+            return allowed if units else 0
+        while needed > self.tokens_left:
+            needed -= self.loader.min_cost(units.pop())
+        for unit, each in zip(units, self.loader.truncate(units, needed) or (), strict=False):
+            self.add(unit, "recent", each)
         return 0
 
-    def add_recalled(self, room: int) -> None:
-        """Put recalled memories that no message repeats into the note, best first."""
+    def add_recalled(self, room: int) -> int:
+        """Put recalled memories that no message repeats into the note, best first; returns what is left of the room."""
         if not self.request.recalled:
-            return
+            return room
         included = {id for each in (*self.pinned, *self.selected.values()) for id in each.unit.ids}
         included |= self.note_entries.keys()
         texts = self._message_texts() | {entry.quote.text for entry in self.note_entries.values()}
@@ -254,8 +302,11 @@ class Selection:
                 room -= price
                 self.tokens_left -= price
         for entry in repeats.tell(self.request.count, room):
-            self.tokens_left -= entry.tokens - self.note_entries[entry.candidate.id].tokens
+            more = entry.tokens - self.note_entries[entry.candidate.id].tokens
+            room -= more
+            self.tokens_left -= more
             self.note_entries[entry.candidate.id] = entry
+        return room
 
     def fill_by_recency(self, reserved: int = 0) -> None:
         """Fill with older messages by recency, without a gap; one quoted in the note moves to its place among them.
@@ -281,17 +332,42 @@ class Selection:
                 if self.is_sendable(unit):
                     self.add(unit, "filled", self.loader.render(unit))
                 continue
-            large = cost > self.options.budget // 4 and self.tokens_left >= self.options.budget // 16
             # The passage of a large unit in the note bears on the query; its beginning and end need not.
-            served = self.loader.truncate([unit], self.tokens_left // 2) if large and not moved else None
+            served = None if moved else self._truncate_large(unit, cost) or self._truncate_last(unit, cost)
             if served is None:
                 for entry in moved:
                     self._add_to_note(entry)
                 self.dropped[unit] = "budget"
-                if large and moved:
+                if moved and self._is_large(cost):
                     continue
                 return
-            self.add(unit, "filled", served[0])
+            self.add(unit, "filled", served)
+
+    def _is_large(self, cost: int) -> bool:
+        return cost > self.options.budget // 4 and self.tokens_left >= self.options.budget // _WORTH_DIVISOR
+
+    def _truncate_large(self, unit: Unit, cost: int, prefix: StablePrefix | None = None) -> Rendered | None:
+        """A large unit in half of what is left, so that it does not hide older ones; None for any other."""
+        if not self._is_large(cost):
+            return None
+        sizes = (self.tokens_left // 2, self.tokens_left) if prefix is None else (prefix.step,)
+        fitting = (size for size in sizes if size <= self.tokens_left)
+        return next((served[0] for size in fitting if (served := self.loader.truncate([unit], size))), None)
+
+    def _truncate_last(self, unit: Unit, cost: int) -> Rendered | None:
+        """A unit in what is left, if that is worth it: so the end of the tail moves no faster than messages come in."""
+        if min(cost, self.tokens_left) < max(_WORTH_TOKENS, self.options.budget // _WORTH_DIVISOR):
+            return None
+        served = self.loader.truncate([unit], self.tokens_left) if self.options.tail else None
+        return served[0] if served and self.is_sendable(unit) else None
+
+    def expand_tail(self, reserved: int) -> None:
+        """Include truncated messages of the tail whole where there is room after all, newest first."""
+        for unit, each in list(self.selected.items()):
+            more = self.loader.cost(unit) - each.rendered.tokens
+            if each.rule == "tail" and each.rendered.tokens_cut and more <= self.tokens_left - reserved:
+                self.add(unit, "tail", self.loader.render(unit))
+                self.tokens_left += each.rendered.tokens
 
     def remove_duplicate_quotes(self) -> None:
         """Remove quotes from the note that a message included later repeats."""
@@ -304,21 +380,22 @@ class Selection:
                 self._remove_from_note(entry)
                 self.rejected.append((recalled, "duplicate"))
 
-    def expand_passages(self) -> None:
+    def expand_passages(self, room: int) -> None:
         """Quote truncated memories of the note whole, best first, where there is room after all."""
         for recalled in self.request.recalled if self.note_entries else ():
             candidate = recalled.candidate
             entry = self.note_entries.get(candidate.id)
             if entry is None or not entry.tokens_cut:
                 continue
-            if candidate.tokens - MESSAGE_OVERHEAD > self.tokens_left + entry.tokens:
+            if candidate.tokens - MESSAGE_OVERHEAD > room + entry.tokens:
                 continue
             whole = self._to_note_entry(candidate, candidate.tokens)
             if whole is None:
                 continue
             whole = repeat_entry(whole, entry.times, self.request.count)
-            if whole.tokens - entry.tokens <= self.tokens_left:
-                self.tokens_left -= whole.tokens - entry.tokens
+            if (more := whole.tokens - entry.tokens) <= room:
+                room -= more
+                self.tokens_left -= more
                 self.note_entries[candidate.id] = whole
 
     def add_all_or_summary(self, room: int) -> None:
@@ -357,6 +434,36 @@ class Selection:
             if unit not in self.selected and (self.is_paired(unit) or self.dropped[unit] in ("budget", "in-flight")):
                 left_out += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
         return left_out
+
+    def _divide_room(self, room: int) -> Shares:
+        request = self.request
+        messages = request.conversation_tokens
+        return divide_room(
+            room,
+            tail=self.options.tail,
+            conversation=_UNKNOWN_TOKENS if messages is None else messages,
+            standing=bool(request.standing),
+            recalled=bool(request.recalled),
+        )
+
+    def _add_all_if_it_fits(self) -> bool:
+        """Include all that is left of the conversation if it fits; reads no more of it than fits."""
+        left = self.tokens_left
+        if (self.request.conversation_tokens or 0) > 2 * self.room:
+            return False  # some of it may cost nothing, but hardly half
+        units = []
+        for unit in self.conversation:
+            if unit not in self.selected and self.is_paired(unit):
+                left -= self.loader.cost(unit)
+                if left < 0:
+                    return False
+                units.append(unit)
+        if not self.conversation.exhausted:
+            return False
+        for unit in units:
+            if self.is_sendable(unit):
+                self.add(unit, "tail", self.loader.render(unit))
+        return True
 
     def _exchange_in_flight(self) -> tuple[Unit | None, list[Unit], bool]:
         """The newest user message, the units in flight since, oldest first, and whether it was answered.

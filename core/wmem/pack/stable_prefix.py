@@ -25,17 +25,24 @@ class StablePrefix:
     Attributes:
         room: Tokens for all but the fixed and pinned parts, at the first attempt.
         has_query: Whether there is a query, whose note stands behind the conversation.
+        tail: The share of the room that the newest messages are sure of.
         summary_tokens: Tokens reserved for a summary.
     """
 
     room: int
     has_query: bool
+    tail: float = 0.0
     summary_tokens: int = 0
 
     @property
     def step(self) -> int:
-        """Tokens from one start point to the next; a larger unit is truncated to it."""
+        """Tokens from one start point to the next; a unit that is too large is truncated to it."""
         return max(1, self.room // _START_POINTS)
+
+    @property
+    def largest(self) -> int:
+        """Tokens of the largest unit that is sent whole."""
+        return max(self.step, int(self.room * self.tail))
 
     @property
     def span(self) -> int:
@@ -73,7 +80,7 @@ def longest_history(prefix: StablePrefix, total: int, history: Iterable[tuple[Un
         # Read what fits, and on to the beginning of the span that holds the oldest of it.
         if upto > limit and span < begun:
             break
-        upto += min(cost, prefix.step)
+        upto += cost if cost <= prefix.largest else prefix.step
         if upto > limit and not read:
             return []
         read.append((unit, span, upto))

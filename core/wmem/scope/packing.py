@@ -72,7 +72,7 @@ def pack_scope(
         always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.repeated_system_text()
         asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
-        total = len(own.state.messages)
+        total, tokens = len(own.state.messages), own.state.message_tokens
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
     candidate = _CandidateFactory(counter, live.overrides, decoder)
@@ -102,6 +102,7 @@ def pack_scope(
             count=counter,
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
+            conversation_tokens=tokens + live.unstored_tokens,
             pinned=pinned,
             repeated=repeated,
             recalled=[
@@ -296,7 +297,7 @@ class _LiveMessages:
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self._standing: list[StandingCandidate] = []  # of what is not stored like this, oldest first
         self._restated: set[str] = set()  # ids of stored messages whose requests are in `_standing`
-        self.unstored_count = 0
+        self.unstored_count = self.unstored_tokens = 0
         counter = handle.settings.counter()
         live = _pair_live(to_sendable(parse_messages(messages)), replica)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
@@ -315,6 +316,7 @@ class _LiveMessages:
                 requests = find_requests(message, handle)
                 row = to_row(message, handle, now)
                 self.unstored_count += 1
+                self.unstored_tokens += row.tokens or 0
             candidate = _CandidateFactory(counter, {row.id: message}, _decode)(row)
             if requests:
                 self._standing.append(StandingCandidate(candidate, requests))

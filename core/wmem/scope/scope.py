@@ -241,6 +241,7 @@ class Scope(ScopeProperties):
         system: str = "",
         tools: Sequence[Mapping[str, Any]] = (),
         reserve: int = 0,
+        tail: float = 0.5,
         recent: int = 4,
         profile: ProviderProfile = "any",
         roles: Roles = "free",
@@ -269,8 +270,11 @@ class Scope(ScopeProperties):
             system: The system text; it is never truncated.
             tools: JSON schemas of the tools, counted.
             reserve: Tokens kept free for the reply.
-            recent: How many of the newest messages come before recalled ones, within a
-                quarter of the budget.
+            tail: The share of the room, 0 to 1, that the newest messages fill before anything is recalled:
+                all of them if the conversation fits. The room is the budget without system text, tools,
+                reserve and what is pinned. 0 recalls first, for questions about a long past.
+            recent: How many of the newest messages are kept at least, truncated to a quarter of the
+                budget together if need be.
             profile: The provider whose rules the prompt obeys: order of roles, names, ids, images, no
                 blank text. What the provider would refuse is changed, in the prompt alone; the rest is
                 sent as it is. ``any`` obeys OpenAI, Anthropic, Gemini, Mistral and Bedrock at once.
@@ -310,6 +314,7 @@ class Scope(ScopeProperties):
                     system=to_sendable(system),
                     tools=tools,
                     reserve=reserve,
+                    tail=tail,
                     recent=recent,
                     profile=profile,
                     roles=roles,
