@@ -95,6 +95,107 @@ RECORDS: dict[str, Any] = {
         {"role": "function", "name": "read_kiln", "content": "980"},
         _ANSWER,
     ],
+    "requests to Anthropic": [
+        {
+            "request": {
+                "system": [{"type": "text", "text": "You help in a pottery.", "cache_control": {"type": "ephemeral"}}],
+                "messages": [
+                    {"role": "user", "content": [{"type": "text", "text": "How warm is the kiln?"}]},
+                    {
+                        "role": "assistant",
+                        "content": [
+                            {"type": "text", "text": "Let me look."},
+                            {"type": "tool_use", "id": "toolu_01", "name": "read_kiln", "input": {"shelf": 2}},
+                            {"type": "tool_use", "id": "toolu_02", "name": "read_clock", "input": {}},
+                        ],
+                    },
+                    {
+                        "role": "user",
+                        "content": [
+                            {"type": "tool_result", "tool_use_id": "toolu_02", "content": "12:30"},
+                            {
+                                "type": "tool_result",
+                                "tool_use_id": "toolu_01",
+                                "content": [{"type": "text", "text": _LONG}],
+                                "is_error": False,
+                            },
+                            {"type": "text", "text": "Be quick."},
+                        ],
+                    },
+                    {"role": "assistant", "content": [{"type": "text", "text": "It is at 980 degrees."}]},
+                    {"role": "user", "content": "And now?"},
+                ],
+            }
+        }
+    ],
+    "lines of a coding agent": [
+        {"type": "summary", "summary": "Kiln"},
+        {"type": "user", "uuid": "1", "message": {"role": "user", "content": "Fix the kiln's driver."}},
+        {
+            "type": "assistant",
+            "uuid": "2",
+            "message": {
+                "role": "assistant",
+                "model": "m",
+                "content": [{"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "make"}}],
+            },
+        },
+        {
+            "type": "user",
+            "uuid": "3",
+            "toolUseResult": {},
+            "message": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": _LONG, "is_error": True}],
+            },
+        },
+        {
+            "type": "assistant",
+            "uuid": "4",
+            "message": {"role": "assistant", "content": [{"type": "text", "text": "It builds again."}]},
+        },
+    ],
+    "Converse": {
+        "messages": [
+            {"role": "user", "content": [{"text": "How warm is the kiln?"}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"text": "Let me look."},
+                    {"toolUse": {"toolUseId": "tooluse_Z-8", "name": "read_kiln", "input": {"shelf": 2}}},
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"toolResult": {"toolUseId": "tooluse_Z-8", "content": [{"text": _LONG}], "status": "success"}}
+                ],
+            },
+            {"role": "assistant", "content": [{"text": "980 degrees."}]},
+        ]
+    },
+    "a UI's messages": [
+        _ASK,
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Let me look."},
+                {"type": "tool-call", "toolCallId": "v1", "toolName": "read_kiln", "input": {"shelf": 2}},
+            ],
+        },
+        {
+            "role": "tool",
+            "content": [
+                {
+                    "type": "tool-result",
+                    "toolCallId": "v1",
+                    "toolName": "read_kiln",
+                    "output": {"type": "text", "value": _LONG},
+                }
+            ],
+        },
+        _ANSWER,
+    ],
     "contents for Gemini": [
         {"role": "user", "parts": [{"text": "How warm is the kiln?"}]},
         {

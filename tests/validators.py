@@ -22,6 +22,7 @@ _ANTHROPIC_ID = re.compile(r"[a-zA-Z0-9_-]+")
 _MISTRAL_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _BEDROCK_ID = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _OPENAI_ID_LENGTH = 40
+_ANTHROPIC_RESULTS = frozenset(("text", "image", "document", "search_result", "tool_reference"))
 _OPENAI_BLOCKS = {
     "system": {"text"}, "developer": {"text"}, "tool": {"text"}, "assistant": {"text", "refusal"},
     "user": {"text", "image_url", "input_audio", "file"},
@@ -215,9 +216,9 @@ def _anthropic_block_faults(role: str, block: Json) -> list[str]:
         inner = block.get("content") or []
         held = [] if isinstance(inner, str) else [each for each in inner if isinstance(each, Mapping)]
         wrong = [
-            f"block {each['type']!r} in a result" for each in held if each["type"] not in ("text", "image", "document")
+            f"block {each.get('type')!r} in a result" for each in held if each.get("type") not in _ANTHROPIC_RESULTS
         ]
-        wrong += [fault for each in held if each["type"] == "text" for fault in _blank_faults(each["text"])]
+        wrong += [fault for each in held if each.get("type") == "text" for fault in _blank_faults(each["text"])]
         return wrong + _id_faults(block["tool_use_id"], _ANTHROPIC_ID)
     return []
 
@@ -340,6 +341,8 @@ def _bedrock_block_faults(role: str, block: Json) -> list[str]:
             fault for each in block["toolResult"]["content"] if "text" in each for fault in _blank_faults(each["text"])
         ]
         return wrong if role == "user" else [*wrong, "toolResult in assistant"]
+    if role == "user" and "reasoningContent" in block:
+        return ["reasoningContent in user"]
     if role == "assistant" and any(kind in block for kind in ("image", "document", "video")):
         return [f"{next(iter(block))} in assistant"]
     return []
@@ -367,6 +370,8 @@ def _bedrock_block(block: Json) -> Json:
     kind = str(block.get("type"))
     if kind == "text":
         return {"text": block["text"]}
+    if "type" not in block:
+        return block  # its own
     return {"image": _source(block["image_url"])} if kind == "image_url" else {"document": block}
 
 

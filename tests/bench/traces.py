@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, get_args
 
 import wmem
 from tests.charging import rendered_tokens
-from tests.validators import PROVIDERS, violations
+from tests.validators import PROVIDERS, Provider, violations
 from wmem.errors import BudgetError, WmemError
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.message import Message, parse_messages
@@ -34,6 +34,10 @@ _SHAREGPT = {
     "system": "system", "human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant",
     "function_call": "call", "observation": "result", "tool": "result",
 }  # fmt: skip
+_ANTHROPIC_BLOCKS = {
+    "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction", "document", "search_result",
+    "container_upload",
+}  # fmt: skip
 Json = Mapping[str, Any]
 
 
@@ -42,6 +46,15 @@ class Conversation(NamedTuple):
 
     form: str
     messages: Sequence[Json | Message]
+
+    @property
+    def provider(self) -> Provider | None:
+        """The one that takes all blocks of it, where they are not known to every provider."""
+        blocks = list(_nested_blocks([each for each in self.messages if isinstance(each, Mapping)]))
+        kinds = {str(block.get("type")) for block in blocks}
+        if kinds & _ANTHROPIC_BLOCKS or any(kind.endswith("_tool_result") for kind in kinds):
+            return "anthropic"
+        return "bedrock" if any("reasoningContent" in block for block in blocks) else None
 
 
 @dataclass
@@ -240,6 +253,15 @@ def _all(data: Iterable[Any], holds: Callable[[Json], object]) -> bool:
     return all(isinstance(each, Mapping) and holds(each) for each in data)
 
 
+def _nested_blocks(messages: Iterable[Json]) -> Iterator[Json]:
+    """All blocks of messages, and those inside results."""
+    for each in messages:
+        content = each.get("content")
+        inner = [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+        yield from inner
+        yield from _nested_blocks(inner)
+
+
 def _call(id: str, name: str, arguments: object) -> Json:
     said = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return {"id": id, "type": "function", "function": {"name": name, "arguments": said}}
@@ -281,10 +303,14 @@ def pack_growing(outcome: Outcome, conversation: Conversation, *, budgets: Seque
                 continue  # nobody has said anything
             for budget in budgets:
                 for profile in get_args(ProviderProfile):
-                    _pack(outcome, session, budget, profile)
+                    # What one provider alone takes goes back to it, and to no other whose profile is named.
+                    takers = [conversation.provider or each for each in PROVIDERS] if profile == "any" else [profile]
+                    _pack(outcome, session, budget, profile, set(takers))
 
 
-def _pack(outcome: Outcome, session: wmem.Scope, budget: int, profile: ProviderProfile) -> None:
+def _pack(
+    outcome: Outcome, session: wmem.Scope, budget: int, profile: ProviderProfile, providers: Iterable[Provider]
+) -> None:
     newest = next((each.text for each in reversed(session.messages.all()) if each.role == "user"), None)
     # In turns, so that every budget and every profile meets each.
     ways: tuple[tuple[str | None, Json], ...] = (
@@ -305,11 +331,9 @@ def _pack(outcome: Outcome, session: wmem.Scope, budget: int, profile: ProviderP
     tokens = PROMPT_OVERHEAD + sum(message_tokens(each, count) for each in parse_messages(prompt))
     outcome.over += max(tokens, packed.tokens) > budget
     outcome.ratios.append(packed.tokens / rendered_tokens(prompt, count))
-    for provider in PROVIDERS:
-        if profile in ("any", provider):
-            outcome.invalid.update(
-                f"{provider}, profile {profile}: {fault}"[:120] for fault in violations(provider, prompt)
-            )
+    for provider in providers:
+        found = violations(provider, prompt)
+        outcome.invalid.update(f"{provider}, profile {profile}: {fault}"[:120] for fault in found)
 
 
 def main(arguments: Sequence[str]) -> int:
