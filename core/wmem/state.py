@@ -153,7 +153,7 @@ class State:
         """The system messages that the conversation begins with, which every pack holds."""
         return list(takewhile(_is_system_text, map(self.rows.__getitem__, self.messages)))
 
-    def repeated_system_text(self) -> "RepeatedSystemText":
+    def find_repeated_system_text(self) -> "RepeatedSystemText":
         """The messages that repeat the leading system text before any other was said, as each session may begin.
 
         Later ones are conversation: after another text a repetition takes effect again.

@@ -190,7 +190,7 @@ def told(state: State) -> dict[str, Any]:
         "standing": set(state.pinned_messages),
         "system": set(state.system_messages),
         "leading": [row.id for row in state.leading_system_text()],
-        "repeated": {each for each in state.messages if each in state.repeated_system_text()},
+        "repeated": {each for each in state.messages if each in state.find_repeated_system_text()},
         "pinned": set(state.pinned_items),
         "policy": state.policy,
         "disposed": state.disposed,

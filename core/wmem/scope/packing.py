@@ -70,7 +70,7 @@ def pack_scope(
     with own.lock:
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
         always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
-        repeated = own.state.repeated_system_text()
+        repeated = own.state.find_repeated_system_text()
         asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total, tokens = len(own.state.messages), own.state.message_tokens
     live = _LiveMessages(handle, () if messages is None else messages, own, now)
