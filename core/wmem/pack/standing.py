@@ -5,6 +5,7 @@ this one, as recall ranks it, requests before preferences. A clause of the same 
 back is not there, nor what a message of the prompt says anyway.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, nan
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from wmem.pack.selection import SelectedUnit, Selection
 
 _SHARE = 10  # one part in so many of the room
+# What a question asks for without sharing a word with the request that is about it.
+_ASKS_HOW = re.compile(
+    r"\b(?:how (?:do|can|should|to)|walk me through|explain|show me how|step by step)\b", re.IGNORECASE
+)
+_ON_EXPLAINING = re.compile(r"\b(?:step|explanation|explain|example)", re.IGNORECASE)
+_ASKS_WHEN = re.compile(r"\b(?:when|what (?:date|day|time)|deadline)\b", re.IGNORECASE)
+_ON_DATES = re.compile(r"\b(?:date|time|deadline|schedule)", re.IGNORECASE)
 _LEAST_TOKENS = 4  # of a clause's line
 _TOKENS_OF_DATE = 7
 
@@ -122,7 +130,16 @@ def _list_in_force(selection: "Selection") -> Iterator[_Clause]:
             if reason is not None:
                 _reject(selection, candidate, reason)
             elif not request.takes_back and not said.says(candidate, request):
-                yield _Clause(candidate, request, place, inf if rank is None else rank)
+                bears = _answers_kind(selection.request.query, request.text)
+                yield _Clause(candidate, request, place, -1 if bears else inf if rank is None else rank)
+
+
+def _answers_kind(query: str, clause: str) -> bool:
+    """Whether a request is about the kind of answer that a question wants: a date, or an explanation."""
+    return any(
+        about.search(clause) is not None and asks.search(query) is not None
+        for asks, about in ((_ASKS_HOW, _ON_EXPLAINING), (_ASKS_WHEN, _ON_DATES))
+    )
 
 
 def _order(clauses: Iterable[_Clause]) -> Iterator[_Clause]:

@@ -34,7 +34,7 @@ _SCOPE = (
     r"(?:from now on(?:wards?)?|from here on(?: out| in)?|from this point (?:on|forward)|from today on|starting (?:now|today)"
     r"|(?:going|moving) forward|henceforth|for the (?:rest|remainder) of (?:this|the|our) \w{2,20}"
     r"|(?:for|during|throughout) (?:this|the|our) (?:whole|entire) \w{2,20}|for the (?:whole|entire) \w{2,20}"
-    r"|(?:until|unless) i (?:say|tell|ask|explicitly|specifically|specify|request)|in (?:the )?future(?:,| \w{3,10}s\b)"
+    r"|(?:until|unless) i (?:say|tell|ask|explicitly|specifically|specify|request)|in (?:the )?future(?:,| (?:answers|replies|responses|messages|chats|conversations|emails)\b)"
     r"|for all (?:future|subsequent)|at all times|every (?:single )?time(?: you|\W{1,2}$|,)|each time you"
     r"|(?:in|with|for|to|of|per|after|before) (?:all|every|each|any|future)(?: single| of| your| one| future){0,3} "
     rf"{_ANSWERS})"
@@ -99,8 +99,8 @@ _QUESTION = (
 _REMARK = rf"{_QUESTION}|, (?:and|but|so|which) (?:i\b|also\b|it\b|is\b)|, (?:like|as|considering|given|which|because|since|so that) "
 
 _LIST = (
-    r".{0,120}(?:\b(?:my|these|the following|some|few|our|following|your|follow|obey) "
-    rf"(?:\w{{2,12}} ){{0,3}}(?:rule|instruction|guideline|preference|convention|request)s\b|{_SCOPE}).{{0,80}}:$"
+    r"\b(?:my|these|the following|some|few|our|following|your|follow|obey) "
+    rf"(?:\w{{2,12}} ){{0,3}}(?:rule|instruction|guideline|preference|convention|request)s\b|{_SCOPE}"
 )
 
 _ROWS = (
@@ -264,7 +264,7 @@ _ROWS = (
     ),
     TableRow(
         "be so",
-        "act behave respond answer reply talk speak write pretend explain address use treat",
+        "act behave respond answer reply talk speak write pretend explain address use treat now",
         r"(?:(?:act|behave|respond|answer|reply|talk|speak|write|pretend to be)(?: to me| with me| always)?"
         r" (?:as if|as|like)(?: you're| you are|)? (?:an? |my |i'm |i am |we |you |if )"
         r"(?!result|part|list|table|pdf|file|single|string|number|function|json|csv)"
@@ -289,7 +289,7 @@ _ROWS = (
     ),
     TableRow(
         "remember",
-        "remember mind note forget reference record fyi",
+        "remember mind note forget reference record fyi know later",
         r"(?:(?:remember|keep in mind|bear in mind|make a note|take note|don't forget|do not forget|never forget|note|fyi|just so you know"
         r"|for (?:your|future) reference|for the record|for later)(?: for (?:later|next time|the future|future reference))?[,:]?"
         r"(?: that| this[:,])? (?:i(?! (?:asked|said|told|mentioned|was saying)\b)\b|i'm|i've|my|we(?!'ve discussed| discussed| talked| said)\b|our|us\b"
@@ -308,17 +308,17 @@ _ROWS = (
         "from now on",
         "now here point forward henceforth rest remainder whole entire until unless future subsequent times time every each all any "
         "answer answers reply replies response responses today",
-        rf"(?!.{{0,12}}\b(?:i'll|i will|i'm|i am|we'll|we will|we're|he|she|they|it|the \w{{2,20}}|what|when|this|that|there)\b(?! sure))"
+        rf"(?!(?:{_SCOPE}[,:]? )?(?:i'll|i will|i'm|i am|we'll|we will|we're|he|she|they|it|the \w{{2,20}}|what|when|this|that|there)\b(?! sure))"
         rf"(?=.{{0,300}}\b{_SCOPE})(?=.{{0,300}}\b(?:you|your|please|don't|do not|never|always|let's|i want|i'd like|i need|no|only|{_ANSWERS}|{_VERB}))"
         rf"(?:{_SCOPE}[,:]? )?(?:you|your|please|don't|do not|never|always|let's|i want|i'd like|i need|no|only|all|every|each|"
         rf"{_VERB}|(?:short|brief)\w{{0,3}}|{_SCOPE})",
     ),
     TableRow(
         "prefer",
-        "prefer preference preferences rather vegan vegetarian allergic intolerant hate like love want eat fly buy drink answers replies",
+        "colour-blind color-blind colourblind colorblind diabetic dyslexic left-handed pescatarian prefer preference preferences rather vegan vegetarian allergic intolerant hate like love want eat fly buy drink answers replies",
         r"(?:\bi (?:(?:\w{2,12}ly|also|always|much|do) )?prefer\b(?! not to say)|\bmy (?:strong |personal |general )?preferences? (?:is|are|for)\b"
         r"|\bi'd rather you\b|\bi(?:'m| am) (?:a )?(?:strict )?(?:vegan|vegetarian|pescatarian|allergic to|(?:lactose|gluten) intolerant|colou?r-?blind"
-        r"|diabetic|dyslexic|left-handed)\b|\bi (?:only|never|don't) (?:eat|fly|buy|drink)\b|\bi (?:hate|love|like|don't like|can't stand) (?:it when you\b"
+        r"|diabetic|dyslexic|left-handed)\b|\bi (?:only|never|don't) (?:eat|fly|buy|drink)\b(?! (?:there|here|before|after|at|much|enough|out|anymore|until|since)\b)|\bi (?:hate|love|like|don't like|can't stand) (?:it when you\b"
         r"|(?:short|long|brief|detailed|concise) (?:answers|replies|explanations|responses)|bullet points|emojis|tables|jargon))",
         anywhere=True,
     ),

@@ -5,11 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from wmem.model.standing import TAKE_BACK, StandingRequest
+from wmem.rules.standing.east_asian import CHINESE, JAPANESE
 from wmem.rules.standing.english import ENGLISH
+from wmem.rules.standing.european import DUTCH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH, SWEDISH
 from wmem.rules.standing.own_text import Sentence, own_sentences
 from wmem.rules.standing.table import Table, TableRow, compile_pattern
 
-TABLES: Sequence[Table] = (ENGLISH,)
+SPACED: Sequence[Table] = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH, SWEDISH, RUSSIAN)
+UNSPACED: Sequence[Table] = (CHINESE, JAPANESE)
+TABLES: Sequence[Table] = (*SPACED, *UNSPACED)
 _MAX_CLAUSES = 12
 _MAX_CLAUSE_CHARS = 240
 _MAX_CHARS = 4_000  # characters of a text that are looked at for a word
@@ -42,14 +46,24 @@ def _may_ask(text: str) -> bool:
     if len(text) > _MAX_CHARS:
         text = f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
     words = text.lower().replace("’", "'").translate(_BLANKS).split()  # an apostrophe
-    return not _rows_by_word().keys().isdisjoint(words)
+    return not _rows_by_word().keys().isdisjoint(words) or (not text.isascii() and _asks_unspaced(text))
+
+
+def _asks_unspaced(text: str) -> bool:
+    return compile_pattern(_unspaced_words()).search(text) is not None
+
+
+@cache
+def _unspaced_words() -> str:
+    words = {word for table in UNSPACED for row in table.rows for word in row.words.split()}
+    return "|".join(map(re.escape, sorted(words)))
 
 
 @cache
 def _rows_by_word() -> Mapping[str, Sequence[tuple[int, int]]]:
     """For each word, the places of the rows that want it: the table's and the row's."""
     rows: dict[str, list[tuple[int, int]]] = {}
-    for at, table in enumerate(TABLES):
+    for at, table in enumerate(SPACED):
         for place, row in enumerate(table.rows):
             for word in row.words.split():
                 rows.setdefault(word, []).append((at, place))
@@ -74,15 +88,12 @@ def _find(text: str) -> Iterator[StandingRequest]:
 
 
 def _is_list_heading(sentence: str) -> bool:
-    return any(compile_pattern(table.list_heading).match(sentence) for table in TABLES)
+    return any(compile_pattern(table.list_heading).search(sentence) for table in TABLES)
 
 
 def _find_in_sentence(sentence: Sentence, text: str) -> Iterator[StandingRequest]:
-    by_word = _rows_by_word()
-    wanted = sorted({place for word in {*_WORD.findall(sentence.text)} & by_word.keys() for place in by_word[word]})
-    for at in dict.fromkeys(at for at, _ in wanted):
-        rows = [TABLES[at].rows[place] for table, place in wanted if table == at]
-        clauses = [*_match_clauses(TABLES[at], rows, sentence)]
+    for table, rows in _list_rows(sentence.text):
+        clauses = [*_match_clauses(table, rows, sentence)]
         for number, (start, end, row) in enumerate(clauses):
             until = min(end, clauses[number + 1][0]) if number + 1 < len(clauses) else end
             clause = _cut(text, sentence.start + start, sentence.start + until)
@@ -91,6 +102,17 @@ def _find_in_sentence(sentence: Sentence, text: str) -> Iterator[StandingRequest
             yield StandingRequest(row.rule, clause)
         if clauses:
             return
+
+
+def _list_rows(sentence: str) -> Iterator[tuple[Table, Sequence[TableRow]]]:
+    """The rows that want a word of a sentence, by table."""
+    by_word = _rows_by_word()
+    wanted = sorted({place for word in {*_WORD.findall(sentence)} & by_word.keys() for place in by_word[word]})
+    for at in dict.fromkeys(at for at, _ in wanted):
+        yield SPACED[at], [SPACED[at].rows[place] for table, place in wanted if table == at]
+    if not sentence.isascii() and _asks_unspaced(sentence):
+        for table in UNSPACED:
+            yield table, [row for row in table.rows if any(word in sentence for word in row.words.split())]
 
 
 def _match_clauses(table: Table, rows: Sequence[TableRow], sentence: Sentence) -> Iterator[tuple[int, int, TableRow]]:
@@ -108,10 +130,12 @@ def _match_clauses(table: Table, rows: Sequence[TableRow], sentence: Sentence) -
                 continue
             end = question.start()
         for row in rows:
+            pattern = compile_pattern(row.pattern)
             if row.anywhere:
-                match = compile_pattern(row.pattern).search(text, start, after)
+                match = pattern.search(text, start, after)
             else:
-                match = compile_pattern(row.pattern).match(text, body)
+                # What leads to a request may also be its beginning: "you can", "from now on".
+                match = pattern.match(text, body) or (pattern.match(text, start) if body > start else None)
             if match is None:
                 continue
             if not row.anywhere:

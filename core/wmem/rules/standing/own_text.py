@@ -13,7 +13,7 @@ _MAX_SENTENCE_CHARS = 600
 _FENCE = re.compile(r"\s{0,3}(?:```|~~~)")
 _FOREIGN_LINE = re.compile(
     r"\s{0,8}(?:[>|{}\[\]<#@$%/+=]|\d{4}-\d\d|\d\d?:\d\d|"
-    r"(?:def|class|import|from \w{1,40} import|const|let \w{1,40} ?=|var|function|return|public|private|select|include)\b"
+    r"(?:def|class) \w{1,40} ?[(:]|import [\w.]{1,60}$|from [\w.]{1,60} import |(?:const|let|var) \w{1,40} ?=|function \w{0,40}\("
     r"|(?:user|assistant|system|human|ai|bot|agent|customer|developer)\s?: )",
     re.IGNORECASE,
 )
@@ -27,7 +27,7 @@ _SHOWN_BELOW = re.compile(
     r"\b(?:translat|summari[sz]|proofread|rewrit|rephras|paraphras|correct|edit|review|improv|analy[sz]|fix|explain|classif"
     r"|übersetz|fass|korrigier|tradui|résum|corrig|traduc|resum|traduz|corrij|riassum|corregg|vertaal|vat|översätt"
     r"|sammanfatt|rätta|перевед|исправ|перескаж|following|below|here(?:'s| is| are)|this|my (?:draft|email|letter|essay))"
-    r"\w{0,8}\b[^:\n]{0,120}:(?=\s)|(?:翻译|总结|润色|翻訳|要約|添削)[^:：\n]{0,40}[:：]",
+    r"\w{0,8}\b[^:\n]{0,120}:(?=\s|$)|(?:翻译|总结|润色|翻訳|要約|添削)[^:：\n]{0,40}[:：]",
     re.IGNORECASE,
 )
 _RULES_BELOW = re.compile(r"\b(?:rules?|instructions|guidelines|preferences|conventions|requests)\b", re.IGNORECASE)
@@ -36,6 +36,7 @@ _QUOTED = re.compile(
     r"|「[^」\n]{0,400}(?:」|$)|『[^』\n]{0,400}(?:』|$)|(?<!\w)['‘][^'’\n]{1,200}['’](?!\w)|`[^`\n]{1,400}`",
     re.MULTILINE,
 )
+_QUOTES = frozenset("\"“«„「『'‘`")
 _SENTENCE_END = re.compile(r"[.!?…]{1,8}(?=\s)|[。！？；;]{1,8}|\n{1,8}")
 _ABBREVIATION = re.compile(
     r"\b(?:e\.?g|i\.?e|etc|vs|mr|mrs|ms|dr|st|no|approx|z\.b|bzw|ca|p\.?s|sr|sra)$", re.IGNORECASE
@@ -66,7 +67,10 @@ def own_sentences(text: str) -> Iterator[Sentence]:
     for offset, window in windows:
         if offset:
             lines.skip(text[_WINDOW:offset])
-        shown = to_lower(_QUOTED.sub(_hide, lines.hide(window)))
+        own = lines.hide(window)
+        if not _QUOTES.isdisjoint(own):
+            own = _QUOTED.sub(_hide, own)
+        shown = to_lower(own)
         yield from _split(shown, offset)
 
 
@@ -99,7 +103,7 @@ class _LineFilter:
     def hide(self, text: str) -> str:
         """The text with blanks for what is shown, and not said."""
         lines = text.split("\n")
-        speakers = sum(_SPEAKER.match(line) is not None for line in lines) > 1
+        speakers = text.count(": ") > 1 and sum(_SPEAKER.match(line) is not None for line in lines) > 1
         return "\n".join(
             " " * len(line) if speakers and _SPEAKER.match(line) else self._hide_line(line, at)
             for at, line in enumerate(lines)
@@ -135,7 +139,7 @@ class _LineFilter:
 
     def _hide_shown(self, line: str) -> str:
         """The line up to a colon after which somebody shows a text, rather than says it."""
-        shown = _SHOWN_BELOW.search(line)
+        shown = _SHOWN_BELOW.search(line) if ":" in line or "：" in line else None
         if shown is None or _RULES_BELOW.search(shown.group()):
             return line
         self._is_pasted = True
