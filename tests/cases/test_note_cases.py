@@ -281,3 +281,16 @@ def test_b145_what_differs_in_a_number_or_a_no_is_told_apart(session: Scope, cal
     call(session.messages.append, [*map(user, told), *small_talk(60)])
     note = call(session.pack, "refund for the tent", budget=700).note
     assert [each.removeprefix("> user: ") for each in note.split("\n") if "tent" in each] == told
+
+
+# -- B144: words beside a dead call
+
+
+def test_b144_an_old_sentence_beside_a_call_without_result_is_in_the_note(session: Scope, call: Call) -> None:
+    dead = [{"id": "c1", "type": "function", "function": {"name": "finish", "arguments": '{"status": "ok"}'}}]
+    done = {**assistant("All done: port 8080 is now 9090."), "tool_calls": dead}
+    call(session.messages.append, [user("Move the port of the harbour office."), done, user("thanks"), *small_talk(60)])
+    context = call(session.pack, "Which port is it now?", budget=600)
+    assert "assistant: All done: port 8080 is now 9090." in quotes(context)
+    assert not any(message.tool_calls for message in context.messages)
+    assert '{"' not in context.note
