@@ -4,14 +4,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.schema import QueryBundle
 
 from llamaindex_wmem._convert import canonical_json, from_llamaindex
 from llamaindex_wmem._recent_views import RecentViews
 from wmem import InvalidInputError, Message
 
 
-def question_text(input: str | ChatMessage | None) -> str | None:
+def question_text(input: object) -> str | None:
     """The text of a question; None if it has none."""
+    if isinstance(input, QueryBundle):  # what chat engines were asked with, and pass on
+        input = input.query_str
     if not isinstance(input, str | ChatMessage | None):
         raise InvalidInputError(f"a question is text or a ChatMessage, not {type(input).__name__!r}")
     text = input.content if isinstance(input, ChatMessage) else input

@@ -28,6 +28,7 @@ from llama_index.core.base.llms.types import (
     ToolCallBlock,
 )
 from llama_index.core.memory.types import BaseMemory
+from llama_index.core.schema import QueryBundle
 from workflows.context.serializers import JsonSerializer
 
 import wmem
@@ -324,6 +325,11 @@ def test_an_option_of_another_type_is_refused_by_name(wrong: dict[str, Any]) -> 
 def test_what_is_no_open_memory_is_refused(wrong: Any) -> None:
     with pytest.raises(InvalidInputError, match="memory must be"):
         WmemMemory.from_defaults(session_id="s", memory=wrong)
+
+
+async def test_a_query_bundle_is_a_question(make: Make, call: Call) -> None:
+    memory = make(chat_history=talk(1))
+    assert await call(memory, "get", QueryBundle("why?")) == await call(memory, "get", "why?")
 
 
 @pytest.mark.parametrize("wrong", [5, b"why?", ["why?"]])
