@@ -102,7 +102,7 @@ def test_B01_a_tool_exchange_is_kept_whole_or_dropped_whole_at_every_budget(
     context = packed(*talk, budget=budget, profile=profile)
     assert ("m1" in ids(context)) == ("m2" in ids(context))
     assert context.messages
-    assert context.messages[0].role == "user" or profile in ("openai", "mistral")
+    assert context.messages[0].role == "user" or profile == "openai"
 
 
 def test_B02_a_provider_that_rejects_invalid_sequences_is_never_shown_one() -> None:

@@ -5,7 +5,7 @@ would refuse is changed, in the prompt alone, as little as will do, and alike in
 
 - A developer message in front has the role of a system message (not with ``openai``).
 - System text behind the front stays where it was said, as a reminder in a user message (not with ``openai``).
-- A prompt that begins with an assistant gets a user message before it (not with ``openai``, ``mistral``).
+- A prompt that begins with an assistant gets a user message before it (not with ``openai``).
 - A speaker's name loses the characters that OpenAI refuses; the other providers know no names, so it is left out.
 - A tool's name and a call's id are fitted to the pattern, alike on call and result; distinct ids stay distinct, and an
   id that a later exchange uses again gets one of its own (not with ``openai``).
@@ -147,7 +147,8 @@ def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator
                 and (id := ids.fit_result(message.tool_call_id)) != message.tool_call_id
             ):
                 changes["tool_call_id"] = id
-            name = message.name and rules.fit_tool(message.name)
+            # Gemini takes a result only under the name of its call.
+            name = message.name and (ids.called_name(message.tool_call_id) or rules.fit_tool(message.name))
         else:
             name = rules.fit_speaker(message.name)
         if name != message.name:
@@ -175,10 +176,11 @@ class _CallIds:
         self._rules = rules
         self._used: set[str] = set()
         self._due: dict[str, list[str]] = {}
+        self._names: dict[str | None, str] = {}
 
     def fit_calls(self, message: Message) -> tuple[ToolCall, ...]:
         """The calls, with ids and names that fit."""
-        self._due = {}
+        self._due, self._names = {}, {}
         calls = []
         for at, call in enumerate(message.tool_calls):
             id = self._rules.fit_id(call.id)
@@ -187,10 +189,14 @@ class _CallIds:
                 id = self._rules.fit_id(call.id, message.id or str(len(self._used)), str(at))
             self._used.add(id)
             self._due.setdefault(call.id, []).append(id)
-            name = self._rules.fit_tool(call.name)
+            name = self._names[call.id] = self._rules.fit_tool(call.name)
             same = (id, name) == (call.id, call.name)
             calls.append(call if same else call.model_copy(update={"id": id, "name": name}))
         return tuple(calls)
+
+    def called_name(self, id: str | None) -> str | None:
+        """The name of the tool that the newest call of that id calls."""
+        return self._names.get(id)
 
     def fit_result(self, id: str) -> str:
         """The id of a result of the newest calls; results of calls of one id come in the order of the calls."""
@@ -234,12 +240,13 @@ def _user_with_media(media: Sequence[Part]) -> Message:
 def _fit_neighbors(rules: ProviderRules, messages: Iterable[Message]) -> list[Message]:
     sent: list[Message] = []
     for message in messages:
-        before = sent[-1] if sent else message
-        if message.role == "user" and before.role == "tool" and not rules.user_after_result:
+        if message.role == "user" and sent and sent[-1].role == "tool" and not rules.user_after_result:
             sent.append(Message.recall("assistant", _UNANSWERED))
-        elif (
-            message.tool_calls and before.role == "assistant" and not rules.call_after_answer and before is not message
-        ):
+        while message.tool_calls and not rules.call_after_answer and sent and _is_answer(sent[-1]):
             message = join_messages(sent.pop(), message)  # noqa: PLW2901  # the two are one message
         sent.append(message)
     return sent
+
+
+def _is_answer(message: Message) -> bool:
+    return message.role == "assistant" and not message.tool_calls

@@ -102,6 +102,7 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
     ),
     "mistral": ProviderRules(
         system_in_front=True,
+        user_first=True,
         call_id=re.compile(rf"[a-zA-Z0-9]{{{_MISTRAL_ID_LENGTH}}}"),
         media_in_results=False,
         user_after_result=False,
