@@ -72,6 +72,8 @@ class Selection:
         self.messages_uncovered = 0
         """Messages left out that are older than those the summary covers."""
         self.dropped: dict[Unit, str] = {}
+        self._truncated_tail: list[Unit] = []
+        self._first_left = 0  # how many units of the conversation, from its newest, the tail has dealt with
         self.rejected: list[tuple[RecalledCandidate, str]] = []
 
     def fill(self, prefix: StablePrefix | None) -> None:
@@ -126,18 +128,30 @@ class Selection:
         """Whether every call has a result or gets a synthetic one; else the unit is dropped as an orphan."""
         if unit.missing and self.options.orphans == "drop":
             self.dropped[unit] = "orphan"
-        return unit not in self.dropped
+        return not self.dropped or unit not in self.dropped
 
     def is_sendable(self, unit: Unit) -> bool:
         """Whether the message is no echo of a note and the provider accepts it; decodes it."""
+        return self._render_sendable(unit) is not None
+
+    def _render_sendable(self, unit: Unit) -> Rendered | None:
+        """The unit whole; None if its message is an echo of a note or the provider does not accept it."""
         if len(unit.members) > 1 or unit.missing:
-            return True
+            return self.loader.render(unit)
         message = self.loader.load(unit.head)
         if message.recalled:
             self.dropped[unit] = "echo"
         elif not self.rules.blank and is_blank(message):
             self.dropped[unit] = "empty"
-        return unit not in self.dropped
+        if self.dropped and unit in self.dropped:
+            return None
+        return Rendered((message,), unit.tokens)
+
+    def _add_sendable(self, unit: Unit, rule: str) -> None:
+        """Include the unit whole, if it is sendable."""
+        if (rendered := self._render_sendable(unit)) is not None:
+            self.selected[unit] = SelectedUnit(unit, rule, rendered)
+            self.tokens_left -= rendered.tokens
 
     def add(self, unit: Unit, rule: str, rendered: Rendered) -> None:
         """Include the unit."""
@@ -227,19 +241,24 @@ class Selection:
         self.tokens_left -= free
         largest = self.room if prefix is None else prefix.largest
         recalled = {each.candidate.id for each in self.request.recalled}
-        for unit in self.conversation if self.tokens_left >= MESSAGE_OVERHEAD else ():
+        waiting = None
+        for at, unit in enumerate(self.conversation):
             if unit in self.selected or not self.is_paired(unit):
                 continue
             cost = self.loader.cost(unit)
-            if cost <= min(self.tokens_left, largest):
-                if self.is_sendable(unit):
-                    self.add(unit, "tail", self.loader.render(unit))
-            elif prefix is None and self._is_large(cost) and not recalled.isdisjoint(unit.ids):
+            if cost <= self.tokens_left and cost <= largest:
+                self._add_sendable(unit, "tail")
                 continue
-            elif (served := self._truncate_large(unit, cost, prefix)) is not None:
+            waits = prefix is None and self._is_large(cost) and not recalled.isdisjoint(unit.ids)
+            served = None if waits else self._truncate_large(unit, cost, prefix)
+            if served is not None:
                 self.add(unit, "tail", served)
-            else:
+                self._truncated_tail.append(unit)
+                continue
+            waiting = at if waiting is None else waiting
+            if not waits:
                 break
+        self._first_left = len(self.conversation.units) if waiting is None else waiting
         self.tokens_left += free
 
     def add_recent(self) -> int:
@@ -319,7 +338,7 @@ class Selection:
         self.tokens_left += reserved
 
     def _fill_by_recency(self) -> None:
-        for unit in self.conversation:
+        for unit in self.conversation.after(self._first_left):
             if self.tokens_left < MESSAGE_OVERHEAD:
                 return
             if unit in self.selected or not self.is_paired(unit):
@@ -329,8 +348,7 @@ class Selection:
                 self._remove_from_note(entry)
             cost = self.loader.cost(unit)
             if cost <= self.tokens_left:
-                if self.is_sendable(unit):
-                    self.add(unit, "filled", self.loader.render(unit))
+                self._add_sendable(unit, "filled")
                 continue
             # The passage of a large unit in the note bears on the query; its beginning and end need not.
             served = None if moved else self._truncate_large(unit, cost) or self._truncate_last(unit, cost)
@@ -363,11 +381,11 @@ class Selection:
 
     def expand_tail(self, reserved: int) -> None:
         """Include truncated messages of the tail whole where there is room after all, newest first."""
-        for unit, each in list(self.selected.items()):
-            more = self.loader.cost(unit) - each.rendered.tokens
-            if each.rule == "tail" and each.rendered.tokens_cut and more <= self.tokens_left - reserved:
-                self.add(unit, "tail", self.loader.render(unit))
-                self.tokens_left += each.rendered.tokens
+        for unit in self._truncated_tail:
+            more = self.loader.cost(unit) - self.selected[unit].rendered.tokens
+            if more <= self.tokens_left - reserved:
+                self.selected[unit] = SelectedUnit(unit, "tail", self.loader.render(unit))
+                self.tokens_left -= more
 
     def remove_duplicate_quotes(self) -> None:
         """Remove quotes from the note that a message included later repeats."""
@@ -461,8 +479,8 @@ class Selection:
         if not self.conversation.exhausted:
             return False
         for unit in units:
-            if self.is_sendable(unit):
-                self.add(unit, "tail", self.loader.render(unit))
+            self._add_sendable(unit, "tail")
+        self._first_left = len(self.conversation.units)
         return True
 
     def _exchange_in_flight(self) -> tuple[Unit | None, list[Unit], bool]:

@@ -79,7 +79,10 @@ class ConversationReader:
 
     def __iter__(self) -> Iterator[Unit]:
         """Every unit, newest first, reading on as needed; iterating again costs nothing."""
-        at = 0
+        return self.after(0)
+
+    def after(self, at: int) -> Iterator[Unit]:
+        """The units after the first `at`, newest first, reading on as needed."""
         while True:
             while at >= len(self.units):
                 if not self.advance():
