@@ -261,6 +261,10 @@ class Scope(ScopeProperties):
         The system text that the conversation begins with is in every prompt; a session that begins with the
         same again does not repeat it. Later system and developer messages are conversation.
 
+        What the user of this scope asked to be followed from now on, and did not take back, is in every
+        prompt, in at most a tenth of the room: see `Policy.standing_requests`. As messages, such
+        requests are the scope's own; a child has none of its parent's.
+
         With an embedder and a query, missing vectors of texts are stored, in a scope internal to
         wmem that no list, listener or export shows.
 
