@@ -112,7 +112,7 @@ class _Packer:
             else None
         )
         tokens = 0
-        for _ in range(_MAX_ATTEMPTS):
+        for attempt in range(_MAX_ATTEMPTS):
             choice = Selection(self.request, self.conversation, self.loader, self.pinned, room)
             try:
                 choice.fill(prefix)
@@ -132,6 +132,8 @@ class _Packer:
             less = used - max(1, -(-(tokens - budget) * context.tokens // tokens))
             # What is added to each message, as a name that fits, shrinks with them.
             room = less if 2 * less > used else used * budget // (tokens + 1)
+            if attempt >= _MAX_ATTEMPTS // 2:
+                room = min(room, used // 2)  # what is added does not shrink alike
         msg = (
             f"none of {_MAX_ATTEMPTS} ever smaller prompts fits; "
             f"the last one has {tokens} tokens and the budget is {budget}"

@@ -279,7 +279,7 @@ class Selection:
         needed = sum(map(self.loader.min_cost, units))
         if needed <= allowed:
             return allowed if units else 0
-        while needed > self.tokens_left:
+        while units and needed > self.tokens_left:
             needed -= self.loader.min_cost(units.pop())
         for unit, each in zip(units, self.loader.truncate(units, needed) or (), strict=False):
             self.add(unit, "recent", each)
