@@ -78,7 +78,7 @@ def read_fields(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
 def _read_parts(content: str | list[Any], extra: Mapping[str, Any], call_ids: set[str]) -> list[Part]:
     parts = read_blocks(content, call_ids)
     thought, refused = extra.get(TEXT_KEY), extra.get("refusal")
-    if isinstance(thought, str) and thought and all(part.kind != "reasoning" for part in parts):
+    if isinstance(thought, str) and thought and all((part.kind, part.text) != ("reasoning", thought) for part in parts):
         parts.insert(0, Part(kind="reasoning", text=thought, data={"key": TEXT_KEY}))
     parts[:0] = read_extra_reasoning(extra)
     if isinstance(refused, str) and refused and all(part.kind != "refusal" for part in parts):

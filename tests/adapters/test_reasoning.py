@@ -8,8 +8,9 @@ from langchain_openai.chat_models.base import _construct_responses_api_input
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ThinkingBlock, ToolCallBlock
 
 import wmem
-from langchain_wmem import from_langchain
-from llamaindex_wmem import from_llamaindex
+from langchain_wmem import WmemMiddleware, from_langchain
+from llamaindex_wmem import WmemMemory, from_llamaindex
+from wmem.errors import InvalidInputError
 from wmem.tokens.counter import default_counter, message_tokens
 from wmem.types import Reasoning
 
@@ -31,6 +32,10 @@ FORMS: dict[str, dict[str, Any]] = {
     "OpenRouter's details": {
         "content": "I look.",
         "additional_kwargs": {"reasoning_content": "It may.", "reasoning_details": DETAILS},
+    },
+    "both a block and a text": {
+        "content": [{"type": "thinking", "thinking": "Hm.", "signature": "Eq"}, TEXT],
+        "additional_kwargs": {"reasoning_content": "It may."},
     },
     "Gemini's signatures": {
         "content": "I look.",
@@ -130,3 +135,18 @@ def test_b130_llamaindex_keeps_reasoning_beside_calls_where_it_was() -> None:
     assert packed(from_llamaindex(talk), "tools").to_llamaindex()[1] == said
     assert packed(from_llamaindex(talk), "none").to_llamaindex()[1].additional_kwargs == {"tool_calls": [raw]}
     assert packed(from_llamaindex(talk), "tools").to_openai()[1]["reasoning_content"] == "It may."
+
+
+@pytest.mark.parametrize(("reasoning", "sent"), [("none", False), ("tools", True)])
+def test_b130_a_memory_of_llamaindex_gives_back_reasoning_as_it_is_set(reasoning: Reasoning, *, sent: bool) -> None:
+    memory = WmemMemory.from_defaults(url="memory://", agent_id="a", session_id="s", reasoning=reasoning)
+    memory.put_messages(talk_of_llamaindex(called=True))
+    assert (SIGNED in memory.get()[1].blocks) is sent
+    memory.close()
+
+
+def test_b130_an_unknown_setting_of_reasoning_is_refused_by_the_adapters() -> None:
+    with pytest.raises(InvalidInputError, match="in-flight"):
+        WmemMiddleware("memory://", agent_id="a", budget=1_000, reasoning="always")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="reasoning"):
+        WmemMemory.from_defaults(url="memory://", agent_id="a", session_id="s", reasoning="always")  # type: ignore[arg-type]
