@@ -29,6 +29,7 @@ MessageInput: TypeAlias = Message | Mapping[str, Any]
 
 _ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
 _COMPARED = attrgetter("content", "turn_id", "pinned", "role")  # a message with these unchanged is not stored again
+_FAST_LOOK_BACK = 16
 _CALL_LOOK_BACK = 256  # stored messages among which the call of a result is looked for
 _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
 
@@ -151,6 +152,15 @@ def _pair_rows(handle: Handle, rows: Sequence[Row], state: State, now: float) ->
     return paired, pairing.certain
 
 
+def _is_first_result(rows: Sequence[Row], state: State) -> bool:
+    """Fast path: whether this is a single result, whose call is among the newest messages and not answered yet."""
+    if len(rows) != 1 or not rows[0].calls or rows[0].id in state.rows:
+        return False
+    [id] = rows[0].calls
+    newest = (row for row in islice(state.newest_messages(), _FAST_LOOK_BACK) if id in row.calls)
+    return next((row.role for row in newest), None) == "assistant"
+
+
 def _append_paired(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     """Append on the condition that nobody answers one of the calls meanwhile."""
 
@@ -171,7 +181,7 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     replica = handle.engine.replica(handle.path)
     if any(row.role == "tool" for row in rows):
         with replica.lock:
-            _, certain = _pair_rows(handle, rows, replica.state, now)
+            certain = _is_first_result(rows, replica.state) or _pair_rows(handle, rows, replica.state, now)[1]
         if not certain:
             return (yield from _append_paired(handle, rows, now))
     changes = _to_changes(rows, replica.state)
