@@ -31,14 +31,13 @@ _arguments = _json | st.sampled_from(["not json", ""])
 
 
 def _text_block(text: str) -> Dictionary:
-    return {"type": "text", "text": text}
+    marked = {"cache_control": {"type": "ephemeral"}} if text == "yes" else {}
+    return {"type": "text", "text": text, **marked}
 
 
 def _contents(*blocks: st.SearchStrategy[Dictionary]) -> st.SearchStrategy[Any]:
     """A text, or a list of blocks."""
-    return st.one_of(
-        texts, texts, *[st.tuples(b, texts.map(_text_block)).map(list) for b in blocks if b is not _refusal]
-    )
+    return st.one_of(texts, texts, st.lists(st.one_of(texts.map(_text_block), *blocks), min_size=1, max_size=3))
 
 
 _media = st.sampled_from(
@@ -51,7 +50,6 @@ _media = st.sampled_from(
         {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}},
     ]
 )
-_refusal = st.just({"type": "refusal", "refusal": "I cannot do that."})
 _answers: st.SearchStrategy[Dictionary] = st.sampled_from(
     [
         {"content": ""},
@@ -117,7 +115,7 @@ def talks(draw: st.DrawFn, *, plain: bool = False, strict: bool = False) -> list
         if kind == 4:
             said.append({"role": "assistant", **draw(_answers)})
         elif plain or draw(st.integers(0, 2)):
-            said.append({"role": "assistant", "content": draw(_contents(_refusal))})
+            said.append({"role": "assistant", "content": draw(_contents())})
     if not plain:
         for message in said:
             if message["role"] in ("user", "assistant", "system") and (name := draw(_names)):

@@ -5,6 +5,9 @@ What remains different, and why:
 - what a provider of the profile refuses (`pack/provider_order.py` lists it) is changed as little as will do; the
   properties are for ``openai``, and for the default with what all providers take;
 - a call without a result, or a result without its call, is left out (`orphans`): every provider refuses them;
+- an empty text beside calls is null, a refusal among the blocks is a key, the form of calls before there were tools
+  (`function_call`) is that of tools, a tool's name is not repeated in its result: they say the same;
+- `annotations` of an answer are metadata: no provider takes them back;
 - a key whose value is null or an empty list is not written: it says nothing;
 - system text that repeats the one in force is sent once: every start of a program stores its own anew;
 - reasoning of an answer in an earlier turn, given without calls, is not sent (`reasoning`): no provider wants it;
@@ -79,6 +82,20 @@ def test_a_pack_with_room_for_all_sends_the_messages_as_they_were_given(
 
 
 @SAME_STORE
+@given(talk=talks(), options=options)
+def test_so_does_a_pack_whose_budget_just_holds_them(
+    store: Callable[..., wmem.Scope], call: Call, talk: Any, options: Any
+) -> None:
+    session = store(talk)
+    context = call(
+        session.pack, budget=call(session.pack, budget=100_000, profile="openai").tokens, profile="openai", **options
+    )
+    assert form(context.to_openai()) == form(talk)
+    assert not context.note
+    assert not context.truncated
+
+
+@SAME_STORE
 @given(talk=talks(plain=True), options=options)
 def test_so_does_the_default_profile_with_what_every_provider_takes(
     store: Callable[..., wmem.Scope], call: Call, talk: Any, options: Any
@@ -94,7 +111,9 @@ def test_a_pinned_message_stays_in_its_place(
     store: Callable[..., wmem.Scope], call: Call, talk: Any, pins: Any, options: Any
 ) -> None:
     talk = [{**message, "pinned": True} if at in pins else message for at, message in enumerate(talk)]
-    context = call(store(talk).pack, budget=100_000, profile="openai", **options)
+    session = store(talk)
+    needed = call(session.pack, budget=100_000, profile="openai").tokens
+    context = call(session.pack, budget=needed, profile="openai", **options)
     assert form(context.to_openai()) == form(talk)
     assert not context.note
 

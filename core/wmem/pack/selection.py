@@ -88,10 +88,12 @@ class Selection:
         self.add_pinned_items()
         room = self.tokens_left
         shares = self._divide_room(room)
-        self.add_required()
+        all_units = self._list_all_if_it_fits()
+        whole = all_units is not None
+        self.add_required(self.tokens_left if whole else None)
         summary = min(self.options.summary_tokens, max(self.tokens_left, 0))
-        if whole := self._add_all_if_it_fits():
-            pass
+        if all_units is not None:
+            self._add_all(all_units)
         elif prefix is not None:
             add_standing_requests(self)
             self.add_stable_prefix(prefix)
@@ -178,8 +180,11 @@ class Selection:
             )
             raise BudgetError(msg)
 
-    def add_required(self) -> None:
+    def add_required(self, room: int | None = None) -> None:
         """Include the newest user message and the exchange in flight since, truncated if need be.
+
+        Args:
+            room: Tokens that they may take; None for the share that leaves room for others.
 
         Raises:
             BudgetError: Not even the newest message fits, truncated to its minimum.
@@ -187,7 +192,8 @@ class Selection:
         user, flight, answered = self._exchange_in_flight()
         first = flight if user is None else [user, *flight]
         part = 4 if answered else 2 if user is not None and not flight and self._recall_query_differs(user) else 1
-        room = min(self.tokens_left, max(self.options.budget // part, int(self.tokens_left * self.options.tail)))
+        if room is None:
+            room = min(self.tokens_left, max(self.options.budget // part, int(self.tokens_left * self.options.tail)))
         if sum(self.loader.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.add(unit, "newest" if unit is user else "in-flight", self.loader.render(unit))
@@ -464,24 +470,25 @@ class Selection:
             recalled=bool(request.recalled),
         )
 
-    def _add_all_if_it_fits(self) -> bool:
-        """Include all that is left of the conversation if it fits; reads no more of it than fits."""
+    def _list_all_if_it_fits(self) -> list[Unit] | None:
+        """The whole conversation if it fits, else None; reads no more of it than fits."""
         left = self.tokens_left
         if (self.request.conversation_tokens or 0) > 2 * self.room:
-            return False  # some of it may cost nothing, but hardly half
+            return None  # some of it may cost nothing, but hardly half
         units = []
         for unit in self.conversation:
-            if unit not in self.selected and self.is_paired(unit):
+            if self.is_paired(unit):
                 left -= self.loader.cost(unit)
                 if left < 0:
-                    return False
+                    return None
                 units.append(unit)
-        if not self.conversation.exhausted:
-            return False
+        return units if self.conversation.exhausted else None
+
+    def _add_all(self, units: Iterable[Unit]) -> None:
         for unit in units:
-            self._add_sendable(unit, "tail")
+            if unit not in self.selected:
+                self._add_sendable(unit, "tail")
         self._first_left = len(self.conversation.units)
-        return True
 
     def _exchange_in_flight(self) -> tuple[Unit | None, list[Unit], bool]:
         """The newest user message, the units in flight since, oldest first, and whether it was answered.
