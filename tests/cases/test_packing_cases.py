@@ -60,7 +60,7 @@ def candidates(messages: Sequence[Message]) -> list[Candidate]:
 OPTIONS = PackOptions(
     budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
     note_role="user",
-    stable=False, summary=False, prompt_counter=None,
+    stable=False, summary=False, prompt_counter=None, reasoning="tools", roles="free",
 )  # fmt: skip
 
 

@@ -105,7 +105,7 @@ def _identity(message: Message) -> Message:
 OPTIONS = PackOptions(
     budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
     note_role="user",
-    stable=False, summary=False, prompt_counter=None,
+    stable=False, summary=False, prompt_counter=None, reasoning="tools", roles="free",
 )  # fmt: skip
 
 
@@ -181,6 +181,8 @@ def requests(draw: st.DrawFn) -> tuple[Conversation, PackRequest]:
         stable=draw(st.booleans()),
         summary=draw(st.sampled_from([0, 60, 400])),
         prompt_counter=None,
+        reasoning="tools",
+        roles="free",
     )
     return talk, PackRequest(
         options=options,

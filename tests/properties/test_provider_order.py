@@ -24,8 +24,9 @@ from wmem.tokens.counter import default_counter, message_tokens
 PROFILES: tuple[ProviderProfile, ...] = get_args(ProviderProfile)
 COUNT = default_counter()
 OPTIONS: dict[str, Any] = {
-    "budget": 5_000, "system": "", "tools": (), "reserve": 0, "recent": 4, "profile": "any", "orphans": "drop",
-    "note_role": "user", "stable": False, "summary": False, "prompt_counter": None,
+    "budget": 5_000, "system": "", "tools": (), "reserve": 0, "tail": 0.5, "recent": 4, "profile": "any",
+    "orphans": "drop", "note_role": "user", "stable": False, "summary": False, "prompt_counter": None,
+    "reasoning": "tools", "roles": "free",
 }  # fmt: skip
 PICTURE = Part(kind="image", base64="iVBORw0KGgo=", mime_type="image/png")
 IDS = ["c1", "call_2", "functions.look:0", "functions.look:1", "x" * 90, "a|b", "c|d", "a b", "é", "A1b2C3d4E"]
@@ -203,7 +204,7 @@ def test_an_opening_says_that_messages_were_left_out_only_if_so() -> None:
     assert packed(Message.of("system", "Be kind."), *talk).messages[1].text == "[The conversation begins here.]"
     assert packed(*talk, profile="openai").messages[0].text == "Hello, I am your agent."
     long = [user("a question " * 50), said("an answer"), user("hi")]
-    assert packed(*long, budget=60).messages[0].text == "[Earlier messages were left out.]"
+    assert packed(*long, budget=40).messages[0].text == "[Earlier messages were left out.]"
 
 
 @pytest.mark.parametrize("profile", ["any", "openai", "mistral"])

@@ -53,7 +53,7 @@ def _same(message: Message) -> Message:
 OPTIONS = PackOptions(
     budget=5_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
     note_role="user",
-    stable=True, summary=False, prompt_counter=None,
+    stable=True, summary=False, prompt_counter=None, reasoning="tools", roles="free",
 )  # fmt: skip
 
 

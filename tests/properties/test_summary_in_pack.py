@@ -106,7 +106,7 @@ def test_a_summary_of_a_long_session_reads_a_bounded_part_and_says_how_much() ->
     options = PackOptions(
         budget=2_000, system="", tools=(), reserve=0, tail=0.5, recent=4, profile="openai", orphans="drop",
         note_role="user",
-        stable=False, summary=600, prompt_counter=None,
+        stable=False, summary=600, prompt_counter=None, reasoning="tools", roles="free",
     )  # fmt: skip
     context = pack(PackRequest(options=options, count=COUNT, newest_first=newest_first(), total=100_000))
     assert len(read) < len(context.messages) + MAX_COVERED_MESSAGES + 20

@@ -119,8 +119,8 @@ class PackOptions:
     stable: bool
     summary: bool | int
     prompt_counter: PromptCounter | None
-    reasoning: Reasoning = "tools"
-    roles: Roles = "free"
+    reasoning: Reasoning
+    roles: Roles
 
     def __post_init__(self) -> None:
         for name, least in (("budget", 1), ("reserve", 0), ("recent", 0)):
