@@ -21,6 +21,7 @@ from langchain_core.messages import (
     ToolMessage,
     convert_to_messages,
     message_to_dict,
+    trim_messages,
 )
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
@@ -31,10 +32,11 @@ from langgraph.types import Command
 from pydantic import BaseModel
 
 import wmem
-from langchain_wmem import WmemChatMessageHistory, WmemMiddleware
+from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, from_langchain
 from tests.adapters.langchain.conftest import Scripted
 from tests.matrix import examples
 from tests.openai_talks import talks, without_own_keys
+from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens
 
 PIXEL = "iVBORw0KGgo="
 
@@ -249,20 +251,21 @@ PROFILES = {
 OPTIONS: list[dict[str, Any]] = [{}, {"recall": False, "recent": 0}, {"stable": True, "summary": True}]
 
 
+PACK_OPTIONS = {"recall", "recent", "stable", "summary", "profile", "budget", "reserve"}
+
+
 class Pair:
     """An agent with wmem between two recorders: what it wants to send, and what is sent."""
 
     def __init__(self, memory: wmem.AgentMemory, *replies: Any, before: Sequence[Any] = (), **options: Any) -> None:
-        wmem_options = {
-            name: options.pop(name) for name in ("recall", "recent", "stable", "summary", "profile") if name in options
-        }
+        packing: dict[str, Any] = {"budget": 100_000, "session": "s"}
+        packing |= {name: options.pop(name) for name in PACK_OPTIONS & options.keys()}
         self.model = Scripted(replies=[AIMessage(reply) if isinstance(reply, str) else reply for reply in replies])
         self.wanted, self.sent = Recorder("wanted"), Recorder("sent")
-        packing = WmemMiddleware(memory, budget=100_000, session="s", **wmem_options)
         self.agent = create_agent(
             self.model,
             [rain, photograph, map_of],
-            middleware=[*before, self.wanted, packing, self.sent],
+            middleware=[*before, self.wanted, WmemMiddleware(memory, **packing), self.sent],
             **{"checkpointer": InMemorySaver(), **options},
         )
         self.config: Any = {"configurable": {"thread_id": "t"}}
@@ -411,3 +414,35 @@ async def test_a_runnable_sends_what_it_sends_with_a_history_in_memory(
 def without_ids(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """A message of a history comes back with an id."""
     return [message.model_copy(update={"id": None}) for message in messages]
+
+
+# --- above the budget ------------------------------------------------------------------------------------------------
+
+
+def count_tokens(messages: Sequence[BaseMessage]) -> int:
+    return PROMPT_OVERHEAD + sum(message_tokens(message, default_counter()) for message in from_langchain(messages))
+
+
+@examples(0.25, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    talk=st.lists(talks(strict=True, plain=True), min_size=4, max_size=12),
+    budget=st.sampled_from([600, 1_500, 4_000]),
+    options=st.sampled_from(OPTIONS),
+)
+def test_what_trimming_keeps_at_half_the_budget_is_sent(talk: Any, budget: int, options: Any) -> None:
+    said = [message for each in talk for message in each if message["role"] != "system"]
+    read = convert_to_messages([{"content": "", **without_own_keys(message)} for message in said])
+    history = [message.model_copy(update={"id": f"m{at}"}) for at, message in enumerate([*read, HumanMessage("and?")])]
+    kept = trim_messages(
+        history,
+        max_tokens=budget // 2,
+        token_counter=count_tokens,
+        strategy="last",
+        start_on="human",
+        include_system=True,
+    )
+    with wmem.open("memory://", agent_id="a") as memory:
+        pair = Pair(memory, **{"budget": budget, "reserve": 0, **options})
+        pair.agent.invoke({"messages": history}, pair.config)
+    sent = {json.loads(message)["data"]["id"] for message in pair.sent.prompts[0]}
+    assert {message.id for message in kept} <= sent
