@@ -29,7 +29,7 @@ class RecentViews:
         self._notes: LruCache[bytes, bool] = LruCache(max_views)
 
     def record(self, session: tuple[str, ...], context: Context, newest: Sequence[Message]) -> None:
-        """Record a packed view, so that it is recognised later; a view that leaves nothing out is not recorded.
+        """Record a packed view, so that it is recognised later; one that shows all as it is stored is not recorded.
 
         Args:
             newest: The newest messages of the session when it was packed, oldest first.
@@ -38,7 +38,7 @@ class RecentViews:
             self._notes.put(_note_key(context.note), True)  # noqa: FBT003  # the value says nothing
         made_up = any(message.id is None for message in context.messages)
         left_out = context.note or context.truncated or context.dropped.count or made_up
-        if not left_out or not context.messages:
+        if not (left_out or context.is_fitted) or not context.messages:
             return
         *_, digest = _prefix_digests(session, [canonical_json(message) for message in context.messages])
         self._anchor_ids.put(digest, tuple(message.id for message in newest[-_ANCHOR_COUNT:]))

@@ -51,5 +51,7 @@ class Prompt:
     note_role: Literal["user", "system"] = "user"
     roles: Roles = "free"
     """Whether `Context.prompt` joins the messages of one speaker in a row, the note among them."""
+    is_fitted: bool = False
+    """Whether messages were changed for the provider: they are not all as they are stored."""
     warnings: tuple[str, ...] = ()
     all_dropped: Sequence[UnitReport] | None = None

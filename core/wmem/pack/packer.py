@@ -214,7 +214,8 @@ class _Packer:
         )
         ordered = self._order_units(selection)
         rules = options.rules
-        shown = place_system_text(rules, [message for each in ordered for message in each.rendered.messages])
+        rendered = [message for each in ordered for message in each.rendered.messages]
+        shown = place_system_text(rules, rendered)
         first = not options.stable or (options.note_role == "system" and rules.system_in_front)
         messages = to_provider_messages(
             rules,
@@ -245,6 +246,7 @@ class _Packer:
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
             roles=options.roles,
+            is_fitted=[*map(id, rendered)] != [*map(id, messages)],
             warnings=(
                 *self.warnings,
                 *warn_of_attachments(ordered, self.loader),

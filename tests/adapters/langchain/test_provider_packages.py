@@ -8,9 +8,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from langchain_core.messages import BaseMessage
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import tool
 
-from langchain_wmem import to_langchain
+import wmem
+from langchain_wmem import WmemMiddleware, to_langchain
+from tests.adapters.langchain.conftest import Scripted
 from tests.validators import (
     PROVIDERS,
     Provider,
@@ -102,3 +106,25 @@ def test_an_ordinary_conversation_has_no_fault(provider: Provider) -> None:
     messages = [Message.from_openai(each) for each in said]
     assert violations(provider, [message.to_openai() for message in messages]) == []
     assert PACKAGES[provider](to_langchain(messages)) == []
+
+
+@tool
+def look(at: str) -> str:
+    """Look at something."""
+    return f"{at} is blue"
+
+
+async def test_b134_an_agents_state_keeps_the_ids_that_its_prompts_do_not_have(
+    run: Any, memory: wmem.AgentMemory
+) -> None:
+    use = {"type": "tool_use", "id": "functions.look:0", "name": "look", "input": {"at": "sky"}}
+    call = AIMessage([use], tool_calls=[{"name": "look", "args": {"at": "sky"}, "id": "functions.look:0"}])
+    model = Scripted(replies=[call, AIMessage("Blue.")])
+    agent = create_agent(model, [look], middleware=[WmemMiddleware(memory, budget=5_000, session="s")])
+    state = await run(agent, {"messages": [HumanMessage("What colour has the sky?", name="José García")]})
+    assert [each.tool_call_id for each in state["messages"] if isinstance(each, ToolMessage)] == ["functions.look:0"]
+    assert state["messages"][0].name == "José García"
+    assert "functions.look:0" not in str(model.prompts[1])
+    assert "sky is blue" in str(model.prompts[1])
+    assert memory.scope("s").messages.all()[1].tool_calls[0].id == "functions.look:0"
+    assert PACKAGES["openai"](model.prompts[1]) == []
