@@ -29,6 +29,7 @@ _ASKS_HOW = re.compile(
 _ON_EXPLAINING = re.compile(r"\b(?:step|explanation|explain|example)", re.IGNORECASE)
 _ASKS_WHEN = re.compile(r"\b(?:when|what (?:date|day|time)|deadline)\b", re.IGNORECASE)
 _ON_DATES = re.compile(r"\b(?:date|time|deadline|schedule)", re.IGNORECASE)
+_MAX_CLAUSES = 64  # that are tried
 _LEAST_TOKENS = 4  # of a clause's line
 _TOKENS_OF_DATE = 7
 
@@ -74,7 +75,10 @@ def add_standing_requests(selection: "Selection") -> None:
     """Put what stands into the note: as much as fits into a tenth of the room, or into what is left of it."""
     if not selection.request.standing:
         return
-    clauses = [*_order(_list_in_force(selection))]
+    in_force = [*_order(_list_in_force(selection))]
+    clauses = [each._replace(tokens=_count_line(selection, each.request)) for each in in_force[:_MAX_CLAUSES]]
+    for clause in in_force[_MAX_CLAUSES:]:
+        _reject(selection, clause.candidate, "budget")
     limit = min(selection.room // _SHARE, selection.tokens_left)
     entries = _select_clauses(selection, clauses, limit, _TOKENS_OF_DATE)
     if sum(len(each.requests) for each in entries) < len(clauses):
@@ -121,12 +125,12 @@ def render_section(selection: "Selection", entries: Sequence[StandingEntry]) -> 
 def _list_in_force(selection: "Selection") -> Iterator[_Clause]:
     """The clauses, newest first, without what was taken back, is said again, or is in the prompt anyway."""
     said = _Said(selection)
-    in_force = RequestsInForce(selection.request.analyzer)
+    reader = RequestsInForce(selection.request.analyzer)
     place = 0
     for candidate, requests, rank in selection.request.standing:
         for request in reversed(requests):
             place += 1
-            reason = in_force.find_reason(request)
+            reason = reader.find_reason(request)
             if reason is not None:
                 _reject(selection, candidate, reason)
             elif not request.takes_back and not said.says(candidate, request):
@@ -161,10 +165,9 @@ def _select_clauses(
     for clause in clauses:
         if left < _LEAST_TOKENS:
             break
-        tokens = _count_line(selection, clause.request)
-        if tokens + tokens_of_date <= left:
-            left -= tokens + tokens_of_date
-            chosen.append(clause._replace(tokens=tokens))
+        if clause.tokens + tokens_of_date <= left:
+            left -= clause.tokens + tokens_of_date
+            chosen.append(clause)
     entries = _to_entries(chosen, dated=bool(tokens_of_date))
     # The whole may have a few tokens more than its lines.
     while chosen and price_requests(selection, entries) > limit:

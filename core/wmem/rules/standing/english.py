@@ -130,14 +130,14 @@ _ROWS = (
     ),
     TableRow(
         "take back",
-        "longer anymore need have stop",
+        "longer anymore more stop",
         r"(?:you (?:don't|do not|no longer) (?:have|need) to|there's no need to|no need to|you needn't|you (?:can|may) stop"
         r"|i no longer (?:need|want)|we no longer (?:need|want))\b.{2,80}",
     ),
     # -- asking
     TableRow(
         "ask first",
-        "asking checking consent permission approval confirming unsure sure know ask check confirm",
+        "asking checking consent permission approval confirming unsure you're know ask check confirm",
         rf"(?:(?:{_VERB}|never|do not|nothing|no \w{{2,20}}).{{0,100}} (?:without|unless you have|before) "
         r"(?:first |you )?(?:asking me|my (?:explicit )?(?:consent|permission|approval|ok|okay|say-so|confirmation|go-ahead)"
         r"|checking with me|confirming with me)|(?:always )?(?:ask|check with|confirm with) me (?:first|before|for "
@@ -146,7 +146,7 @@ _ROWS = (
     ),
     TableRow(
         "when I",
-        "when whenever every each anytime if time",
+        "when whenever every each anytime mistake mistakes error typo wrong ask say",
         rf"(?:(?:when|{_WHENEVER}|if) (?:i|we) {_TALK}.{{0,80}}[,:]? (?:please |then |always |just |only |you should |you must ){{0,4}}?"
         rf"(?<=[ ,:])(?:{_VERB}|do not|never|i want|i'd like)|{_WHENEVER} you {_VERB}.{{0,80}}, (?:please |always |also )?{_VERB}"
         r"|when (?:replying|answering|responding|explaining|writing to me|talking to me|giving|suggesting|you (?:answer|reply"
@@ -166,7 +166,7 @@ _ROWS = (
     ),
     TableRow(
         "never",
-        "never only not ever mustn't shouldn't",
+        "never ever must mustn't shouldn't should",
         rf"(?:(?:you )?(?:must |should |may |can |shall |are to |will )?(?:never|not ever|only ever|don't ever) |you (?:must|should|may"
         rf"|shall) (?:not|only) |you (?:mustn't|shouldn't) |do not ever |don't ever )(?:again )?{_VERB}"
         r"(?! (?:up|never|us down|me down|you down|too late))",
@@ -245,7 +245,7 @@ _ROWS = (
     ),
     TableRow(
         "answers so",
-        "code answer facts result recipe",
+        "explanation explanations comments",
         r"(?:give|show|send|tell) me (?:only|just|nothing but) the (?:code|answer|facts|result|command|final answer)\b(?=.{0,60}"
         r"(?:no |without |nothing|$))|(?:just|only) the (?:code|answer|facts|command)\b.{0,60}(?:no |without )",
     ),
@@ -264,7 +264,7 @@ _ROWS = (
     ),
     TableRow(
         "be so",
-        "act behave respond answer reply talk speak write pretend explain address use treat now",
+        "act behave respond answer reply talk speak write pretend explain address treat now",
         r"(?:(?:act|behave|respond|answer|reply|talk|speak|write|pretend to be)(?: to me| with me| always)?"
         r" (?:as if|as|like)(?: you're| you are|)? (?:an? |my |i'm |i am |we |you |if )"
         r"(?!result|part|list|table|pdf|file|single|string|number|function|json|csv)"
@@ -306,7 +306,7 @@ _ROWS = (
     ),
     TableRow(
         "from now on",
-        "now here point forward henceforth rest remainder whole entire until unless future subsequent times time every each all any "
+        "now here point forward henceforth rest remainder whole entire until unless future subsequent times every each "
         "answer answers reply replies response responses today",
         rf"(?!(?:{_SCOPE}[,:]? )?(?:i'll|i will|i'm|i am|we'll|we will|we're|he|she|they|it|the \w{{2,20}}|what|when|this|that|there)\b(?! sure))"
         rf"(?=.{{0,300}}\b{_SCOPE})(?=.{{0,300}}\b(?:you|your|please|don't|do not|never|always|let's|i want|i'd like|i need|no|only|{_ANSWERS}|{_VERB}))"
@@ -315,7 +315,7 @@ _ROWS = (
     ),
     TableRow(
         "prefer",
-        "colour-blind color-blind colourblind colorblind diabetic dyslexic left-handed pescatarian prefer preference preferences rather vegan vegetarian allergic intolerant hate like love want eat fly buy drink answers replies",
+        "colour-blind color-blind colourblind colorblind diabetic dyslexic left-handed pescatarian prefer preference preferences rather vegan vegetarian allergic intolerant hate eat fly buy drink answers replies explanations responses jargon emojis bullet tables",
         r"(?:\bi (?:(?:\w{2,12}ly|also|always|much|do) )?prefer\b(?! not to say)|\bmy (?:strong |personal |general )?preferences? (?:is|are|for)\b"
         r"|\bi'd rather you\b|\bi(?:'m| am) (?:a )?(?:strict )?(?:vegan|vegetarian|pescatarian|allergic to|(?:lactose|gluten) intolerant|colou?r-?blind"
         r"|diabetic|dyslexic|left-handed)\b|\bi (?:only|never|don't) (?:eat|fly|buy|drink)\b(?! (?:there|here|before|after|at|much|enough|out|anymore|until|since)\b)|\bi (?:hate|love|like|don't like|can't stand) (?:it when you\b"

@@ -36,39 +36,41 @@ class _Phrases(NamedTuple):
     words: str
 
 
-def _to_table(said: _Phrases) -> Table:
-    language = rf"(?:{said.languages})\b"
-    words = f"{said.words} {said.languages.replace('|', ' ')}"
-    scope, end = rf"(?:{said.scope})", r"\W{0,3}$"
+def _to_table(phrases: _Phrases) -> Table:
+    language = rf"(?:{phrases.languages})\b"
+    words = f"{phrases.words} {phrases.languages.replace('|', ' ')}"
+    scope, end = rf"(?:{phrases.scope})", r"\W{0,3}$"
     return Table(
-        lead=rf"\W{{0,12}}(?:(?:{said.lead}|{scope}|(?P<asked>{said.asked}))(?=\W)[,:!.]? ?){{0,5}}",
-        joint=rf"[;:] |,? (?=(?:{said.joint}) )| [-–—] ",
-        question=rf"[,;] (?:{said.question})\b",
-        remark=rf"[,;] (?:{said.question}|{said.joint})\b",
+        lead=rf"\W{{0,12}}(?:(?:{phrases.lead}|{scope}|(?P<asked>{phrases.asked}))(?=\W)[,:!.]? ?){{0,5}}",
+        joint=rf"[;:] |,? (?=(?:{phrases.joint}) )| [-–—] ",
+        question=rf"[,;] (?:{phrases.question})\b",
+        remark=rf"[,;] (?:{phrases.question}|{phrases.joint})\b",
         list_heading=rf"{scope}",
         rows=(
-            TableRow("take back all", words, rf"(?:{said.all})"),
-            TableRow("take back last", words, rf"(?:{said.last}){end}"),
-            TableRow("take back", words, rf"(?:{said.forget}|{said.again})"),
-            TableRow("when I", words, rf"(?:{said.when})"),
+            TableRow("take back all", words, rf"(?:{phrases.all})"),
+            TableRow("take back last", words, rf"(?:{phrases.last}){end}"),
+            TableRow("take back", words, rf"(?:{phrases.forget}|{phrases.again})"),
+            TableRow("when I", words, rf"(?:{phrases.when})"),
             TableRow(
                 "language",
                 words,
-                rf"(?:(?:{said.answer})(?: \w{{1,12}}){{0,4}}? (?:{said.into}) {language}"
-                rf"|(?:\w{{2,12}} ){{0,3}}?(?:{said.into}) {language} (?:{said.answer}))",
+                rf"(?:(?:{phrases.answer})(?: \w{{1,12}}){{0,4}}? (?:{phrases.into}) {language}"
+                rf"|(?:\w{{2,12}} ){{0,3}}?(?:{phrases.into}) {language} (?:{phrases.answer}))",
             ),
-            TableRow("form", words, rf"(?:{said.form})"),
-            TableRow("do not", words, rf"(?:{said.no})(?: [\w'’]{{1,14}}){{0,3}}? ?(?:{said.unwanted})\b", ends=True),
-            TableRow("always", words, rf"(?:{said.always})"),
-            TableRow("names", words, rf"(?:{said.names})"),
-            TableRow("remember", words, rf"(?:{said.remember})"),
+            TableRow("form", words, rf"(?:{phrases.form})"),
+            TableRow(
+                "do not", words, rf"(?:{phrases.no})(?: [\w'’]{{1,14}}){{0,3}}? ?(?:{phrases.unwanted})\b", ends=True
+            ),
+            TableRow("always", words, rf"(?:{phrases.always})"),
+            TableRow("names", words, rf"(?:{phrases.names})"),
+            TableRow("remember", words, rf"(?:{phrases.remember})"),
             TableRow(
                 "from now on",
                 words,
-                rf"\b(?:{scope}[,:]? (?:{said.scoped})\b|(?:{said.scoped})\b.{{0,120}} {scope}{end})",
+                rf"\b(?:{scope}[,:]? (?:{phrases.scoped})\b|(?:{phrases.scoped})\b.{{0,120}} {scope}{end})",
                 anywhere=True,
             ),
-            TableRow("prefer", words, rf"\b(?:{said.prefer})", anywhere=True),
+            TableRow("prefer", words, rf"\b(?:{phrases.prefer})", anywhere=True),
         ),
     )
 

@@ -46,15 +46,15 @@ def _may_ask(text: str) -> bool:
     if len(text) > _MAX_CHARS:
         text = f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
     words = text.lower().replace("’", "'").translate(_BLANKS).split()  # an apostrophe
-    return not _rows_by_word().keys().isdisjoint(words) or (not text.isascii() and _asks_unspaced(text))
+    return not _rows_by_word().keys().isdisjoint(words) or (not text.isascii() and _may_ask_without_spaces(text))
 
 
-def _asks_unspaced(text: str) -> bool:
-    return compile_pattern(_unspaced_words()).search(text) is not None
+def _may_ask_without_spaces(text: str) -> bool:
+    return compile_pattern(_words_of_unspaced_scripts()).search(text) is not None
 
 
 @cache
-def _unspaced_words() -> str:
+def _words_of_unspaced_scripts() -> str:
     words = {word for table in UNSPACED for row in table.rows for word in row.words.split()}
     return "|".join(map(re.escape, sorted(words)))
 
@@ -110,7 +110,7 @@ def _list_rows(sentence: str) -> Iterator[tuple[Table, Sequence[TableRow]]]:
     wanted = sorted({place for word in {*_WORD.findall(sentence)} & by_word.keys() for place in by_word[word]})
     for at in dict.fromkeys(at for at, _ in wanted):
         yield SPACED[at], [SPACED[at].rows[place] for table, place in wanted if table == at]
-    if not sentence.isascii() and _asks_unspaced(sentence):
+    if not sentence.isascii() and _may_ask_without_spaces(sentence):
         for table in UNSPACED:
             yield table, [row for row in table.rows if any(word in sentence for word in row.words.split())]
 

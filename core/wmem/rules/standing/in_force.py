@@ -45,12 +45,14 @@ class RequestsInForce:
         if self._last:
             self._last -= 1
             return "taken back"
-        terms = frozenset(self._analyzer.to_terms(request.text))
-        if any(topic <= terms for topic in self._topics):
-            return "taken back"
-        if terms in self._said:
+        if self._topics:
+            terms = frozenset(self._analyzer.to_terms(request.text))
+            if any(topic <= terms for topic in self._topics):
+                return "taken back"
+        words = frozenset(to_words(request.text))
+        if words in self._said:
             return "repeated"
-        self._said.add(terms)
+        self._said.add(words)
         if request.rule in _ONE_ANSWER and _CONDITIONS.isdisjoint(to_words(request.text)):
             if request.rule in self._answered:
                 return "replaced"

@@ -36,7 +36,7 @@ _QUOTED = re.compile(
     r"|「[^」\n]{0,400}(?:」|$)|『[^』\n]{0,400}(?:』|$)|(?<!\w)['‘][^'’\n]{1,200}['’](?!\w)|`[^`\n]{1,400}`",
     re.MULTILINE,
 )
-_QUOTES = frozenset("\"“«„「『'‘`")
+_QUOTES = frozenset('"“«„「『‘`')
 _SENTENCE_END = re.compile(r"[.!?…]{1,8}(?=\s)|[。！？；;]{1,8}|\n{1,8}")
 _ABBREVIATION = re.compile(
     r"\b(?:e\.?g|i\.?e|etc|vs|mr|mrs|ms|dr|st|no|approx|z\.b|bzw|ca|p\.?s|sr|sra)$", re.IGNORECASE
@@ -68,7 +68,7 @@ def own_sentences(text: str) -> Iterator[Sentence]:
         if offset:
             lines.skip(text[_WINDOW:offset])
         own = lines.hide(window)
-        if not _QUOTES.isdisjoint(own):
+        if not _QUOTES.isdisjoint(own) or " '" in own or own[:1] == "'":
             own = _QUOTED.sub(_hide, own)
         shown = to_lower(own)
         yield from _split(shown, offset)
