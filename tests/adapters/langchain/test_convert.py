@@ -383,7 +383,8 @@ def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def made_ids(messages: Sequence[BaseMessage]) -> set[str | None]:
-    return {call["id"] for each in messages if isinstance(each, AIMessage) for call in each.tool_calls}
+    said = [each for each in messages if isinstance(each, AIMessage)]
+    return {call["id"] for each in said for call in (*each.tool_calls, *each.invalid_tool_calls)}
 
 
 @examples(0.5)
