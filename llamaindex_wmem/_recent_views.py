@@ -67,7 +67,7 @@ class RecentViews:
             if shown.stored_count == shown.length and [*map(canonical_json, stored[: shown.length])] == begun:
                 return None  # nothing was left out: a list that lacks later messages removes them
         else:
-            shown = ViewMatcher(stored, incoming, texts).find_view(has_note=has_note)
+            shown = ViewMatcher(stored, incoming).find_view(has_note=has_note)
         if shown is None:
             return None
         # A message may already be stored, if it was put since, or set before.

@@ -29,10 +29,10 @@ class ViewMatch(NamedTuple):
 class ViewMatcher:
     """Matches given messages with stored ones, in order and from the end."""
 
-    def __init__(self, stored: Sequence[Message], incoming: Sequence[Message], texts: Sequence[str]) -> None:
+    def __init__(self, stored: Sequence[Message], incoming: Sequence[Message]) -> None:
         self._stored = stored
         self._incoming = incoming
-        self._texts = texts
+        self._keys = [_match_key(message) for message in incoming]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
     def find_view(self, *, has_note: bool) -> ViewMatch | None:
@@ -44,7 +44,7 @@ class ViewMatcher:
         if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._incoming):
             return None
         for at, message in enumerate(self._stored):
-            self._places[canonical_json(message)].append(at)
+            self._places[_match_key(message)].append(at)
         best, found = 0, None
         for length in range(len(self._incoming), 0, -1):
             if best >= length + 2:
@@ -63,7 +63,7 @@ class ViewMatcher:
 
     def _find_place(self, index: int, before: int) -> int | None:
         """Last index of the given message, whole or truncated, among the first `before` stored."""
-        places = self._places.get(self._texts[index], [])
+        places = self._places.get(self._keys[index], [])
         if at := bisect_left(places, before):
             return places[at - 1]
         return self._find_truncated(self._incoming[index], before)
@@ -84,3 +84,10 @@ class ViewMatcher:
             ):
                 return place
         return None
+
+
+def _match_key(message: Message) -> str:
+    """What a message says, without the names and ids that a pack fits to providers."""
+    calls = tuple(call.model_copy(update={"id": ""}) for call in message.tool_calls)
+    bare = {"tool_calls": calls, "tool_call_id": None, "name": None, "native": None}
+    return canonical_json(message.model_copy(update=bare))
