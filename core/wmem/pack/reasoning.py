@@ -15,11 +15,15 @@ def send_reasoning(newest_first: Iterable[Candidate], which: Reasoning) -> Itera
     in_flight = True
     awaited: set[str] = set()
     for each in newest_first:
-        if each.role == "user":
-            in_flight = False
-        elif in_flight and each.role == "tool":
-            awaited.update(each.calls)
-        yield resolve_reasoning(each, which, in_flight=in_flight or not awaited.isdisjoint(each.calls))
+        if in_flight:
+            if each.role == "user":
+                in_flight = False
+            elif each.role == "tool":
+                awaited.update(each.calls)
+        if each.reasoning:
+            yield resolve_reasoning(each, which, in_flight=in_flight or not awaited.isdisjoint(each.calls))
+        else:
+            yield each
 
 
 def resolve_reasoning(candidate: Candidate, which: Reasoning, *, in_flight: bool = False) -> Candidate:

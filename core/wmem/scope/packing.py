@@ -31,7 +31,7 @@ from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
-from wmem.tokens.counter import Counter, is_text_count, message_cost, parts_count_name
+from wmem.tokens.counter import Counter, is_text_alone, message_cost, parts_count_name
 
 if TYPE_CHECKING:
     from wmem.model.part import Role
@@ -205,6 +205,7 @@ class _CandidateFactory:
 
     def __init__(self, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]) -> None:
         self._counter = counter
+        self._text_name = counter.name
         self._parts_name = parts_count_name(counter)
         self._overrides = overrides
         self._decoder = decoder
@@ -217,7 +218,10 @@ class _CandidateFactory:
             (tokens, reasoning), calls, pinned = message_cost(live, self._counter), live.answers, live.pinned
         else:
             load = partial(self._decoder, row)
-            tokens, reasoning = self._cost(row, load)
+            if row.counter == self._text_name and row.tokens is not None and is_text_alone(row.content) and row.role:
+                tokens, reasoning = row.tokens, row.reasoning  # fast path: nearly every message
+            else:
+                tokens, reasoning = self._cost(row, load)
             calls, pinned = row.calls, row.pinned
         # A row has the role of its message. Positional arguments are faster, and there are very many rows.
         role: Role | None = row.role  # type: ignore[assignment]
@@ -226,9 +230,7 @@ class _CandidateFactory:
     def _cost(self, row: Row, load: Callable[[], Message]) -> tuple[int, int]:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
         known = row.tokens if row.role is not None else None
-        if known is not None and (
-            row.counter == self._parts_name or is_text_count(row.counter, row.content, self._counter)
-        ):
+        if known is not None and row.counter == self._parts_name:
             return known, row.reasoning
         return message_cost(load(), self._counter)
 
@@ -344,7 +346,11 @@ class _LiveMessages:
         ]
 
     def merge_with_stored(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
-        """Merge the live messages into the stored ones, newest first.
+        """Merge the live messages into the stored ones, newest first."""
+        return self._merge(stored) if self.unstored_count or self.overrides else iter(stored)
+
+    def _merge(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
+        """As `merge_with_stored`, with live messages.
 
         Live messages ahead of the first stored one in the framework's list go just before it;
         if the list has no stored one, they are newer than all that is stored.

@@ -133,12 +133,12 @@ def count_name(message: "Message", count: Counter) -> str:
     return count.name
 
 
-def is_text_count(name: str | None, content: bytes, count: Counter) -> bool:
-    """Whether a count under a name is the counter's, and of a message whose stored JSON is only text.
+def is_text_alone(content: bytes) -> bool:
+    """Whether a message, as its stored JSON, is only text: other parts have a name of their own for their counts.
 
-    Earlier versions counted other parts otherwise, under the same name.
+    Earlier versions counted other parts otherwise, under the counter's plain name.
     """
-    return name == count.name and _OTHER_PART not in content
+    return _OTHER_PART not in content
 
 
 def part_tokens(part: "Part", count: Counter) -> int:
