@@ -1,6 +1,7 @@
 """Warnings of attachments that were cut out of what the model must answer."""
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from wmem.model.message import Message
 from wmem.model.part import Part
@@ -12,9 +13,13 @@ _REQUIRED = ("newest", "in-flight")
 
 
 def warn_of_attachments(selected: Iterable[SelectedUnit], loader: MessageLoader) -> Iterator[str]:
-    """One warning for each attachment of the newest message and the exchange in flight that is not sent."""
-    for each in selected:
-        if each.rule not in _REQUIRED or not each.rendered.tokens_cut:
+    """One warning for each attachment of the newest message and the exchange in flight that is not sent.
+
+    Args:
+        selected: In the order of selection, so that these come first.
+    """
+    for each in takewhile(lambda each: each.rule in _REQUIRED, selected):
+        if not each.rendered.tokens_cut:
             continue
         for member, sent in zip(each.unit.members, each.rendered.messages, strict=False):
             message = loader.load(member)

@@ -17,6 +17,7 @@ from wmem.pack.provider_order import (
     extra_tokens,
     group_by_turn,
     is_blank,
+    is_plain,
     newest_user_position,
     place_system_text,
     reminder_tokens,
@@ -65,9 +66,7 @@ class _Packer:
             self._price_reminder(resolve_reasoning(each, options.reasoning)) for each in request.pinned if each.role
         ]
         skip = {each.id for each in wanted}
-        source = self._set_repeats_apart(
-            map(self._price_reminder, send_reasoning(request.newest_first, options.reasoning)), skip
-        )
+        source = self._read(send_reasoning(request.newest_first, options.reasoning), skip)
         units, loose, ahead = _select_pinned(self._without_repeated_text(wanted), source)
         self.excluded += [(result, "orphan") for result in loose]
         skip.update(id for unit in units for id in unit.ids)
@@ -146,13 +145,16 @@ class _Packer:
             return candidate
         return candidate._replace(tokens=candidate.tokens + reminder_tokens(self.request.count))
 
-    def _set_repeats_apart(self, newest_first: Iterable[Candidate], skip: set[str]) -> Iterator[Candidate]:
-        """The messages as they are read, those that only repeat the leading system text noted as not sent."""
+    def _read(self, newest_first: Iterable[Candidate], skip: set[str]) -> Iterator[Candidate]:
+        """The messages as they are read; those that only repeat the leading system text are noted as not sent."""
         for candidate in newest_first:
-            if candidate.role in SYSTEM_ROLES and candidate.id not in skip and candidate.id in self.request.repeated:
-                skip.add(candidate.id)
-                self.excluded.append((candidate, "duplicate"))
-            yield candidate
+            if candidate.role in SYSTEM_ROLES:
+                if candidate.id not in skip and candidate.id in self.request.repeated:
+                    skip.add(candidate.id)
+                    self.excluded.append((candidate, "duplicate"))
+                yield self._price_reminder(candidate)
+            else:
+                yield candidate
 
     def _without_repeated_text(self, pinned: Sequence[Candidate]) -> list[Candidate]:
         """The pinned messages without system text that another has: a framework's list begins with the stored one's."""
@@ -215,11 +217,13 @@ class _Packer:
         ordered = self._order_units(selection)
         rules = options.rules
         rendered = [message for each in ordered for message in each.rendered.messages]
-        shown = place_system_text(rules, rendered)
+        plain = all(map(is_plain, rendered))
+        shown = rendered if plain else place_system_text(rules, rendered)
         first = not options.stable or (options.note_role == "system" and rules.system_in_front)
         messages = to_provider_messages(
             rules,
             shown,
+            plain=plain,
             follows_user=bool(note) and first and options.note_role == "user",
             left_out=self._leaves_out_earlier(ordered),
         )
@@ -249,7 +253,7 @@ class _Packer:
             is_fitted=[*map(id, rendered)] != [*map(id, messages)],
             warnings=(
                 *self.warnings,
-                *warn_of_attachments(ordered, self.loader),
+                *warn_of_attachments(selection.selected.values(), self.loader),
                 *report.warnings,
                 *request.warnings,
             ),

@@ -55,21 +55,36 @@ def group_by_turn(units: Iterable[tuple[str | None, Unit]], *, last: str | None 
     return [unit for turn in turns.values() for unit in turn]
 
 
+def is_plain(message: Message) -> bool:
+    """Whether the message is a text, not blank, of the user or an assistant without a name: no provider refuses it."""
+    parts = message.parts
+    return (
+        len(parts) == 1
+        and parts[0].kind == "text"
+        and not message.tool_calls
+        and message.name is None
+        and message.role in ("user", "assistant")
+        and not (parts[0].text or "").isspace()
+        and bool(parts[0].text)
+    )
+
+
 def to_provider_messages(
-    rules: ProviderRules, messages: Sequence[Message], *, follows_user: bool, left_out: bool
+    rules: ProviderRules, messages: Sequence[Message], *, plain: bool, follows_user: bool, left_out: bool
 ) -> list[Message]:
     """The messages as the provider takes them; those that need no change are the same objects.
 
     Args:
+        plain: Whether all are plain: then there is nothing to fit but who speaks first.
         follows_user: Whether a user message already stands before these.
         left_out: Whether messages before the first of these were left out.
     """
-    fitted = list(_move_media(rules, _fit_messages(rules, messages)))
+    fitted = list(messages if plain else _move_media(rules, _fit_messages(rules, messages)))
     begun = count_leading_system(fitted)
     if rules.user_first and begun < len(fitted) and fitted[begun].role != "user" and not follows_user:
         # Marked as recalled: no adapter stores it.
         fitted.insert(begun, Message.recall("user", _LEFT_OUT if left_out else _BEGINNING))
-    return _fit_neighbors(rules, fitted)
+    return fitted if plain else _fit_neighbors(rules, fitted)
 
 
 def place_system_text(rules: ProviderRules, messages: Sequence[Message]) -> list[Message]:
@@ -83,9 +98,12 @@ def place_system_text(rules: ProviderRules, messages: Sequence[Message]) -> list
 
 def extra_tokens(before: Sequence[Message], after: Sequence[Message], count: Counter) -> int:
     """Tokens that a prompt has more, or less, once its messages were made to fit; what is in both costs nothing."""
-    was, now = {id(message) for message in before}, {id(message) for message in after}
-    added = sum(message_tokens(message, count) for message in after if id(message) not in was)
-    return added - sum(message_tokens(message, count) for message in before if id(message) not in now)
+    was, now = set(map(id, before)), set(map(id, after))
+    if was == now:
+        return 0
+    added = sum([message_tokens(message, count) for message in after if id(message) not in was])
+    gone = [message for message in before if id(message) not in now] if was - now else ()
+    return added - sum([message_tokens(message, count) for message in gone])
 
 
 def count_leading_system(messages: Sequence[Message]) -> int:
@@ -119,7 +137,10 @@ def _to_reminder(message: Message) -> Message:
 
 def is_blank(message: Message) -> bool:
     """Whether the message has nothing that every provider is sent: text, media, calls or signed reasoning."""
-    return not message.tool_calls and all(_is_blank_part(part) for part in message.parts)
+    parts = message.parts
+    if len(parts) == 1 and parts[0].kind == "text":  # nearly every message
+        return not message.tool_calls and not (parts[0].text or "").strip()
+    return not message.tool_calls and all(map(_is_blank_part, parts))
 
 
 def _is_blank_part(part: Part) -> bool:
@@ -138,6 +159,9 @@ def _to_system_message(message: Message) -> Message:
 def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator[Message]:
     ids = _CallIds(rules)
     for message in messages:
+        if is_plain(message):
+            yield message
+            continue
         changes: dict[str, object] = {}
         if message.tool_calls and (calls := ids.fit_calls(message)) != message.tool_calls:
             changes["tool_calls"] = calls
