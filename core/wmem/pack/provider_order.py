@@ -172,7 +172,7 @@ def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator
             ):
                 changes["tool_call_id"] = id
             # Gemini takes a result only under the name of its call.
-            name = message.name and (ids.called_name(message.tool_call_id) or rules.fit_tool(message.name))
+            name = message.name and (ids.tool_name(message.tool_call_id) or rules.fit_tool(message.name))
         else:
             name = rules.fit_speaker(message.name)
         if name != message.name:
@@ -218,7 +218,7 @@ class _CallIds:
             calls.append(call if same else call.model_copy(update={"id": id, "name": name}))
         return tuple(calls)
 
-    def called_name(self, id: str | None) -> str | None:
+    def tool_name(self, id: str | None) -> str | None:
         """The name of the tool that the newest call of that id calls."""
         return self._names.get(id)
 
