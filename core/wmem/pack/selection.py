@@ -19,7 +19,7 @@ from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
 from wmem.pack.shares import Shares, divide_room
 from wmem.pack.stable_prefix import StablePrefix, longest_history
-from wmem.pack.standing import StandingEntry, add_standing_requests, remove_repeated_requests
+from wmem.pack.standing import StandingEntry, add_standing_requests, estimate_request_tokens, remove_repeated_requests
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
 from wmem.pack.wording import message_text
@@ -194,6 +194,8 @@ class Selection:
         part = 4 if answered else 2 if user is not None and not flight and self._recall_query_differs(user) else 1
         if room is None:
             room = min(self.tokens_left, max(self.options.budget // part, int(self.tokens_left * self.options.tail)))
+            # What the user wants followed from now on is not cut for the end of a long result.
+            room = min(room, self.tokens_left - estimate_request_tokens(self))
         if sum(self.loader.cost(unit) for unit in first) <= room:
             for unit in first:
                 self.add(unit, "newest" if unit is user else "in-flight", self.loader.render(unit))

@@ -92,6 +92,21 @@ def add_standing_requests(selection: "Selection") -> None:
     selection.tokens_left -= price_requests(selection, entries)
 
 
+def estimate_request_tokens(selection: "Selection") -> int:
+    """Tokens to keep free for the section while nobody knows what else will be in the prompt; 0 if it cannot fit."""
+    requests = [each for _, requests, _ in selection.request.standing for each in requests]
+    if not requests:
+        return 0
+    limit = selection.room // _SHARE
+    heading = tokens = selection.request.count(render_requests((), selection.request.zone)) + MESSAGE_OVERHEAD
+    for each in requests:
+        line = _count_line(selection, each) + _TOKENS_OF_DATE
+        if tokens + line > limit:
+            break
+        tokens += line
+    return tokens if tokens > heading else 0
+
+
 def remove_repeated_requests(selection: "Selection") -> None:
     """Take out what a message of the prompt says by now."""
     if not selection.standing:
