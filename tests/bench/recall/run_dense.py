@@ -24,8 +24,8 @@ def main() -> int:
         print(f"left out: {exc.name} is not installed")
         return 1
     systems: list[Callable[[Conversation], Memory]] = [
-        lambda talk: Wmem(talk, embedder=model),
-        Wmem,
+        lambda talk: Wmem(talk, tail=0, embedder=model),
+        lambda talk: Wmem(talk, tail=0),
         lambda talk: LangGraphStore(talk, embedder=model),
     ]
     results = [Result("") for _ in systems]

@@ -22,11 +22,16 @@ _count = TiktokenCounter("o200k_base")
 
 
 class Answer(NamedTuple):
-    """What is in a context: the ids of its turns, its tokens, and its text where the system renders one."""
+    """What is in a context: the ids of its turns, its tokens, and its text where the system renders one.
+
+    Attributes:
+        cut: Those of the turns of which a part is left out; what counts is whether the text is there.
+    """
 
     ids: frozenset[str]
     tokens: int
     text: str = ""
+    cut: frozenset[str] = frozenset()
 
 
 class Memory(Protocol):
@@ -44,7 +49,11 @@ class Memory(Protocol):
 
 
 class Wmem:
-    """A session of wmem; speakers have names, sessions are threads with a time."""
+    """A session of wmem; speakers have names, sessions are threads with a time.
+
+    Args:
+        tail: As of `Scope.pack`; None for its default.
+    """
 
     asks = True
 
@@ -52,12 +61,15 @@ class Wmem:
         self,
         talk: Conversation,
         *,
+        tail: float | None = None,
         scoring: Literal["evidence", "balanced"] = "evidence",
         policy: wmem.Policy | None = None,
         embedder: wmem.Embedder | None = None,
     ) -> None:
-        self.name = f"wmem, {scoring}" if embedder is None else f"wmem, {scoring}, with vectors"
-        self._scoring = scoring
+        way = "as it comes" if tail is None else "recall first" if tail == 0 else f"tail {tail}"
+        self.name = f"wmem, {way}{'' if scoring == 'evidence' else f', {scoring}'}"
+        self.name += "" if embedder is None else ", with vectors"
+        self._options: dict[str, Any] = {"scoring": scoring} if tail is None else {"scoring": scoring, "tail": tail}
         self._stack = ExitStack()
         memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench", embedder=embedder))
         self.session = memory.scope("session", policy=policy)
@@ -78,10 +90,10 @@ class Wmem:
         self.add_s = (time.perf_counter() - began) / len(talk.turns)
 
     def context(self, question: str, budget: int) -> Answer:
-        packed = self.session.pack(question, budget=budget, scoring=self._scoring)
+        packed = self.session.pack(question, budget=budget, **self._options)
         ids = frozenset(id for unit in (*packed.included, *packed.truncated) for id in unit.ids)
         text = "\n".join((packed.note, *(message.text for message in packed.messages)))
-        return Answer(ids, packed.tokens, text)
+        return Answer(ids, packed.tokens, text, frozenset(id for unit in packed.truncated for id in unit.ids))
 
     def close(self) -> None:
         self._stack.close()
