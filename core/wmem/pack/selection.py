@@ -121,6 +121,10 @@ class Selection:
         """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
         return tuple(self.request.analyzer.to_terms(self.request.query)) if self.request.recalled else ()
 
+    @cached_property
+    def _recalled_ids(self) -> frozenset[str]:
+        return frozenset([each.candidate.id for each in self.request.recalled])
+
     @property
     def all_note_entries(self) -> list[NoteEntry]:
         """Everything in the note, the summary first."""
@@ -248,7 +252,6 @@ class Selection:
         """
         self.tokens_left -= free
         largest = self.room if prefix is None else prefix.largest
-        recalled = {each.candidate.id for each in self.request.recalled}
         waiting = None
         for at, unit in enumerate(self.conversation):
             if unit in self.selected or not self.is_paired(unit):
@@ -257,7 +260,7 @@ class Selection:
             if cost <= self.tokens_left and cost <= largest:
                 self._add_sendable(unit, "tail")
                 continue
-            waits = prefix is None and self._is_large(cost) and not recalled.isdisjoint(unit.ids)
+            waits = prefix is None and self._is_large(cost) and not self._recalled_ids.isdisjoint(unit.ids)
             served = None if waits else self._truncate_large(unit, cost, prefix)
             if served is not None:
                 self.add(unit, "tail", served)

@@ -5,6 +5,8 @@ in articles, courtesies and marks do not; and one thanks is like another.
 """
 
 import unicodedata
+from itertools import filterfalse
+from operator import methodcaller
 
 from wmem.analysis.query_intent import mentions_time
 
@@ -18,6 +20,7 @@ _MAX_COURTESY_WORDS = 12
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
 _UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
 _MARKS = ".,;:!\"'()[]*_`~"  # around words; in them, as in "7.50", they are part of them
+_strip_marks = methodcaller("strip", _MARKS)
 _OTHER_MARKS = str.maketrans(dict.fromkeys("。、…“”\u2018«»„–—·", " ") | {"’": "'", ",": ", ", "!": "! "})
 _LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
 """Words that change nothing."""
@@ -59,10 +62,12 @@ def gist(text: str) -> str:
     if len(plain) > _MAX_CHARS:
         return plain
     marked = plain if plain.isascii() else unicodedata.normalize("NFKC", plain).translate(_OTHER_MARKS)
-    words = [word for each in marked.replace("?", " ? ").split() if (word := each.strip(_MARKS)) and word != "-"]
+    words = [*filter(None, map(_strip_marks, marked.replace("?", " ? ").split()))]
+    if "-" in words:
+        words = [word for word in words if word != "-"]
     if len(words) <= _MAX_COURTESY_WORDS and (kind := _find_courtesy(words)) is not None:
         return f"~{kind}"
-    return " ".join([word for word in words if word not in _LIGHT]) or plain
+    return " ".join(filterfalse(_LIGHT.__contains__, words)) or plain
 
 
 def _find_courtesy(words: list[str]) -> str | None:

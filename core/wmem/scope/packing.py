@@ -107,7 +107,7 @@ def pack_scope(
             repeated=repeated,
             recalled=[
                 RecalledCandidate(
-                    candidate(hit.row)._replace(place=own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
+                    candidate(hit.row, own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
                     if hit.path == own.path
                     else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
                     hit.score,
@@ -210,7 +210,7 @@ class _CandidateFactory:
         self._overrides = overrides
         self._decoder = decoder
 
-    def __call__(self, row: Row) -> Candidate:
+    def __call__(self, row: Row, place: int = 0) -> Candidate:
         """The row as a candidate, or the framework's message that overrides it."""
         live = self._overrides.get(row.id)
         if live is not None:
@@ -225,7 +225,7 @@ class _CandidateFactory:
             calls, pinned = row.calls, row.pinned
         # A row has the role of its message. Positional arguments are faster, and there are very many rows.
         role: Role | None = row.role  # type: ignore[assignment]
-        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned, reasoning)
+        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned, reasoning, place)
 
     def _cost(self, row: Row, load: Callable[[], Message]) -> tuple[int, int]:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
