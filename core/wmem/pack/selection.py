@@ -122,7 +122,7 @@ class Selection:
         return tuple(self.request.analyzer.to_terms(self.request.query)) if self.request.recalled else ()
 
     @cached_property
-    def _recalled_ids(self) -> frozenset[str]:
+    def _ids_of_hits(self) -> frozenset[str]:
         return frozenset([each.candidate.id for each in self.request.recalled])
 
     @property
@@ -260,7 +260,7 @@ class Selection:
             if cost <= self.tokens_left and cost <= largest:
                 self._add_sendable(unit, "tail")
                 continue
-            waits = prefix is None and self._is_large(cost) and not self._recalled_ids.isdisjoint(unit.ids)
+            waits = prefix is None and self._is_large(cost) and not self._ids_of_hits.isdisjoint(unit.ids)
             served = None if waits else self._truncate_large(unit, cost, prefix)
             if served is not None:
                 self.add(unit, "tail", served)
