@@ -228,7 +228,8 @@ class _Packer:
             left_out=self._leaves_out_earlier(ordered),
         )
         # What comes first was priced as a reminder as well, for the budget might have reached further back.
-        unframed = count_leading_system(shown) * reminder_tokens(request.count) if rules.system_in_front else 0
+        leading = count_leading_system(shown) if rules.system_in_front else 0
+        unframed = leading * reminder_tokens(request.count) if leading else 0
         sizes = {
             **self.fixed_tokens,
             **self._price_note(selection, note),

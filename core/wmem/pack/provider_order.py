@@ -22,6 +22,7 @@ Every provider wants results directly after their call; units guarantee that.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from itertools import takewhile
 from typing import TypeVar
 
@@ -82,9 +83,14 @@ def to_provider_messages(
     fitted = list(messages if plain else _move_media(rules, _fit_messages(rules, messages)))
     begun = count_leading_system(fitted)
     if rules.user_first and begun < len(fitted) and fitted[begun].role != "user" and not follows_user:
-        # Marked as recalled: no adapter stores it.
-        fitted.insert(begun, Message.recall("user", _LEFT_OUT if left_out else _BEGINNING))
+        fitted.insert(begun, _opening(_LEFT_OUT if left_out else _BEGINNING))
     return fitted if plain else _fit_neighbors(rules, fitted)
+
+
+@cache
+def _opening(text: str) -> Message:
+    """Marked as recalled: no adapter stores it."""
+    return Message.recall("user", text)
 
 
 def place_system_text(rules: ProviderRules, messages: Sequence[Message]) -> list[Message]:

@@ -7,6 +7,7 @@ opening or closing marker is escaped.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, tzinfo
+from functools import cached_property
 from typing import NamedTuple
 
 from wmem.model.message import Message
@@ -70,8 +71,11 @@ class NotePricer:
         self.role: NoteRole = role
         self.count = text_counter(count)
         self.zone = zone
-        self._frame_tokens = MESSAGE_OVERHEAD + count(render_note((), zone))
         self._heading_tokens: dict[str, int] = {}
+
+    @cached_property
+    def _frame_tokens(self) -> int:
+        return MESSAGE_OVERHEAD + self.count(render_note((), self.zone))
 
     def price(self, quote: Quote, days: Collection[str]) -> int:
         """Tokens a memory adds to a note that has these day headings."""
