@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal, get_args
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from langchain_wmem._call_ids import name_calls_and_results
@@ -42,7 +42,7 @@ from wmem.adapter import (
     to_zone,
 )
 from wmem.errors import InvalidInputError
-from wmem.types import Path, ProviderProfile, Reasoning
+from wmem.types import Path, ProviderProfile, Reasoning, Roles
 
 _MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
@@ -96,6 +96,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         recent: How many of the newest messages are kept at least.
         profile: The provider whose rules the prompt obeys: see `Scope.pack`. ``model`` is that of the
             request's model, ``any`` if wmem does not know it.
+        roles: ``alternate`` joins the messages of one speaker in a row, as the templates of many local
+            models demand; system text of the session becomes one message with the agent's.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
@@ -130,6 +132,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tail: float = 0.5,
         recent: int = 4,
         profile: ProviderProfile | Literal["model"] = "model",
+        roles: Roles = "free",
         reasoning: Reasoning = "tools",
         recall: bool = True,
         stable: bool = False,
@@ -149,9 +152,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if profile not in (known_profiles := ("model", *get_args(ProviderProfile))):
             known = ", ".join(known_profiles)
             raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
-        if reasoning not in get_args(Reasoning):
-            known = ", ".join(get_args(Reasoning))
-            raise InvalidInputError(f"unknown reasoning {describe(reasoning)}; known: {known}")
+        for option, value, choices in (("reasoning", reasoning, Reasoning), ("roles", roles, Roles)):
+            if value not in get_args(choices):
+                known = ", ".join(get_args(choices))
+                raise InvalidInputError(f"unknown {option} {describe(value)}; known: {known}")
         check_flag(stable, "stable")
         if not isinstance(summary, bool):
             check_count(summary, "summary")
@@ -171,6 +175,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "summary": summary,
             "zone": zone,
             "reasoning": reasoning,
+            "roles": roles,
         }
         self._profile = profile
         self._recall = recall
@@ -299,7 +304,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             return self._contexts.put(path, context)
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:
-            response: ModelResponse[Any] = yield handler(request.override(messages=_to_prompt(context)))
+            response: ModelResponse[Any] = yield handler(_with_prompt(request, context))
             # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
@@ -353,7 +358,12 @@ def _session_path(scope: Scope | AsyncScope) -> Path:
     return scope.path[1:]
 
 
-def _to_prompt(context: Context) -> list[Any]:
-    """The packed messages and the note, without the system text, which the request already holds."""
+def _with_prompt(request: ModelRequest[Any], context: Context) -> ModelRequest[Any]:
+    """The request with the packed messages and the note; its system message stays unless others were joined to it."""
     prompt = list(context.prompt())
-    return to_langchain(prompt[1:] if context.system else prompt)
+    sent: list[Any] = to_langchain(prompt)
+    if not context.system:
+        return request.override(messages=sent)
+    joined = prompt[0].text != context.system
+    system = SystemMessage(prompt[0].text) if joined else request.system_message
+    return request.override(messages=sent[1:], system_message=system)

@@ -38,9 +38,12 @@ class RecentViews:
             self._notes.put(_note_key(context.note), True)  # noqa: FBT003  # the value says nothing
         made_up = any(message.id is None for message in context.messages)
         left_out = context.note or context.truncated or context.dropped.count or made_up
-        if not (left_out or context.is_fitted) or not context.messages:
+        # As it comes back: a note that stands alone is dropped when it is read, so nothing is joined to it here.
+        shown = [message for message in context.prompt() if not message.recalled or message.text != context.note]
+        joined = len(shown) != len(context.messages)
+        if not (left_out or context.is_fitted or joined) or not context.messages:
             return
-        *_, digest = _prefix_digests(session, [canonical_json(message) for message in context.messages])
+        *_, digest = _prefix_digests(session, [canonical_json(message) for message in shown])
         self._anchor_ids.put(digest, tuple(message.id for message in newest[-_ANCHOR_COUNT:]))
 
     def has_shown(self, note: str) -> bool:

@@ -13,7 +13,7 @@ from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
 from wmem.adapter import LazyMemory, Memory, describe_error, to_zone
-from wmem.types import Orphans, ProviderProfile, Reasoning
+from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
@@ -35,6 +35,7 @@ class SessionMemory(BaseMemory):
     summary: StrictBool | Annotated[int, Field(ge=0, strict=True)] = False
     zone: str | None = None
     profile: ProviderProfile = "any"
+    roles: Roles = "free"
     orphans: Orphans = "drop"
     reasoning: Reasoning = "tools"
 

@@ -13,8 +13,9 @@ from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
 from wmem.adapter import Steps, arun, check_count, describe, fade_on_overflow, prompt_tokens, run
-from wmem.types import Orphans, ProviderProfile, Reasoning
+from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
+_PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "roles", "orphans", "reasoning")
 _NEWEST_COUNT = 16
 _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
@@ -47,6 +48,8 @@ class WmemMemory(SessionMemory):
         zone: IANA name of the time zone of the days in the note and in dated questions; None for the
             session's own, which is UTC unless its policy says otherwise.
         profile: The provider whose rules the result obeys.
+        roles: ``alternate`` joins the messages of one speaker in a row, as the templates of many local
+            models demand.
         orphans: How a tool call without a result is handled: dropped, or answered as interrupted.
         reasoning: Which messages come with the model's reasoning: see `Scope.pack`.
     """
@@ -75,6 +78,7 @@ class WmemMemory(SessionMemory):
         summary: bool | int = False,
         zone: str | None = None,
         profile: ProviderProfile = "any",
+        roles: Roles = "free",
         orphans: Orphans = "drop",
         reasoning: Reasoning = "tools",
     ) -> Self:
@@ -118,6 +122,7 @@ class WmemMemory(SessionMemory):
             "summary": summary,
             "zone": zone,
             "profile": profile,
+            "roles": roles,
             "orphans": orphans,
             "reasoning": reasoning,
         }
@@ -180,8 +185,7 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        names = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "orphans", "reasoning")
-        return {"budget": limit - spent, **{name: getattr(self, name) for name in names}}
+        return {"budget": limit - spent, **{name: getattr(self, name) for name in _PACK_OPTIONS}}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
         """Calibrate token counts from the usage a provider reports, so that later prompts fit in its tokens.

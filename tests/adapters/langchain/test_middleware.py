@@ -838,3 +838,15 @@ def test_a_session_is_readable_by_plain_python_and_through_langchain(script: Any
     context = memory.scope("s").pack(budget=500)
     assert [(each["role"], each["content"]) for each in context.to_openai()] == said(memory)
     assert [(each.type, each.text) for each in context.to_langchain()] == [("human", "I am Ada."), ("ai", "Hi Ada.")]
+
+
+async def test_turns_alternate_where_the_template_wants_it(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
+    memory.scope("s").messages.append([{"role": "system", "content": "Metric units."}])
+    model = script("Yes.", "No.")
+    agent = create_agent(model, middleware=[remembering(memory, roles="alternate")], system_prompt="Be brief.")
+    await run(agent, {"messages": [HumanMessage("I am Ada."), HumanMessage("Is it raining?")]})
+    await run(agent, user("And now?"))
+    assert texts(model.prompts[0]) == ["Be brief.\n\nMetric units.", "I am Ada.\n\nIs it raining?"]
+    assert [each.type for each in model.prompts[1]] == ["system", "human", "ai", "human"]
+    with pytest.raises(InvalidInputError, match="unknown roles 'strict'; known: free, alternate"):
+        remembering(memory, roles="strict")
