@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wmem
-from wmem.fork import new_held_lock, new_renewed_lock
+from wmem.fork import cached_property, new_held_lock, new_renewed_lock
 
 if TYPE_CHECKING:
     from tests.faults.conftest import Script
@@ -47,6 +47,63 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(make: Callable[[]
     assert lock.acquire(timeout=5), "and in the parent"
 
 
+class Slow:
+    """Has a property that takes as long as it is told."""
+
+    def __init__(self, compute: Callable[[], object]) -> None:
+        self._compute = compute
+
+    @cached_property
+    def computed(self) -> bool:
+        self._compute()
+        return True
+
+
+def test_a_property_that_another_thread_computes_is_computed_in_the_child() -> None:
+    is_begun, may_end = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        is_begun.set()
+        may_end.wait()
+
+    slow, other = Slow(wait), Slow(bool)
+    thread = threading.Thread(target=lambda: slow.computed)
+    thread.start()
+    is_begun.wait()
+    assert run_forked(lambda: other.computed)
+    may_end.set()
+    thread.join()
+
+
+def test_a_fork_waits_for_what_other_threads_import(script: "Script", tmp_path: Path) -> None:
+    (tmp_path / "slow_module.py").write_text("import gate\ngate.is_begun.set()\ngate.may_end.wait()\nwhole = True\n")
+    (tmp_path / "gate.py").write_text("import threading\nis_begun, may_end = threading.Event(), threading.Event()\n")
+    assert (
+        script(f"""
+        import os, sys, threading, time
+        sys.path.insert(0, {str(tmp_path)!r})
+        import gate
+        seen = []
+        # The hook that is registered first runs last.
+        os.register_at_fork(before=lambda: seen.append(hasattr(sys.modules["slow_module"], "whole")))
+        import wmem.fork
+        os.register_at_fork(before=gate.may_end.set)
+        wmem.open("memory://", agent_id="agent")
+
+        def import_slowly():
+            import slow_module
+
+        threading.Thread(target=import_slowly).start()
+        gate.is_begun.wait()
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0 if seen[0] else 1)
+        print(seen, os.waitpid(pid, 0)[1])
+        """).strip()
+        == "[True] 0"
+    )
+
+
 def test_every_lock_of_a_module_or_an_object_that_outlives_a_fork_is_one_of_these() -> None:
     renewed_by_their_owner = {"engine", "journal"}  # see `reset_after_fork` there
     root = Path(wmem.__file__).parent
@@ -55,7 +112,10 @@ def test_every_lock_of_a_module_or_an_object_that_outlives_a_fork_is_one_of_thes
         file.name
         for file in files
         if file.parent.name not in renewed_by_their_owner and file != root / "fork.py"
-        if re.search(r"threading\.R?Lock\(\)|threading\.Condition\(|asyncio\.Lock\(", file.read_text())
+        if re.search(
+            r"threading\.R?Lock\(\)|threading\.Condition\(|asyncio\.Lock\(|functools import .*cached_prop",
+            file.read_text(),
+        )
     ]
     assert len(files) > 100
     assert own == []

@@ -4,7 +4,6 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any
 
 from wmem.clock import SteadyClock
@@ -15,6 +14,7 @@ from wmem.engine.engine import Engine
 from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
 from wmem.flow import Ports
+from wmem.fork import cached_property
 from wmem.journal.redis_url import RedisUrl
 from wmem.model.building import build_models
 

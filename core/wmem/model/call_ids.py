@@ -6,10 +6,11 @@ processes agree, and storing a message again changes nothing.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
+from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
+from wmem.fork import cached_property
 from wmem.model.part import ToolCall
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ hide older messages; any other is truncated to what is left, if that is worth it
 """
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
 from wmem.errors import BudgetError
+from wmem.fork import cached_property
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.pack.loader import MessageLoader, Rendered
 from wmem.pack.provider_order import is_blank

@@ -1,10 +1,10 @@
 """How the faces of a scope reach the store: the sync and async ports of a memory, and what drives a flow with them."""
 
 from collections.abc import Awaitable, Callable
-from functools import cached_property
 from typing import Protocol, TypeVar
 
 from wmem.flow import Flow, Ports
+from wmem.fork import cached_property
 from wmem.scope.handle import Read
 
 R = TypeVar("R")
