@@ -23,6 +23,7 @@ from wmem.model.change import (
     ItemRemoved,
     ItemTouched,
     PolicyChanged,
+    RowPlace,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
@@ -61,6 +62,7 @@ class Checkpoint(NamedTuple):
     erased: tuple[str, ...]
     step: int = 0
     renewed_at: float = 0.0
+    unfinished: tuple[tuple[str, tuple[RowPlace, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,8 @@ class State:
         """Cursor of the last merge by (source, overwrite, with items)."""
         self.decisions: list[Decision] = []
         self.erased: dict[str, None] = {}
+        self.unfinished: dict[str, tuple[RowPlace, ...]] = {}
+        """Of what was erased by an erasure that is not finished: where else it goes."""
         self.step = 0
         """How many turns its agent has taken."""
         self.renewed_at = 0.0
@@ -327,6 +331,10 @@ class State:
         for each in change.ids:
             self._drop(each)
             self.erased[each] = None
+            if change.others:
+                self.unfinished[each] = change.others
+            elif change.others is not None:
+                self.unfinished.pop(each, None)
 
     def _set_policy(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy
@@ -385,6 +393,7 @@ class State:
             erased=tuple(self.erased),
             step=self.step,
             renewed_at=self.renewed_at,
+            unfinished=tuple(self.unfinished.items()),
         )
 
     @classmethod
@@ -403,6 +412,7 @@ class State:
             state.decisions = list(checkpoint.decisions)
             state.erased = dict.fromkeys(checkpoint.erased)
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
+            state.unfinished = dict(checkpoint.unfinished)
         return state
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import wmem
 from wmem.flow import Flow, Ports
-from wmem.scope.erasure import erase
+from wmem.scope.erasure import dispose, erase
 from wmem.testing.store_bytes import read_store_bytes
 
 
@@ -24,8 +24,12 @@ def break_off(flow: Flow[object], ports: Ports, asks: int) -> bool:
     return False
 
 
-@pytest.mark.parametrize("begin", ["lowest", "middle", "top", "long-term"])
-def test_an_erasure_that_breaks_off_anywhere_is_finished_by_another(begin: str) -> None:
+PLACES = ["lowest", "middle", "top", "long-term"]
+
+
+@pytest.mark.parametrize("again", PLACES)
+@pytest.mark.parametrize("begin", PLACES)
+def test_an_erasure_that_breaks_off_anywhere_is_finished_by_another_of_any_copy(begin: str, again: str) -> None:
     for asks in count(1):
         with wmem.open("memory://", agent_id="agent") as memory:
             top = memory.scope("s")
@@ -36,13 +40,15 @@ def test_an_erasure_that_breaks_off_anywhere_is_finished_by_another(begin: str) 
             lowest.merge_to_parent(items=True)
             above = middle.merge_to_parent(items=True).renamed[item.id]
             kept = middle.items.promote(item.id).id
-            scope, id = {
+            places = {
                 "lowest": (lowest, item.id),
                 "middle": (middle, item.id),
                 "top": (top, above),
                 "long-term": (memory.episodic, kept),
-            }[begin]
+            }
+            scope, id = places[begin]
             complete = break_off(erase(scope._handle, [id]), memory._core.ports.sync, asks)
+            scope, id = places[again]
             assert scope.erase(id).complete
             left = [
                 item for each in (lowest, middle, memory.episodic) for item in each.items.all(include_promoted=True)
@@ -51,15 +57,18 @@ def test_an_erasure_that_breaks_off_anywhere_is_finished_by_another(begin: str) 
             assert [each.id for each in top.items.all(include_promoted=True)] == [item.id], "its own is another item"
             if complete:
                 assert asks > len(("its tombstone", "copies", "compaction"))
+                engine = memory._core.store.engine
+                assert not any(engine.replica(each._handle.path).state.unfinished for each in (middle, top))
                 return
 
 
 CANARY = "zq0123456789abcdef"
 
 
+@pytest.mark.parametrize("again", ["session", "long-term"])
 @pytest.mark.parametrize("begin", ["session", "long-term"])
 @pytest.mark.parametrize("removed", [False, True], ids=["kept", "removed"])
-def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, removed: bool, tmp_path: Path) -> None:
+def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, again: str, removed: bool, tmp_path: Path) -> None:
     for asks in count(1):
         url = f"sqlite://{tmp_path}/{asks}.db"
         with wmem.open(url, agent_id="agent") as memory:
@@ -68,9 +77,33 @@ def test_an_erasure_that_is_repeated_leaves_no_byte(begin: str, removed: bool, t
             kept = session.items.promote(item.id).id
             if removed:
                 session.items.remove(item.id)
-            scope, id = (session, item.id) if begin == "session" else (memory.episodic, kept)
+            places = {"session": (session, item.id), "long-term": (memory.episodic, kept)}
+            scope, id = places[begin]
             complete = break_off(erase(scope._handle, [id]), memory._core.ports.sync, asks)
+            scope, id = places[again]
             assert scope.erase(id).complete
         assert CANARY.encode() not in read_store_bytes(url)
+        if complete:
+            return
+
+
+@pytest.mark.parametrize("merged", [False, True], ids=["alone", "merged"])
+def test_an_erasure_leaves_no_byte_of_a_scope_whose_disposal_broke_off(merged: bool, tmp_path: Path) -> None:
+    for asks in count(1):
+        url = f"sqlite://{tmp_path}/{asks}.db"
+        with wmem.open(url, agent_id="agent") as memory:
+            session = memory.scope("s")
+            session.entries.set("other", 1)
+            child = session.child("c")
+            child.entries.set("k", CANARY)
+            scope, id = child, child.entries.entry("k").id
+            if merged:
+                child.merge_to_parent()
+                scope, id = session, session.entries.entry("k").id
+            complete = break_off(dispose(child._handle, purge=False), memory._core.ports.sync, asks)
+            if not merged:
+                scope = session.child("c")
+            assert scope.erase(id).complete
+            assert CANARY.encode() not in read_store_bytes(url)
         if complete:
             return

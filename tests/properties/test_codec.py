@@ -26,6 +26,7 @@ from wmem.model.change import (
     ItemRemoved,
     ItemTouched,
     PolicyChanged,
+    RowPlace,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
@@ -82,6 +83,7 @@ ROWS = st.builds(
     promoted_at=optional(INSTANT),
     rest=optional(st.binary(max_size=20)),
 )
+PLACES = st.lists(st.builds(RowPlace, PATHS, WHOLE, TEXT), max_size=2).map(tuple)
 OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemPut: st.builds(ItemPut, ROWS),
     ItemRemoved: st.builds(ItemRemoved, TEXT, optional(INSTANT)),
@@ -89,7 +91,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemExpired: st.builds(ItemExpired, TEXT),
     ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT),
     ItemEvicted: st.builds(ItemEvicted, TEXT, TEXT, WHOLE, INSTANT, PARTS),
-    Erased: st.builds(Erased, st.lists(TEXT, max_size=3).map(tuple)),
+    Erased: st.builds(Erased, st.lists(TEXT, max_size=3).map(tuple), optional(PLACES)),
     ScopeOpened: st.builds(ScopeOpened, TEXT, INSTANT),
     ScopeDisposed: st.builds(ScopeDisposed, WHOLE, INSTANT),
     Cleared: st.builds(Cleared, TEXT, WHOLE, INSTANT),
@@ -107,6 +109,8 @@ CHECKPOINTS = st.builds(
     decisions=st.lists(st.builds(Decision, TEXT, TEXT, WHOLE, INSTANT, PARTS), max_size=2).map(tuple),
     erased=st.lists(TEXT, max_size=3).map(tuple),
     step=WHOLE,
+    renewed_at=INSTANT,
+    unfinished=st.lists(st.tuples(TEXT, PLACES), max_size=2).map(tuple),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -129,6 +133,7 @@ KEPT = Checkpoint(
     decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
     erased=("gone",),
     step=4,
+    unfinished=(("gone", (RowPlace(("s",), 5, "there"),)),),
 )
 RECORD = CODEC.encode_record(SAMPLE, PATH, RECORD_ID)
 REST = CODEC.encode_checkpoint(KEPT, PATH, UPTO)

@@ -1,6 +1,6 @@
 """The fold equals a plain model, whatever happens in whatever order; at rest and back it is the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path as Directory
 from tempfile import TemporaryDirectory
@@ -25,6 +25,7 @@ from wmem.model.change import (
     ItemRemoved,
     ItemTouched,
     PolicyChanged,
+    RowPlace,
     ScopeDisposed,
     ScopeMerged,
     ScopeOpened,
@@ -73,7 +74,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(ItemTouched, IDS, st.integers(1, 5), INSTANTS),
     st.builds(ItemPromoted, IDS, st.just("memory_promoted"), INSTANTS),
     st.builds(ItemEvicted, IDS, st.just("stale"), st.integers(0, 9), INSTANTS, st.just({"importance": 0.1})),
-    st.builds(Erased, st.lists(IDS, max_size=3).map(tuple)),
+    st.builds(Erased, st.lists(IDS, max_size=3).map(tuple), st.sampled_from([None, (), (RowPlace(("s",), 1, "a"),)])),
     st.builds(Cleared, st.sampled_from(("entries", "items", "messages", "all")), st.just(0), INSTANTS),
     st.builds(ScopeOpened, st.sampled_from(("{}", '{"name":"queue"}')), INSTANTS),
     st.builds(PolicyChanged, st.just('{"name":"buffer"}'), INSTANTS),
@@ -100,6 +101,7 @@ class Plain:
         self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
         self.decisions: list[Decision] = []
         self.erased: list[str] = []
+        self.unfinished: dict[str, Sequence[RowPlace]] = {}
         self.step = 0
         self.applied: list[int] = []
 
@@ -118,7 +120,10 @@ class Plain:
             case ItemEvicted(gone, rule, tokens, at, parts):
                 self.rows = [row for row in self.rows if row.id != gone]
                 self.decisions.append(Decision(gone, rule, tokens, at, parts))
-            case Erased(ids):
+            case Erased(ids, others):
+                if others is not None:
+                    self.unfinished = {id: at for id, at in self.unfinished.items() if id not in ids}
+                    self.unfinished |= dict.fromkeys(ids, others) if others else {}
                 self.rows = [row for row in self.rows if row.id not in ids]
                 self.erased += [each for each in dict.fromkeys(ids) if each not in self.erased]
             case ItemTouched(touched, times, at):
@@ -197,6 +202,7 @@ def told(state: State) -> dict[str, Any]:
         "merged": state.merged,
         "decisions": state.decisions,
         "erased": list(state.erased),
+        "unfinished": state.unfinished,
         "step": state.step,
         "applied": state.applied,
         "recent": list(state.applied_order),
@@ -226,6 +232,7 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "merged": plain.merged,
         "decisions": plain.decisions,
         "erased": plain.erased,
+        "unfinished": plain.unfinished,
         "step": plain.step,
         "applied": set(plain.applied),
         "recent": plain.applied,

@@ -18,7 +18,7 @@ from wmem.codec.frame import (
 from wmem.codec.link import NO_PLACE, Link
 from wmem.describe import describe
 from wmem.errors import WrongKeyError
-from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, ScopeMerged
+from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, RowPlace, ScopeMerged
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
@@ -64,6 +64,13 @@ def _check_texts(values: Iterable[Any]) -> tuple[str, ...]:
     return texts
 
 
+def _decode_places(stored: Iterable[Any]) -> tuple[RowPlace, ...]:
+    places = tuple(RowPlace(_check_texts(path), incarnation, id) for path, incarnation, id in stored)
+    for each in places:
+        _check_fields(each._asdict(), _PLACE_CLASSES)
+    return places
+
+
 def _decode_cursor(fields: Any) -> Cursor:
     cursor = Cursor(*fields)
     _check_fields(cursor._asdict(), _CURSOR_CLASSES)
@@ -71,6 +78,7 @@ def _decode_cursor(fields: Any) -> Cursor:
 
 
 _CURSOR_CLASSES = _field_classes(Cursor)
+_PLACE_CLASSES = _field_classes(RowPlace)
 _ROW_CLASSES = _field_classes(Row)
 _CHANGE_CLASSES = {kind: _field_classes(kind) for kind in CHANGE_TYPES}
 _ROW_DEFAULTS = tuple(Row._field_defaults.get(name, ...) for name in Row._fields)
@@ -213,6 +221,7 @@ class JsonCodec:
                 erased=tuple(document["erased"]),
                 step=int(document.get("step", 0)),
                 renewed_at=float(document.get("renewed_at", 0.0)),
+                unfinished=tuple((str(id), _decode_places(places)) for id, places in document.get("unfinished", ())),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)
@@ -303,7 +312,8 @@ def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Chang
             _check_fields(merged, _CHANGE_CLASSES[kind])
             yield ScopeMerged(**merged)
         elif kind is Erased:
-            yield Erased(_check_texts(each["ids"]))
+            others = each.get("others")
+            yield Erased(_check_texts(each["ids"]), None if others is None else _decode_places(others))
         else:
             _check_fields(each, _CHANGE_CLASSES[kind])
             yield kind(**each)

@@ -57,10 +57,23 @@ class ItemEvicted(NamedTuple):
     parts: Mapping[str, float]
 
 
+class RowPlace(NamedTuple):
+    """Where a row is: its scope, as segments below the agent's, the incarnation of that scope, and its id."""
+
+    path: tuple[str, ...]
+    incarnation: int
+    id: str
+
+
 class Erased(NamedTuple):
-    """Items were erased; their ids remain as tombstones without content."""
+    """Items were erased; their ids remain as tombstones without content.
+
+    With `others`, the same erasure goes on elsewhere: to rows in other scopes, each maybe erased already. If there are
+    none, what was erased before is gone from all of them. None says nothing about that.
+    """
 
     ids: tuple[str, ...]
+    others: tuple[RowPlace, ...] | None = None
 
 
 class ScopeOpened(NamedTuple):

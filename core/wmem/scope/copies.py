@@ -7,6 +7,7 @@ names its session, a merged entry the ids it came from; both are believed.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from wmem.model.change import RowPlace
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import Origin, find_origins, has_origins, own_lineage
@@ -77,6 +78,11 @@ class CopyTrace:
         """The scopes of all rows so far."""
         return list(dict.fromkeys((agent_id, *path) for path, _, _ in self._identities))
 
+    def places(self, *, besides: Path) -> tuple[RowPlace, ...]:
+        """Where they are, or were, in all scopes but one."""
+        known = ((path, life, id) for path, life, id in self._identities if life is not None and path != besides[1:])
+        return tuple(sorted(RowPlace(path, life, id) for path, life, id in known))
+
     def add_id(self, id: str, path: Path, incarnation: int | None) -> None:
         """Add the row under an id.
 
@@ -127,8 +133,8 @@ class CopyTrace:
             return (row.id, source[0]) in self._copies or any(
                 (source[0], id) in self._named for id in (source[1], *lineage)
             )
-        return any(self._includes_id(below, incarnation, id) for id in lineage) or any(
-            self._includes_id(each[1:], None, id, any_incarnation=True)
+        return any(self.includes_id(below, incarnation, id) for id in lineage) or any(
+            self.includes_id(each[1:], None, id, any_incarnation=True)
             for id in _legacy_entry_ids(row)
             for each in merged
         )
@@ -138,10 +144,15 @@ class CopyTrace:
         return (
             (row.id, origin.path, origin.id) in self._pairs
             or (row.id, origin.path) in self._copies
-            or any(self._includes_id(origin.path, origin.incarnation, id) for id in ids)
+            or any(self.includes_id(origin.path, origin.incarnation, id) for id in ids)
         )
 
-    def _includes_id(self, path: Path, incarnation: int | None, id: str, *, any_incarnation: bool = False) -> bool:
+    def includes_id(self, path: Path, incarnation: int | None, id: str, *, any_incarnation: bool = False) -> bool:
+        """Whether the row under an id is one of them.
+
+        Args:
+            path: The scope of the row, as segments below the agent's.
+        """
         if any_incarnation:
             return any((path, id) == (each[0], each[2]) for each in self._identities)
         return (path, incarnation, id) in self._identities or (path, None, id) in self._identities

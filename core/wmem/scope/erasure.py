@@ -5,6 +5,7 @@ at once, purge the store, and ask it what may still keep some bytes.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -14,7 +15,7 @@ from wmem.errors import CorruptionError, DisposedError, StoreError, WrongKeyErro
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal, Purge
 from wmem.log import find_logger
-from wmem.model.change import Change, Cleared
+from wmem.model.change import Change, Cleared, RowPlace
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.checks import check_id
 from wmem.model.history import ORIGIN, Path
@@ -77,22 +78,23 @@ def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) ->
     handle.check_usable()
     erasure = _Erasure(handle)
     erasure.merged[handle.path] = yield from _trace_asked(handle, erasure.trace, asked, removed)
-    yield from erasure.follow_copies()
-    # Its own rows go last, for they alone lead to the others: an erasure that is interrupted can be repeated.
-    remaining = yield from erasure.compact_copies()
-    yield from erasure.erase_own(asked)
+    # All is found first, and each tombstone tells where the rest is: an interrupted erasure is finished by another.
+    yield from erasure.trace_rows()
+    yield from erasure.erase_rows(asked)
     # Again: a concurrent copy either sees the tombstone or is found now.
-    yield from erasure.follow_copies()
+    yield from erasure.trace_rows()
+    yield from erasure.erase_rows({})
     if not asked.keys() <= erasure.gone.keys():
         erasure.changed |= {path for path in erasure.scopes if path[-1] in (SEMANTIC, EPISODIC)}
-    remaining += yield from compact_and_purge(handle, erasure.list_changed())
-    return Erased(not remaining, tuple(dict.fromkeys(remaining)), tuple({**asked, **erasure.gone}))
+    remaining = yield from compact_and_purge(handle, erasure.list_changed(), finished=erasure.trace)
+    return Erased(not remaining, tuple(remaining), tuple({**asked, **erasure.gone}))
 
 
 class _Erasure:
     """One erasure on its way from scope to scope.
 
     Attributes:
+        rows: By scope, what was found and is not yet erased.
         scopes: Where copies may be, as far as is known.
         merged: By scope, those that were merged into it.
         changed: Scopes whose journals may hold the content until they are compacted.
@@ -101,31 +103,65 @@ class _Erasure:
 
     def __init__(self, handle: Handle) -> None:
         self.trace = CopyTrace()
+        self.rows: dict[Path, Sequence[Row]] = {}
         self.scopes: dict[Path, Handle] = {handle.path: handle}
         self.merged: dict[Path, Sequence[Path]] = {}
         self.changed = {handle.path}
         self.gone: dict[str, None] = {}
         self._handle = handle
 
-    def follow_copies(self) -> Flow[None]:
-        """Erase the rows of all scopes but the erasure's own, until nothing new is found."""
+    def trace_rows(self) -> Flow[None]:
+        """Find the rows to erase in all scopes, until nothing new is found."""
         before = (-1, -1)
         while (size := (len(self.trace), len(self.scopes))) != before:
             before = size
             for path, scope in tuple(self.scopes.items()):
-                if scope is not self._handle:
-                    yield from self._erase_in(scope, {})
+                self.rows[path], self.merged[path] = yield from self._trace_in(scope)
                 yield from self._find_scopes(path)
 
-    def erase_own(self, asked_ids: Mapping[str, None]) -> Flow[None]:
-        """Erase the rows of the scope that was asked; each id gets a tombstone, whether it is there or not."""
-        yield from self._erase_in(self._handle, asked_ids)
+    def _trace_in(self, scope: Handle) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
+        """Add the rows of a scope that belong to the trace; returns them, and the scopes merged into this one."""
+        try:
+            replica, _ = yield from scope.replica()
+            if scope.incarnation is None:
+                # There is no such scope; of one that was being disposed of, the bytes may still be there.
+                yield from scope.finish_disposal(replica)
+                return (), ()
+            life = scope.incarnation.chain
+            with replica.lock:
+                state = scope.bind(replica)
+                sources = _merge_sources(state)
+                rows = [row for row in state.rows.values() if self.trace.includes(row, scope.path, life, sources)]
+        except DisposedError:
+            if scope is self._handle:
+                raise
+            return (), ()  # it was disposed with all it held
+        for row in rows:
+            self.trace.add(row, scope.path, life, sources)
+        return rows, sources
 
-    def _erase_in(self, scope: Handle, asked_ids: Mapping[str, None]) -> Flow[None]:
-        rows, self.merged[scope.path] = yield from _erase_rows(scope, self.trace, asked_ids)
-        self.gone |= {row.id: None for row in rows}
-        if rows:
-            self.changed.add(scope.path)
+    def erase_rows(self, asked_ids: Mapping[str, None]) -> Flow[None]:
+        """Erase what was found, and leave tombstones; those of the scope that was asked come last.
+
+        Args:
+            asked_ids: Ids in that scope: each gets a tombstone, whether it is there or not.
+        """
+        for path, scope in sorted(self.scopes.items(), key=lambda each: each[1] is self._handle):
+            rows = self.rows.pop(path, ())
+            ids = dict.fromkeys((*(row.id for row in rows), *(asked_ids if scope is self._handle else ())))
+            others = self.trace.places(besides=path)
+            if scope.incarnation is None or not (rows or _lacks_tombstone(scope, ids, others)):
+                continue
+            try:
+                # Unconditionally: a conditional append would never succeed where others write without pause. A copy
+                # made meanwhile finds the tombstone.
+                yield from scope.post([ErasedIds(tuple(ids), others or None)], scope.settings.clock())
+            except DisposedError:
+                if scope is self._handle:
+                    raise
+            if rows:
+                self.gone |= dict.fromkeys(row.id for row in rows)
+                self.changed.add(path)
 
     def _find_scopes(self, path: Path) -> Flow[None]:
         """Add the scopes to which one leads, or its rows do."""
@@ -145,15 +181,6 @@ class _Erasure:
             self.changed |= {path for path in self.scopes if path[-1] in (SEMANTIC, EPISODIC)}
         return [scope for path, scope in self.scopes.items() if path in self.changed and scope.incarnation is not None]
 
-    def compact_copies(self) -> Flow[list[str]]:
-        """Compact what was changed so far; returns what may still keep bytes."""
-        remaining: list[str] = []
-        for scope in self.list_changed():
-            if scope is not self._handle:
-                remaining += yield from _compact(scope)
-        self.trace.has_promoted, self.changed = False, {self._handle.path}
-        return remaining
-
 
 def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: Iterable[Row]) -> Flow[Sequence[Path]]:
     """Begin a trace with what a scope has under these ids; returns the scopes that were merged into it."""
@@ -167,10 +194,13 @@ def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: 
         state = handle.bind(replica)
         sources = _merge_sources(state)
         rows = {row.id: row for row in removed} | {id: state.rows[id] for id in ids if id in state.rows}
+        places = dict.fromkeys(place for id in ids for place in state.unfinished.get(id, ()))
     for id in ids:
         trace.add_id(id, handle.path, life if id in rows else None)
     for row in rows.values():
         trace.add(row, handle.path, life, sources)
+    for place in places:
+        trace.add_id(place.id, (handle.path[0], *place.path), place.incarnation)
     return sources
 
 
@@ -180,38 +210,12 @@ def _add_merge_targets(targets: set[Path], merged: Mapping[Path, Sequence[Path]]
         targets |= set(more)
 
 
-def _erase_rows(
-    scope: Handle, trace: CopyTrace, asked_ids: Mapping[str, None]
-) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
-    """Remove the rows of a scope that are traced, add them to the trace, and leave tombstones.
-
-    Args:
-        asked_ids: Ids in this scope to erase; each gets a tombstone, whether it is here or not.
-
-    Returns:
-        The removed rows, and the scopes that were merged into this one.
-    """
-    try:
-        replica, _ = yield from scope.replica()
-        if scope.incarnation is None:
-            return (), ()  # there is no such scope
-        life = scope.incarnation.chain
-        with replica.lock:
-            state = scope.bind(replica)
-            sources = _merge_sources(state)
-            rows = [row for row in state.rows.values() if trace.includes(row, scope.path, life, sources)]
-            gone = {row.id: None for row in rows} | {each: None for each in asked_ids if each not in state.erased}
-        for row in rows:
-            trace.add(row, scope.path, life, sources)
-        if gone:
-            # Unconditionally: a conditional append would never succeed where others write without pause. A copy made
-            # meanwhile finds the tombstone.
-            yield from scope.post([ErasedIds(tuple(gone))], scope.settings.clock())
-    except DisposedError:
-        if asked_ids:
-            raise
-        return (), ()  # it was disposed with all it held
-    return rows, sources
+def _lacks_tombstone(scope: Handle, ids: Iterable[str], others: Collection[RowPlace]) -> bool:
+    """Whether one of these ids has no tombstone that says as much."""
+    replica = scope.engine.replica(scope.path)
+    with replica.lock:
+        state = replica.state
+        return any(id not in state.erased or not {*others} <= {*state.unfinished.get(id, ())} for id in ids)
 
 
 def _merge_sources(state: State) -> tuple[Path, ...]:
@@ -233,10 +237,15 @@ def _session_paths(handle: Handle, names: Collection[str]) -> Flow[list[Path]]:
 # -- its bytes
 
 
-def compact_and_purge(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[list[str]]:
+def compact_and_purge(
+    handle: Handle, scopes: Sequence[Handle] = (), *, finished: CopyTrace | None = None
+) -> Flow[list[str]]:
     """Compact scopes of any size and purge their store; returns what may still keep bytes, one sentence each.
 
     The vectors of texts that the agent no longer has are removed too.
+
+    Args:
+        finished: What was erased there: once all is compacted, its tombstones need not tell any more where the rest is.
     """
     remaining: list[str] = []
     store = vector_store_handle(handle)
@@ -251,12 +260,26 @@ def compact_and_purge(handle: Handle, scopes: Sequence[Handle] = ()) -> Flow[lis
             remaining += yield from _compact(store)
         for scope in scopes:
             remaining += yield from _compact(scope, found.get(scope.path))
+        if finished is not None and not remaining:
+            for scope in scopes:
+                yield from _finish(scope, finished)
         remaining += yield from ask(Purge.purge, handle.path)
         handle.engine.unpurged_agents.discard(handle.path[0])
     except StoreError as exc:
         # The content is erased for every reader already: raising would look as if that had failed.
         remaining.append(f"the store failed before its bytes were gone ({exc}): erase again")
     return list(dict.fromkeys(remaining))
+
+
+def _finish(scope: Handle, trace: CopyTrace) -> Flow[None]:
+    """Say in the tombstones of what was erased that nothing is left to do elsewhere."""
+    replica = scope.engine.replica(scope.path)
+    life = None if scope.incarnation is None else scope.incarnation.chain
+    with replica.lock:
+        ids = tuple(id for id in replica.state.unfinished if trace.includes_id(scope.path[1:], life, id))
+    if ids:
+        with suppress(DisposedError):
+            yield from scope.post([ErasedIds(ids, ())], scope.settings.clock())
 
 
 def _compact(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequence[str]]:

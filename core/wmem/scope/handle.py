@@ -370,17 +370,17 @@ class Handle:
     def _prepare_creation(self, replica: Replica[Any]) -> Flow[None]:
         """Prepare to create the scope: check its names and the number of siblings, finish an interrupted disposal."""
         check_new_names(*self.path)
-        yield from self._finish_disposal(replica)
+        yield from self.finish_disposal(replica)
         if len(self.path) > _SESSION_DEPTH and self.parent is not None:
             above, _ = yield from self.parent.replica()
-            yield from self.parent._finish_disposal(above)  # noqa: SLF001  # its own class
+            yield from self.parent.finish_disposal(above)
             limit = self.parent.policy.max_child_scopes
             names = yield from self.parent.children()
             if len(names) >= limit and self.path[-1] not in names:
                 msg = f"scope {self.parent.path!r} has {len(names)} of {limit} live child scopes; dispose some"
                 raise CapacityError(msg)
 
-    def _finish_disposal(self, replica: Replica[Any]) -> Flow[None]:
+    def finish_disposal(self, replica: Replica[Any]) -> Flow[None]:
         """Finish a disposal that was interrupted between marking and deletion."""
         if replica.state.disposed and replica.incarnation is not None:
             yield from ask(Journal.delete, self.path, replica.incarnation)
