@@ -110,6 +110,8 @@ class Writer:
     _items: dict[str, dict[str, str]] = field(default_factory=dict)
     """By scope: real id by the item's first token."""
     _documents: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    _listings: dict[str, str] = field(default_factory=dict)
+    """What names the act that listed a document."""
     _children: list[str] = field(default_factory=list)
     _made: int = 0
     _backups: int = 0
@@ -309,12 +311,12 @@ class Writer:
     def list(self) -> Act:
         """Export a scope, for an erasure or an import."""
         scope = self.chance.choice([self._any(), self.own, self.copy, "~semantic", "~episodic", *self._children[:2]])
-        handle = self.scope(scope)
+        handle, listing = self.scope(scope), self._token()
 
         def keep(document: Mapping[str, Any]) -> None:
-            self._documents[scope] = document
+            self._documents[scope], self._listings[scope] = document, listing
 
-        return Act("list", scope, {}, handle.export, keep=keep)
+        return Act("list", scope, {"listing": listing}, handle.export, keep=keep)
 
     def bring(self) -> Act | None:
         """Import what was exported into another session."""
@@ -355,7 +357,7 @@ class Writer:
         return Act(
             "erase",
             LONG if name[0] == "~" else name,
-            {"things": [thing for _, *thing in chosen]},
+            {"things": [thing for _, *thing in chosen], "listing": self._listings[name]},
             lambda: handle.erase(*ids),
             single=False,
             keep=lambda erased: {"complete": erased.complete, "remaining": erased.remaining},

@@ -53,6 +53,7 @@ class Model:
     def __init__(self, ops: Sequence[Op], window: tuple[int, int] | None = None) -> None:
         self._ops = list(_within(ops, window)) if window else list(ops)
         self._erasures = [op for op in self._ops if op.name == "erase"]
+        self._listed = {op.given["listing"]: op.begin for op in self._ops if op.name == "list"}
         self._imports = [op for op in self._ops if op.name == "import"]
         self._imported = {thing for op in self._imports for thing in _imported(op)}
         self._writes: dict[Register, list[Write]] = defaultdict(list)
@@ -141,14 +142,15 @@ class Model:
     def _erase_here(self) -> None:
         for op in self._erasures:
             for kind, name, token in op.given["things"]:
-                self._take(op, Register(op.scope, kind, name), token, sure=True)
+                if op.scope != LONG:
+                    self._take(op, Register(op.scope, kind, name), token, sure=True)
 
     def _erase_copies(self) -> None:
         for op in self._erasures:
             for kind, name, token in op.given["things"]:
                 here = Register(op.scope, kind, name)
                 for register, sure in self._copies(op, here):
-                    if register != here:
+                    if register != here or register.scope == LONG:
                         self._take(op, register, token, sure=sure)
                     if op.outcome == "done" and sure and not self._comes_again(register):
                         self._forbidden[register].add(token)
@@ -165,9 +167,10 @@ class Model:
 
     def _copies(self, op: Op, register: Register) -> Iterator[tuple[Register, bool]]:
         """Where an erasure goes, and whether it must have."""
-        yield register, True
+        listed = not self._is_promoted_anew(op, register)
+        yield register, listed
         # What an import brings again is another item under the same id, and no copy of what was promoted before.
-        same = not self._comes_again(register)
+        same = listed and not self._comes_again(register)
         if register.scope == LONG:
             session, _, item = register.name.partition(" ")
             register = Register(session, "item", item)
@@ -187,6 +190,14 @@ class Model:
                 copy = Register(LONG, "item", f"{scope} {register.name}")
                 if copy in self._writes:
                     yield copy, sure
+
+    def _is_promoted_anew(self, op: Op, register: Register) -> bool:
+        """Whether a copy may be gone, and another there under an id of its own, since it was listed to be erased."""
+        if register.scope != LONG:
+            return False
+        listed = self._listed[op.given["listing"]]
+        since = [each for each in self._writes[register] if each.end > listed and each.begin < op.begin]
+        return {None} < {each.value for each in since}
 
     def _comes_again(self, register: Register) -> bool:
         """Whether an import may bring back what was erased."""

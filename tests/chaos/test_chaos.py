@@ -109,3 +109,26 @@ def test_the_model_sees_an_erased_item_in_long_term_memory() -> None:
     assert "is erased, and there" in fault
     assert Model(ERASED).erased == {A}
     assert A not in Model(ERASED).live_tokens()
+
+
+def test_a_copy_that_was_promoted_anew_since_it_was_listed_may_stay_and_no_other() -> None:
+    name = f"s {A}"
+    content: dict[str, object] = {"messages": [], "entries": {}, "items": [[A, A]]}
+    erase: dict[str, object] = {"things": [["item", name, A]], "listing": "first"}
+    ops = [
+        _op(0, "import", content),
+        _op(2, "promote", {"item": A}),
+        _op(4, "list", {"listing": "first"})._replace(scope=LONG),
+        _op(6, "erase", erase, reply={"complete": True})._replace(scope=LONG),
+    ]
+    there = {"s": content, LONG: {**EMPTY, "items": [[name, A]]}}
+    assert "is wrong" in Model(ops).faults(there)[0]
+    again = [
+        _op(8, "import", content),
+        _op(10, "promote", {"item": A}),
+        _op(12, "list", {"listing": "second"})._replace(scope=LONG),
+        _op(14, "erase", erase, reply={"complete": True})._replace(scope=LONG),
+    ]
+    assert Model([*ops, *again]).faults(there) == []
+    again[-1] = again[-1]._replace(given={**erase, "listing": "second"})
+    assert "is wrong" in Model([*ops, *again]).faults(there)[0]

@@ -27,6 +27,8 @@ __all__ = ["Job", "Outcome", "run_worker"]
 
 BEAT_S = 0.05
 FORKED_ACTS = 8
+OPENINGS = 100
+"""Tries to open a store that is away."""
 _PLAIN = (
     wmem.errors.ConflictError,
     wmem.errors.InvalidInputError,
@@ -389,19 +391,28 @@ def _reopen(process: _Process, writer: Writer, delay_s: float | None) -> None:
     for each_s in (delay_s, None):
         writer.number += 1
         process.play(writer, Act("close", "", {}, writer.memory.close), each_s)
-    if (memory := _open(process, writer, delay_s) or _open(process, writer)) is not None:
-        writer.forget(memory)
+    memory = _open(process, writer, delay_s)
+    assert memory is not None, "the log says why it cannot be opened again"
+    writer.forget(memory)
 
 
 def _open(process: _Process, writer: Writer, delay_s: float | None = None) -> wmem.AgentMemory | None:
-    writer.number += 1
-    memory: wmem.AgentMemory | None = process.play(writer, Act("open", "", {}, process.job.open), delay_s)
-    return memory
+    """Open another memory, if need be once more: the store may be away, and a signal may come."""
+    for each_s in (delay_s, *[None] * OPENINGS):
+        writer.number += 1
+        memory: wmem.AgentMemory | None = process.play(writer, Act("open", "", {}, process.job.open), each_s)
+        if memory is not None:
+            return memory
+        if each_s is None:
+            time.sleep(BEAT_S)
+    return None
 
 
 def _use_spare(process: _Process, writer: Writer) -> None:
     """Work through a second memory on the same store, while another thread closes it."""
-    spare = process.job.open()
+    spare = _open(process, writer)
+    if spare is None:
+        return  # the log says why
     closer = threading.Thread(target=_close_later, args=(spare, writer.chance.random() / 500), daemon=True)
     memory, writer.closing = writer.memory, True
     writer.forget(spare)
@@ -428,9 +439,12 @@ def _close_later(memory: wmem.AgentMemory, delay_s: float) -> None:
 async def _arun(process: _Process) -> None:
     job = process.job
     process.loop = asyncio.get_running_loop()
-    key = wmem.KeyRing(*job.keys) if job.keys else None
-    memory = await wmem.aopen(job.url, agent_id="agent", key=key)
-    writers = [_writer(process, memory, number) for number in range(job.writers)]
+    first = _writer(process, None, 0)
+    memory = await _aopen(process, first)
+    if memory is None:
+        return  # the log says why
+    first.memory = memory
+    writers = [first, *(_writer(process, memory, number) for number in range(1, job.writers))]
     # A thread beside the tasks, through the other face of the same memory.
     beside = _writer(process, memory.sync(), job.writers)
     thread = threading.Thread(target=_write, args=(process, beside), daemon=True)
@@ -444,6 +458,20 @@ async def _arun(process: _Process) -> None:
     await asyncio.to_thread(process.finish, main)
     writers[0].number += 1
     await process.aplay(writers[0], Act("close", "", {}, memory.close))
+
+
+async def _aopen(process: _Process, writer: Writer) -> wmem.AsyncAgentMemory | None:
+    """See `_open`."""
+    job = process.job
+    key = wmem.KeyRing(*job.keys) if job.keys else None
+    act = Act("open", "", {}, lambda: wmem.aopen(job.url, agent_id="agent", key=key))
+    for _ in range(OPENINGS):
+        writer.number += 1
+        memory: wmem.AsyncAgentMemory | None = await process.aplay(writer, act)
+        if memory is not None:
+            return memory
+        await asyncio.sleep(BEAT_S)
+    return None
 
 
 async def _awrite(process: _Process, writer: Writer, *, first: bool) -> None:
