@@ -7,9 +7,9 @@ opening or closing marker is escaped.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, tzinfo
-from functools import cached_property
 from typing import NamedTuple
 
+from wmem.fork import cached_property
 from wmem.model.message import Message
 from wmem.model.zones import to_day, zone_name
 from wmem.pack.marks import escape_marks
