@@ -372,6 +372,8 @@ def _bedrock_block(block: Json) -> Json:
         return {"text": block["text"]}
     if "type" not in block:
         return block  # its own
+    if kind == "thinking":
+        return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
     return {"image": _source(block["image_url"])} if kind == "image_url" else {"document": block}
 
 
