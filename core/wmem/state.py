@@ -62,7 +62,7 @@ class Checkpoint(NamedTuple):
     erased: tuple[str, ...]
     step: int = 0
     renewed_at: float = 0.0
-    unfinished: tuple[tuple[str, tuple[RowPlace, ...]], ...] = ()
+    unfinished: tuple[Erased, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +148,11 @@ class State:
     def visible(self, ids: Iterable[str], now: float) -> list[Row]:
         """The visible rows among ids, in the order given."""
         return [row for row in map(self.rows.__getitem__, ids) if row.visible(now)]
+
+    def others_of(self, ids: Iterable[str]) -> list[tuple[RowPlace, ...]]:
+        """Where else the unfinished erasures of these ids go."""
+        found = (self.unfinished[each] for each in ids if each in self.unfinished)
+        return list({id(others): others for others in found}.values())
 
     def newest_messages(self) -> Iterator[Row]:
         """Messages, newest first; to be consumed under the lock."""
@@ -393,8 +398,15 @@ class State:
             erased=tuple(self.erased),
             step=self.step,
             renewed_at=self.renewed_at,
-            unfinished=tuple(self.unfinished.items()),
+            unfinished=tuple(Erased(tuple(ids), others) for ids, others in self._group_unfinished()),
         )
+
+    def _group_unfinished(self) -> Iterable[tuple[list[str], tuple[RowPlace, ...]]]:
+        """The ids in `unfinished` that were erased together, with where else that erasure goes."""
+        groups: dict[int, tuple[list[str], tuple[RowPlace, ...]]] = {}
+        for each, others in self.unfinished.items():
+            groups.setdefault(id(others), ([], others))[0].append(each)
+        return groups.values()
 
     @classmethod
     def from_checkpoint(cls, checkpoint: Checkpoint | None) -> "State":
@@ -412,7 +424,7 @@ class State:
             state.decisions = list(checkpoint.decisions)
             state.erased = dict.fromkeys(checkpoint.erased)
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
-            state.unfinished = dict(checkpoint.unfinished)
+            state.unfinished = {id: each.others for each in checkpoint.unfinished for id in each.ids if each.others}
         return state
 
 

@@ -7,7 +7,10 @@ import pytest
 
 import wmem
 from wmem.flow import Flow, Ports
+from wmem.model.change import Erased as ErasedIds
+from wmem.model.change import RowPlace
 from wmem.scope.erasure import dispose, erase
+from wmem.state import State
 from wmem.testing.store_bytes import read_store_bytes
 
 
@@ -107,3 +110,12 @@ def test_an_erasure_leaves_no_byte_of_a_scope_whose_disposal_broke_off(merged: b
             assert CANARY.encode() not in read_store_bytes(url)
         if complete:
             return
+
+
+def test_a_checkpoint_tells_once_where_an_erasure_of_many_goes() -> None:
+    state = State()
+    ids = tuple(map(str, range(100)))
+    others = tuple(RowPlace(("s",), 1, id) for id in ids)
+    state.fold(1, [ErasedIds(ids, others)])
+    assert state.checkpoint().unfinished == (ErasedIds(ids, others),)
+    assert State.from_checkpoint(state.checkpoint()).unfinished == dict.fromkeys(ids, others)

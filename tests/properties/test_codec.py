@@ -110,7 +110,7 @@ CHECKPOINTS = st.builds(
     erased=st.lists(TEXT, max_size=3).map(tuple),
     step=WHOLE,
     renewed_at=INSTANT,
-    unfinished=st.lists(st.tuples(TEXT, PLACES), max_size=2).map(tuple),
+    unfinished=st.lists(st.builds(Erased, st.lists(TEXT, max_size=2).map(tuple), PLACES), max_size=2).map(tuple),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -133,7 +133,7 @@ KEPT = Checkpoint(
     decisions=(Decision("item", "stale", 5, NOON, {"importance": 0.1}),),
     erased=("gone",),
     step=4,
-    unfinished=(("gone", (RowPlace(("s",), 5, "there"),)),),
+    unfinished=(Erased(("gone",), (RowPlace(("s",), 5, "there"),)),),
 )
 RECORD = CODEC.encode_record(SAMPLE, PATH, RECORD_ID)
 REST = CODEC.encode_checkpoint(KEPT, PATH, UPTO)

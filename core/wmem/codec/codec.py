@@ -221,7 +221,9 @@ class JsonCodec:
                 erased=tuple(document["erased"]),
                 step=int(document.get("step", 0)),
                 renewed_at=float(document.get("renewed_at", 0.0)),
-                unfinished=tuple((str(id), _decode_places(places)) for id, places in document.get("unfinished", ())),
+                unfinished=tuple(
+                    Erased(_check_texts(ids), _decode_places(others)) for ids, others in document.get("unfinished", ())
+                ),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)

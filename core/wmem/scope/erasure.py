@@ -194,7 +194,7 @@ def _trace_asked(handle: Handle, trace: CopyTrace, ids: Iterable[str], removed: 
         state = handle.bind(replica)
         sources = _merge_sources(state)
         rows = {row.id: row for row in removed} | {id: state.rows[id] for id in ids if id in state.rows}
-        places = dict.fromkeys(place for id in ids for place in state.unfinished.get(id, ()))
+        places = dict.fromkeys(chain.from_iterable(state.others_of(ids)))
     for id in ids:
         trace.add_id(id, handle.path, life if id in rows else None)
     for row in rows.values():
@@ -215,7 +215,9 @@ def _lacks_tombstone(scope: Handle, ids: Iterable[str], others: Collection[RowPl
     replica = scope.engine.replica(scope.path)
     with replica.lock:
         state = replica.state
-        return any(id not in state.erased or not {*others} <= {*state.unfinished.get(id, ())} for id in ids)
+        if any(id not in state.erased or (others and id not in state.unfinished) for id in ids):
+            return True
+        return any(not {*others} <= {*known} for known in state.others_of(ids))
 
 
 def _merge_sources(state: State) -> tuple[Path, ...]:
