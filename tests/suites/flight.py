@@ -62,6 +62,15 @@ class FlightSuite(FacetSuite):
         assert any(f"the oldest {30 - len(sent)} rounds" in warning for warning in context.warnings)
         assert context.tokens <= 900
 
+    def test_b143_traces_of_old_rounds_do_not_take_the_room_of_the_newest(self, session: Scope, call: Call) -> None:
+        rounds = [each for n in range(12) for each in (call_tool(f"c{n}"), returned(f"c{n}", words(500)))]
+        call(session.messages.append, [ASKED, *rounds])
+        context = call(session.pack, budget=900)
+        sizes = result_sizes(context)
+        assert len(sizes) > 1
+        assert sizes[-1] == len(words(500))
+        assert context.tokens <= 900
+
     def test_b143_the_newest_round_is_never_left_out(self, session: Scope, call: Call) -> None:
         call(session.messages.append, [ASKED, call_tool("c1", words(10)), returned("c1", words(3_000))])
         for budget in range(20, 120, 5):

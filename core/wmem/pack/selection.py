@@ -206,9 +206,12 @@ class Selection:
             return
         least = {unit: self.loader.min_cost(unit, in_flight=True) for unit in first}
         needed = sum(least.values())
+        # Old rounds, of which hardly a trace is left, do not take the newest one's two thirds.
+        newest = min(self.loader.cost(first[-1]), 2 * self.tokens_left // 3)
+        spare = max(0, newest - least[first[-1]])
         # The oldest rounds of the exchange are dropped first, the newest and the user's message never.
         for unit in () if user is None else flight[:-1]:
-            if needed <= self.tokens_left:
+            if needed + spare <= self.tokens_left:
                 break
             needed -= least[unit]
             self.dropped[unit] = "in-flight"
