@@ -186,10 +186,12 @@ class HybridSuite(EmbedderSuite):
         self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
         call(session.items.add, "dog " * 5_000, type="fact")
-        call(session.messages.append, {"role": "user", "content": [_PICTURE]})
+        call(session.messages.append, [{"role": "user", "content": " "}, {"role": "user", "content": [_PICTURE]}])
         for _ in range(2):
-            assert call(session.pack, "petrol " * 5_000, budget=1_000).warnings == ()
-        assert [len(text) for text in embedder.pop_texts()] == [8_000] * 3
+            assert call(session.pack, "petrol " * 5_000, budget=4_000).warnings == ()
+        texts = embedder.pop_texts()
+        assert [len(text) for text in texts] == [8_000, len("dog.png"), 8_000, 8_000]
+        assert "dog.png" in texts, "a picture is found by its name"
 
     def test_one_name_for_models_of_two_widths_finds_by_either(
         self, session: Scope, embedder: Embedder, open_memory: MemoryOpener, call: Call

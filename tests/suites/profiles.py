@@ -281,7 +281,7 @@ class ProfilesSuite(FacetSuite):
         before = scope.policy.recall_profile
         trace: list[RecallUse] = []
         for _ in range(5):  # a budget too small for everything: units included anyway prove nothing
-            trace += call(scope.pack, "lake", budget=200, recent=0).uses(["0", "1"])
+            trace += call(scope.pack, "lake", budget=200, tail=0, recent=0).uses(["0", "1"])
         call(scope.use_profile, propose_profile(trace, scope.policy.recall))
         there = open_memory.in_other_process().scope("s")
         call(there.entries.get, "k")

@@ -4,6 +4,7 @@ JavaScript and truncated emoji leave such halves of a character. A model's clien
 the whole prompt because of one.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -16,6 +17,9 @@ T = TypeVar("T")
 
 ESCAPED_SURROGATE = b"\\ud"
 """What stands in the stored JSON of any text that holds a surrogate, and seldom in another."""
+_ESCAPES = re.compile(
+    r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
 _log = find_logger("wmem.model")
 
 
@@ -37,8 +41,14 @@ def to_sendable(value: T) -> T:
     if isinstance(value, BaseModel):
         fields: dict[str, Any] = vars(value)
         changed = {name: sent for name, each in fields.items() if (sent := to_sendable(each)) is not each}
+        if fields.get("type") == "function" and isinstance(told := fields.get("arguments"), str) and "\\ud" in told:
+            changed["arguments"] = _ESCAPES.sub(_replace_lone, told)  # JSON text: whoever parses it meets the surrogate
         return value.model_copy(update=changed) if changed else value
     return value
+
+
+def _replace_lone(escape: "re.Match[str]") -> str:
+    return "\\ufffd" if len(escape.group()) == len("\\ufffd") else escape.group()
 
 
 def _to_sendable_text(text: str) -> str:

@@ -25,12 +25,12 @@ def to_zone(zone: tzinfo | str) -> tzinfo:
         raise InvalidInputError(f"zone must be a tzinfo or an IANA name, not {describe(zone)}")
     try:
         return ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         msg = (
-            f"this machine knows no zone {zone!r:.80}; give an IANA name such as 'Europe/Paris', "
+            f"this machine knows no zone of that name, got {describe(zone)}; give an IANA name such as 'Europe/Paris', "
             "and install the package tzdata where the system has no zone data"
         )
-        raise InvalidInputError(msg) from exc
+    raise InvalidInputError(msg)  # not from the error, which repeats the name
 
 
 def zone_name(zone: tzinfo) -> str:

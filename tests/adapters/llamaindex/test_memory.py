@@ -624,7 +624,8 @@ blocks = st.one_of(
     st.builds(TextBlock, text=texts),
     st.builds(ImageBlock, image=st.binary(min_size=1, max_size=30)),
     st.builds(ThinkingBlock, content=st.none() | texts, additional_information=free),
-    st.builds(ToolCallBlock, tool_call_id=texts, tool_name=texts, tool_kwargs=free | texts),
+    # A call without an id of its own is given one, which its result is known by.
+    st.builds(ToolCallBlock, tool_call_id=st.uuids().map(str), tool_name=texts, tool_kwargs=free | texts),
 )
 chat_messages = st.builds(
     ChatMessage,
