@@ -186,7 +186,8 @@ class HybridSuite(EmbedderSuite):
         self, session: Scope, embedder: Embedder, call: Call
     ) -> None:
         call(session.items.add, "dog " * 5_000, type="fact")
-        call(session.messages.append, [{"role": "user", "content": " "}, {"role": "user", "content": [_PICTURE]}])
+        call(session.messages.append, {"role": "user", "content": " "})
+        call(session.messages.append, {"role": "user", "content": [_PICTURE]})
         for _ in range(2):
             assert call(session.pack, "petrol " * 5_000, budget=4_000).warnings == ()
         texts = embedder.pop_texts()
