@@ -258,7 +258,9 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     store = open_store(url, codec=codec, client=client)
     settings = Settings(
         clock=clock or store.clock,
-        counter=partial(_make_counter, checked, estimates),
+        counter=default_counter
+        if checked is None and estimates is None
+        else partial(_make_counter, checked, estimates),
         policy=policy or Policy.session(),
         open_state=OpenState(root),
         metrics=find_metrics(),

@@ -6,14 +6,15 @@ from functools import lru_cache
 
 _PROMOTED_PREFIX = "memory_promoted_"
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_CROCKFORD_OF_BYTE = _CROCKFORD.encode() * 8
 _CROCKFORD_PAIRS = [first + second for first in _CROCKFORD for second in _CROCKFORD]
 
 
 def new_ulid(now: float) -> str:
     """A ULID for `now`, UTC epoch seconds; its 80 random bits come from the system."""
-    chance = os.urandom(10)
-    high, low = int.from_bytes(chance[:5], "big"), int.from_bytes(chance[5:], "big")
-    return _encode_time(max(0, int(now * 1_000)) & (1 << 48) - 1) + _encode_40_bits(high) + _encode_40_bits(low)
+    # Of each byte the five lowest bits make a character: 256 is a multiple of 32, so all are as likely.
+    chance = os.urandom(16).translate(_CROCKFORD_OF_BYTE).decode()
+    return _encode_time(max(0, int(now * 1_000)) & (1 << 48) - 1) + chance
 
 
 @lru_cache(64)
@@ -33,9 +34,3 @@ def parse_promoted_id(long_term_id: str) -> str | None:
         return None
     source, _, _ = long_term_id.removeprefix(_PROMOTED_PREFIX).rpartition("_")
     return source or None
-
-
-def _encode_40_bits(number: int) -> str:
-    """Encode 40 bits as 8 characters; a number of machine size is cheap to split."""
-    pairs = _CROCKFORD_PAIRS
-    return pairs[number >> 30] + pairs[number >> 20 & 1_023] + pairs[number >> 10 & 1_023] + pairs[number & 1_023]

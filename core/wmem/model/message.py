@@ -86,7 +86,10 @@ class Message(BaseModel):
     @property
     def text(self) -> str:
         """The text blocks, joined by line breaks; reasoning and media are not text."""
-        return "\n".join(part.text for part in self.parts if part.kind == "text" and part.text)
+        parts = self.parts
+        if len(parts) == 1 and parts[0].kind == "text":
+            return parts[0].text or ""
+        return "\n".join(part.text for part in parts if part.kind == "text" and part.text)
 
     @property
     def content(self) -> str:
@@ -103,7 +106,7 @@ class Message(BaseModel):
         """Tool call ids of this message: of the calls it makes, or of the one it answers."""
         if self.role == "tool":
             return (self.tool_call_id,) if self.tool_call_id and self.tool_call_id.strip() else ()
-        return tuple(call.id for call in self.tool_calls)
+        return tuple(call.id for call in self.tool_calls) if self.tool_calls else ()
 
     @classmethod
     def from_openai(cls, data: Mapping[str, Any]) -> Self:

@@ -311,12 +311,12 @@ class _LiveMessages:
             if row is not None:
                 self.overrides[row.id] = message
                 behind = row.id
-                requests = find_requests(message, handle) if _is_restated(row, message) else None
+                requests = find_requests(message, message.text, handle) if _is_restated(row, message) else None
                 if requests is not None:
                     self._restated.add(row.id)
             else:
-                requests = find_requests(message, handle)
                 row = to_row(message, handle, now)
+                requests = row.standing
                 self.unstored_count += 1
                 self.unstored_tokens += row.tokens or 0
             candidate = _CandidateFactory(counter, {row.id: message}, _decode)(row)

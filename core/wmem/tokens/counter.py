@@ -125,12 +125,15 @@ def parts_count_name(count: Counter) -> str:
     return f"{count.name} parts/2{own}"
 
 
-def count_name(message: "Message", count: Counter) -> str:
-    """The name under which the counts of a message are stored."""
-    for part in message.parts:
-        if part.kind != "text" or part.data is not None:
-            return parts_count_name(count)
-    return count.name
+def count_message(message: "Message", count: Counter) -> tuple[int, int, str]:
+    """Tokens of a message and of its reasoning, see `MessageCost`, and the name under which its counts are stored."""
+    parts = message.parts
+    if len(parts) == 1 and parts[0].kind == "text" and parts[0].data is None:
+        return message_tokens(message, count), 0, count.name
+    tokens, reasoning = message_cost(message, count)
+    if all(part.kind == "text" and part.data is None for part in parts):
+        return tokens, reasoning, count.name
+    return tokens, reasoning, parts_count_name(count)
 
 
 def is_text_alone(content: bytes) -> bool:

@@ -98,6 +98,11 @@ _QUESTION = (
 )
 _REMARK = rf"{_QUESTION}|, (?:and|but|so|which) (?:i\b|also\b|it\b|is\b)|, (?:like|as|considering|given|which|because|since|so that) "
 
+_ALWAYS = (
+    rf"(?<!and )(?<!but )always (?!(?:an?|been|good|here|the|happy|full|up|glad|ready|nice|great|fun|open|in|on|so|has|love|enjoy"
+    rf"|believe|thought|wanted|knew|felt|\w{{2,20}}(?:ed|ing|[^s]s))\b)[a-z]|always {_VERB}(?! (?:me smile|me feel|me laugh|me of|us of|you))"
+)
+
 _LIST = (
     r"\b(?:my|these|the following|some|few|our|following|your|follow|obey) "
     rf"(?:\w{{2,12}} ){{0,3}}(?:rule|instruction|guideline|preference|convention|request)s\b|{_SCOPE}"
@@ -127,6 +132,7 @@ _ROWS = (
         "again fine ok okay allowed welcome",
         r"(?:you (?:can|may|could)|feel free to|it's (?:ok|okay|fine|alright)(?: for you)? to|i'm (?:ok|okay|fine) with"
         r"|[\w ]{3,30} (?:are|is))\b.{0,60}\b(?:again|(?:fine|ok|okay|allowed|welcome)(?: again| now| after all))(?=\W{0,3}$|,)",
+        hint=r"\b(?:again|(?:fine|ok|okay|allowed|welcome)(?: again| now| after all))(?! ?\w)",
     ),
     TableRow(
         "take back",
@@ -143,6 +149,9 @@ _ROWS = (
         r"|checking with me|confirming with me)|(?:always )?(?:ask|check with|confirm with) me (?:first|before|for "
         r"(?:permission|confirmation|approval))|ask before|if you(?:'re| are)? (?:not sure|unsure|don't know|do not know"
         r"|uncertain|can't find|cannot find).{0,60}(?:,| then|\bjust) ?(?:please |just |then )?(?:say|tell|ask|admit|don't|do not))",
+        hint=r"(?:without|unless you have|before) (?:first |you )?(?:asking me|my |checking with me|confirming with me)|(?:ask|check with"
+        r"|confirm with) me (?:first|before|for )|ask before|if you(?:'re| are)? (?:not sure|unsure|don't know|do not know|uncertain"
+        r"|can't find|cannot find)",
     ),
     TableRow(
         "when I",
@@ -157,12 +166,14 @@ _ROWS = (
         "when whenever every each anytime",
         rf"(?:always \w{{3,16}}|(?:never |do not )?{_VERB})(?! me know).{{2,120}} (?:(?:when|{_WHENEVER}) (?:i|we) {_TALK}"
         rf"|(?:{_WHENEVER}|when) you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer))\b",
+        hint=rf"(?:when|{_WHENEVER}) (?:(?:i|we) {_TALK}|you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer))",
     ),
     TableRow(
         "always",
         "always",
-        rf"(?<!and )(?<!but )always (?!(?:an?|been|good|here|the|happy|full|up|glad|ready|nice|great|fun|open|in|on|so|has|love|enjoy"
-        rf"|believe|thought|wanted|knew|felt|\w{{2,20}}(?:ed|ing|[^s]s))\b)[a-z]|always {_VERB}(?! (?:me smile|me feel|me laugh|me of|us of|you))",
+        _ALWAYS,
+        hint=rf"(?<!\bi )(?<!'ve )(?<!'re )(?<!'m )(?<!\bit's )(?<!\bthat's )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )"
+        rf"(?<!\bhas )(?<!n't )(?<!i'll )(?:{_ALWAYS})",
     ),
     TableRow(
         "never",
@@ -312,6 +323,7 @@ _ROWS = (
         rf"(?=.{{0,300}}\b{_SCOPE})(?=.{{0,300}}\b(?:you|your|please|don't|do not|never|always|let's|i want|i'd like|i need|no|only|{_ANSWERS}|{_VERB}))"
         rf"(?:{_SCOPE}[,:]? )?(?:you|your|please|don't|do not|never|always|let's|i want|i'd like|i need|no|only|all|every|each|"
         rf"{_VERB}|(?:short|brief)\w{{0,3}}|{_SCOPE})",
+        hint=rf"\b{_SCOPE}",
     ),
     TableRow(
         "prefer",

@@ -1,15 +1,15 @@
 """Finds the standing requests in a text."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from wmem.model.standing import TAKE_BACK, StandingRequest
 from wmem.rules.standing.east_asian import CHINESE, JAPANESE
 from wmem.rules.standing.english import ENGLISH
 from wmem.rules.standing.european import DUTCH, FRENCH, GERMAN, ITALIAN, PORTUGUESE, RUSSIAN, SPANISH, SWEDISH
-from wmem.rules.standing.own_text import Sentence, own_sentences
-from wmem.rules.standing.table import Table, TableRow, compile_pattern
+from wmem.rules.standing.own_text import STRAIGHT, Sentence, own_sentences
+from wmem.rules.standing.table import Table, TableRow, compile_pattern, to_hint
 
 SPACED: Sequence[Table] = (ENGLISH, GERMAN, FRENCH, SPANISH, PORTUGUESE, ITALIAN, DUTCH, SWEDISH, RUSSIAN)
 UNSPACED: Sequence[Table] = (CHINESE, JAPANESE)
@@ -20,9 +20,10 @@ _MAX_CHARS = 4_000  # characters of a text that are looked at for a word
 _MAX_STARTS = 8  # clauses of a sentence that are tried
 _LIST_RULE = "rule list"
 _WORD = re.compile(r"[\w'/-]{1,40}")
+_SHOWN = re.compile(r"""["“«„「『‘`\n]|(?:^| )'""")  # marks of what is quoted, or listed
 _LIST_ITEM = re.compile(r"(?:[-*•–+]|\(?\d{1,2}[.)]|[a-z]\)) ")  # dashes on purpose
 _LIST_NUMBER = re.compile(r"\(?\d{1,2}[.)]$")
-_BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿¡\n\t', " "))  # on purpose
+_BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿¡\n\t', " ")) | STRAIGHT  # on purpose
 
 
 def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
@@ -31,7 +32,10 @@ def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
     Only his own words count: see `own_sentences`. At most 12 clauses, each cut at 240 characters: who seems to
     ask for more pasted a document.
     """
-    if not _may_ask(text):
+    shown = text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
+    words = _rows_by_word().keys() & shown.lower().translate(_BLANKS).split()
+    # Nearly every message holds no word of a row, or not what the row looks for.
+    if not (words and _may_ask(shown, words)) and (shown.isascii() or not _may_ask_without_spaces(shown)):
         return ()
     found: dict[StandingRequest, None] = {}
     for request in _find(text):
@@ -41,12 +45,22 @@ def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
     return tuple(found)
 
 
-def _may_ask(text: str) -> bool:
-    """Whether a text holds a word of any row; nearly every message holds nothing that stands."""
-    if len(text) > _MAX_CHARS:
-        text = f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
-    words = text.lower().replace("’", "'").translate(_BLANKS).split()  # an apostrophe
-    return not _rows_by_word().keys().isdisjoint(words) or (not text.isascii() and _may_ask_without_spaces(text))
+def _may_ask(text: str, words: Iterable[str]) -> bool:
+    """Whether a text holds what the rows of some words look for; of what is quoted or listed that is not known."""
+    if _SHOWN.search(text) is not None:
+        return True
+    lower = text.lower().translate(STRAIGHT)
+    for word in words:  # noqa: SIM110  # a generator costs more on every message
+        if _compile_hints(word).search(lower) is not None:
+            return True
+    return False
+
+
+@cache
+def _compile_hints(word: str) -> "re.Pattern[str]":
+    """What the rows that want a word look for."""
+    hints = dict.fromkeys(to_hint(SPACED[at].rows[place]) for at, place in _rows_by_word()[word])
+    return re.compile("|".join(f"(?:{hint})" for hint in hints))
 
 
 def _may_ask_without_spaces(text: str) -> bool:

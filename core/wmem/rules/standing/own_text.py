@@ -41,7 +41,7 @@ _SENTENCE_END = re.compile(r"[.!?…]{1,8}(?=\s)|[。！？；;]{1,8}|\n{1,8}")
 _ABBREVIATION = re.compile(
     r"\b(?:e\.?g|i\.?e|etc|vs|mr|mrs|ms|dr|st|no|approx|z\.b|bzw|ca|p\.?s|sr|sra)$", re.IGNORECASE
 )
-_STRAIGHT = str.maketrans("’‘ʼ", "'''")
+STRAIGHT = str.maketrans("’‘ʼ", "'''")
 
 
 class Sentence(NamedTuple):
@@ -79,7 +79,7 @@ def to_lower(text: str) -> str:
     lower = text.lower()
     if len(lower) != len(text):
         lower = "".join(each if len(each.lower()) != 1 else each.lower() for each in text)
-    return lower.translate(_STRAIGHT)
+    return lower.translate(STRAIGHT)
 
 
 def _hide(match: "re.Match[str]") -> str:

@@ -1,13 +1,16 @@
 """Tables of the ways to ask for something that stands, one for each language.
 
-A row is tried only in sentences that hold one of its words, so ordinary text costs a look-up. Patterns see a
-sentence in lower case, with straight apostrophes, and with what is quoted hidden. None repeats without a bound.
+A row is tried only in sentences that hold one of its words, so ordinary text costs a look-up; for what people say
+all the time ("always", "things") its pattern is searched for first. Patterns see a sentence in lower case, with
+straight apostrophes, and with what is quoted hidden. None repeats without a bound.
 """
 
 import re
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
+
+_SENTENCE_END = re.compile(r"\\W\{\d,\d\}\$")
 
 
 class TableRow(NamedTuple):
@@ -19,6 +22,7 @@ class TableRow(NamedTuple):
         pattern: A regular expression, for where a clause begins.
         anywhere: Whether it is for what stands within a sentence instead.
         ends: Whether the clause ends earlier requests besides being one.
+        hint: A regular expression for a text that may hold the clause at all, where the pattern is slow to search for.
     """
 
     rule: str
@@ -26,6 +30,7 @@ class TableRow(NamedTuple):
     pattern: str
     anywhere: bool = False
     ends: bool = False
+    hint: str = ""
 
 
 class Table(NamedTuple):
@@ -56,3 +61,8 @@ class Table(NamedTuple):
 def compile_pattern(pattern: str) -> "re.Pattern[str]":
     """A pattern, compiled when it is first needed: to compile all of them takes longer than to open a memory."""
     return re.compile(pattern)
+
+
+def to_hint(row: TableRow) -> str:
+    """A regular expression for what a text holds if a clause of it matches a row, unless that is in a quotation."""
+    return row.hint or _SENTENCE_END.sub(r"(?! ?\\w)", row.pattern).replace("$", "")

@@ -22,13 +22,14 @@ from wmem.scope.handle import Handle, Read
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.metadata_limit import check_message_metadata
 from wmem.state import State
-from wmem.tokens.counter import count_name, message_cost
+from wmem.tokens.counter import count_message
 
 MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
 
 _ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
 _COMPARED = attrgetter("content", "turn_id", "pinned", "role")  # a message with these unchanged is not stored again
+_ROLE = attrgetter("role")
 _FAST_LOOK_BACK = 16
 _CALL_LOOK_BACK = 256  # stored messages among which the call of a result is looked for
 _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool": "tool_result"}
@@ -84,25 +85,27 @@ def group_by_turn(messages: Sequence[Message]) -> list[list[Message]]:
 # -- writes
 
 
-def to_row(message: Message, handle: Handle, now: float, standing: tuple[StandingRequest, ...] = ()) -> Row:
+def to_row(message: Message, handle: Handle, now: float, standing: tuple[StandingRequest, ...] | None = None) -> Row:
     """A message as a row, with its tokens counted and an id made if it has none.
 
     Args:
-        standing: See `find_requests`.
+        standing: Its standing requests; None to look for them, see `find_requests`.
     """
-    counter = handle.settings.counter()
     created_at = now if message.created_at is None else message.created_at
-    tokens, reasoning = message_cost(message, counter)
+    tokens, reasoning, counter = count_message(message, handle.settings.counter())
+    role, text = message.role, message.text
+    if standing is None:
+        standing = find_requests(message, text, handle) if role == "user" else ()
     return Row(
         id=new_ulid(now) if message.id is None else check_id(message.id),
         content=dump_model(message, exclude=_ROW_FIELDS),
         created_at=created_at,
         updated_at=now,
-        role=message.role,
-        type="tool_call" if message.tool_calls else _TYPE_OF_ROLE.get(message.role, "observation"),
-        length=len(message.text),
+        role=role,
+        type="tool_call" if message.tool_calls else _TYPE_OF_ROLE.get(role, "observation"),
+        length=len(text),
         tokens=tokens,
-        counter=count_name(message, counter),
+        counter=counter,
         pinned=message.pinned,
         turn_id=message.turn_id,
         calls=message.answers,
@@ -179,7 +182,7 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     if handle.incarnation is None:
         yield from handle.replica()
     replica = handle.engine.replica(handle.path)
-    if any(row.role == "tool" for row in rows):
+    if "tool" in map(_ROLE, rows):
         with replica.lock:
             certain = _is_first_result(rows, replica.state) or _pair_rows(handle, rows, replica.state, now)[1]
         if not certain:
@@ -247,11 +250,7 @@ def prepare_messages(
         if message.metadata:
             check_message_metadata(handle.policy, message)
     recalled = _find_recalled(said)
-    rows = [
-        to_row(message, handle, now, find_requests(message, handle))
-        for at, message in enumerate(said)
-        if at not in recalled
-    ]
+    rows = [to_row(message, handle, now) for at, message in enumerate(said) if at not in recalled]
     return said, rows, now
 
 

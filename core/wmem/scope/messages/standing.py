@@ -15,12 +15,11 @@ CUSTOM_RULE = "custom"
 _log = find_logger("wmem.scope")
 
 
-def find_requests(message: Message, handle: Handle) -> tuple[StandingRequest, ...]:
-    """The requests of a message, if it is the user's own; none of a tool, an assistant, or a note of a pack."""
+def find_requests(message: Message, text: str, handle: Handle) -> tuple[StandingRequest, ...]:
+    """The requests of a user's message with this text; none if it is a note of a pack."""
     policy = handle.policy
-    if message.role != "user" or not policy.standing_requests:
+    if not policy.standing_requests:
         return ()
-    text = message.text
     if policy.find_standing_requests is not None:
         requests = _call(policy.find_standing_requests, text, handle)
     else:
