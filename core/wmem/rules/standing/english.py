@@ -330,7 +330,7 @@ _ROWS = (
         "colour-blind color-blind colourblind colorblind diabetic dyslexic left-handed pescatarian prefer preference preferences rather vegan vegetarian allergic intolerant hate eat fly buy drink answers replies explanations responses jargon emojis bullet tables",
         r"(?:\bi (?:(?:\w{2,12}ly|also|always|much|do) )?prefer\b(?! not to say)|\bmy (?:strong |personal |general )?preferences? (?:is|are|for)\b"
         r"|\bi'd rather you\b|\bi(?:'m| am) (?:a )?(?:strict )?(?:vegan|vegetarian|pescatarian|allergic to|(?:lactose|gluten) intolerant|colou?r-?blind"
-        r"|diabetic|dyslexic|left-handed)\b|\bi (?:only|never|don't) (?:eat|fly|buy|drink)\b(?! (?:there|here|before|after|at|much|enough|out|anymore|until|since)\b)|\bi (?:hate|love|like|don't like|can't stand) (?:it when you\b"
+        r"|diabetic|dyslexic|left-handed)\b|\bi (?:only|never|don't) (?:eat|fly|buy|drink)\b(?! (?:there|here|before|after|at|much|enough|out|anymore|until|since)\b)|\bi (?:hate|love|like|don't like|can't stand) (?:it when you (?!(?:make|bake|cook|bring|come|visit|play|sing|are|were)\b)"
         r"|(?:short|long|brief|detailed|concise) (?:answers|replies|explanations|responses)|bullet points|emojis|tables|jargon))",
         anywhere=True,
     ),
