@@ -83,6 +83,8 @@ class StandingSuite(FacetSuite):
             "Please ignore that rule.",
             "Forget all my instructions.",
             "Never mind what I said about French.",
+            "Forget what I said about French, English is fine.",
+            "No more French, please.",
         ],
     )
     def test_what_is_taken_back_leaves_the_prompt(self, memory: wmem.AgentMemory, call: Call, taken_back: str) -> None:
@@ -100,9 +102,12 @@ class StandingSuite(FacetSuite):
         assert FRENCH in section
         assert "emojis" not in section
 
-    def test_a_newer_language_replaces_an_older_one(self, memory: wmem.AgentMemory, call: Call) -> None:
+    @pytest.mark.parametrize(
+        "newer", ["Please answer in German.", "You can switch back to German now.", "German again, please."]
+    )
+    def test_a_newer_language_replaces_an_older_one(self, memory: wmem.AgentMemory, call: Call, newer: str) -> None:
         session = memory.scope("s")
-        call(session.messages.append, [say("Answer in French."), *talk(), say("Please answer in German."), *talk()])
+        call(session.messages.append, [say("Answer in French."), *talk(), say(newer), *talk()])
         context = call(session.pack, budget=BUDGET)
         assert "German" in standing_section(context)
         assert "French" not in standing_section(context)

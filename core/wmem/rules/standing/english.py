@@ -109,7 +109,22 @@ _LIST = (
 )
 
 _ROWS = (
+    # -- another language, where an earlier one would only be taken back
+    TableRow(
+        "language",
+        _LANGUAGES,
+        r"(?:(?:you|we) (?:can|could|may) |feel free to )?"
+        rf"(?:(?:(?:switch|change|go|come|get) )?back (?:in)?to {_LANGUAGE}|switch (?:in)?to {_LANGUAGE}"
+        rf"|(?:(?:answer|reply|respond|write|speak|talk|continue) )?(?:in )?{_LANGUAGE} again)"
+        r"(?:,? (?:now|please|again|from (?:now|here) on|instead)){0,3}(?=\W{0,3}$|[,.;!])",
+    ),
     # -- taking back
+    TableRow(
+        "take back",
+        _LANGUAGES,
+        rf"(?:you (?:can|may) )?(?:no more|enough(?: with)?(?: the)?|{_DROP}(?: about)?(?: the)?) {_LANGUAGE}(?: thing)?"
+        r"(?:,? (?:now|please|for (?:now|today))){0,2}(?=\W{0,3}$|[,.;!])",
+    ),
     TableRow(
         "take back all",
         "forget ignore disregard drop scrap cancel lift",

@@ -70,7 +70,9 @@ class RequestsInForce:
                     self._topics.append(topic)
 
     def _topic(self, text: str) -> AbstractSet[str]:
-        """The terms of what a clause takes back."""
+        """The terms of what a clause takes back; behind a comma it says what is welcome instead."""
         language, _ = self._analyzer.analyze(text)
-        words = [word for word in to_words(text) if word not in _SAYS_NOTHING]
-        return frozenset(self._analyzer.to_terms(" ".join(words), language))
+        for piece in text.split(","):
+            if words := [word for word in to_words(piece) if word not in _SAYS_NOTHING]:
+                return frozenset(self._analyzer.to_terms(" ".join(words), language))
+        return frozenset()
