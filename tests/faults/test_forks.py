@@ -104,6 +104,33 @@ def test_a_fork_waits_for_what_other_threads_import(script: "Script", tmp_path: 
     )
 
 
+def test_a_child_finds_the_directory_of_temporary_files_that_another_thread_looked_for(script: "Script") -> None:
+    assert (
+        script("""
+        import os, signal, tempfile, threading
+        from wmem.tokens.bpe import _candidate_directories
+
+        is_begun, find = threading.Event(), tempfile._get_default_tempdir
+
+        def find_slowly():
+            is_begun.set()
+            threading.Event().wait(0.2)  # a fork waits for it: it ends by itself
+            return find()
+
+        tempfile._get_default_tempdir = find_slowly
+        threading.Thread(target=lambda: list(_candidate_directories())).start()
+        is_begun.wait()
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(10)
+            tempfile.gettempdir()
+            os._exit(0)
+        print(os.waitpid(pid, 0)[1])
+        """).strip()
+        == "0"
+    )
+
+
 def test_every_lock_of_a_module_or_an_object_that_outlives_a_fork_is_one_of_these() -> None:
     renewed_by_their_owner = {"engine", "journal"}  # see `reset_after_fork` there
     root = Path(wmem.__file__).parent

@@ -173,7 +173,9 @@ def _candidate_directories() -> Iterator[Path]:
     for variable in (_CACHE_VARIABLE, "DATA_GYM_CACHE_DIR"):
         if named := os.environ.get(variable):
             yield Path(named)
-    yield Path(tempfile.gettempdir()) / "data-gym-cache"
+    with _load_lock:  # a fork waits for it: the child could not take tempfile's own lock
+        temporary = tempfile.gettempdir()
+    yield Path(temporary) / "data-gym-cache"
     # Finding the parent imports nothing: `llama_index` is a namespace package, its `core` a heavy one.
     spec = importlib.util.find_spec("llama_index")
     for parent in (spec.submodule_search_locations or ()) if spec else ():
