@@ -78,7 +78,7 @@ class ProviderRules:
 
 _SPEAKER = re.compile(r"[^\s<|\\/>]{1,64}")
 _ANTHROPIC_BLOCK = re.compile(
-    r"server_tool_use|mcp_tool_use|\w+_tool_result|compaction|container_upload|document|search_result"
+    r"server_tool_use|mcp_tool_use|[a-z]{2,9}(?:_[a-z]{2,9}){0,3}_tool_result|compaction|container_upload|document|search_result"
 )
 
 RULES: Mapping[ProviderProfile, ProviderRules] = {

@@ -627,12 +627,22 @@ blocks = st.one_of(
     # A call without an id of its own is given one, which its result is known by.
     st.builds(ToolCallBlock, tool_call_id=st.uuids().map(str), tool_name=texts, tool_kwargs=free | texts),
 )
+
+
+def with_call_id(message: ChatMessage) -> ChatMessage:
+    """A result without an id of its own gets that of its call; one with an id stays as it is."""
+    if message.role in (MessageRole.TOOL, MessageRole.FUNCTION):
+        message.additional_kwargs.setdefault("tool_call_id", "none")
+        message.additional_kwargs["tool_call_id"] = message.additional_kwargs["tool_call_id"].strip() or "none"
+    return message
+
+
 chat_messages = st.builds(
     ChatMessage,
     role=st.sampled_from(MessageRole),
     blocks=st.lists(blocks, max_size=3),
     additional_kwargs=st.fixed_dictionaries({}, optional={"tool_call_id": texts, "x": free | st.binary(max_size=5)}),
-)
+).map(with_call_id)
 
 
 words = st.text(max_size=80) | st.text("日本語の文🎉 a", max_size=300) | st.integers(0, 3_000).map("word ".__mul__)

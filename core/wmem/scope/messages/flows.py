@@ -91,6 +91,7 @@ def to_row(message: Message, handle: Handle, now: float, standing: tuple[Standin
     Args:
         standing: Its standing requests; None to look for them, see `find_requests`.
     """
+    content = dump_model(message, exclude=_ROW_FIELDS)  # first: it refuses what is no message
     created_at = now if message.created_at is None else message.created_at
     tokens, reasoning, counter = count_message(message, handle.settings.counter())
     role, text = message.role, message.text
@@ -98,7 +99,7 @@ def to_row(message: Message, handle: Handle, now: float, standing: tuple[Standin
         standing = find_requests(message, text, handle) if role == "user" else ()
     return Row(
         id=new_ulid(now) if message.id is None else check_id(message.id),
-        content=dump_model(message, exclude=_ROW_FIELDS),
+        content=content,
         created_at=created_at,
         updated_at=now,
         role=role,
