@@ -56,7 +56,8 @@ def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
     """Tokens to keep free for the reply.
 
     The output limit set on the request or the model; otherwise the model's
-    capability, but at most a quarter of the budget; otherwise 1,024.
+    capability, but at most a quarter of the budget; otherwise 1,024, but at most half
+    of the budget.
     """
     for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
         for found in (request.model_settings.get(name), getattr(request.model, name, None)):
@@ -64,8 +65,9 @@ def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
                 return found
     profile = request.model.profile
     most = profile.get("max_output_tokens") if profile else None
+    usual = min(REPLY_TOKENS, budget // 2)
     # Capped, because some models could answer with more than the whole budget.
-    return min(most, max(REPLY_TOKENS, budget // 4)) if most else REPLY_TOKENS
+    return min(most, max(usual, budget // 4)) if most else usual
 
 
 def prompt_counter(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:

@@ -95,7 +95,7 @@ class _Packer:
             )
             msg = (
                 f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: raise the budget, "
-                f"unpin messages or shorten the system text{self._list_pinned()}"
+                f"unpin messages, shorten the system text or lower the reserve{self._list_pinned()}"
             )
             raise BudgetError(msg)
         if 2 * pinned > budget - fixed:
