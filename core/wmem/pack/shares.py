@@ -1,7 +1,7 @@
 """Shares of the room: at least so much for the tail, at most so much for what recall found.
 
-They depend on the conversation and the options alone, never on the query. So a prompt does not jump:
-what the tail is sure of moves only with what comes in.
+They depend on the conversation, the options and whether anything was recalled, never on what: so what
+the tail is sure of moves only with what comes in. What the note leaves unused goes to the tail as well.
 """
 
 from typing import NamedTuple
