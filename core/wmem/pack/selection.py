@@ -467,9 +467,14 @@ class Selection:
                 left_out += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
         return left_out
 
+    @cached_property
+    def _tokens_beside_pins(self) -> int | None:
+        """Tokens of the conversation without its pinned messages; None if unknown."""
+        whole = self.request.conversation_tokens
+        return None if whole is None else whole - sum([each.rendered.tokens for each in self.pinned])
+
     def _divide_room(self, room: int) -> Shares:
-        request = self.request
-        messages = request.conversation_tokens
+        request, messages = self.request, self._tokens_beside_pins
         return divide_room(
             room,
             tail=self.options.tail,
@@ -481,7 +486,7 @@ class Selection:
     def _list_all_if_it_fits(self) -> list[Unit] | None:
         """The whole conversation if it fits, else None; reads no more of it than fits."""
         left = self.tokens_left
-        if (self.request.conversation_tokens or 0) > 2 * self.room:
+        if (self._tokens_beside_pins or 0) > 2 * self.room:
             return None  # some of it may cost nothing, but hardly half
         units = []
         for unit in self.conversation:

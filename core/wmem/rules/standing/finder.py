@@ -39,6 +39,8 @@ def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
         return ()
     found: dict[StandingRequest, None] = {}
     for request in _find(text):
+        if not request.text:
+            continue  # nothing is said but the words that introduce a request
         found[request] = None
         if len(found) == _MAX_CLAUSES:
             break
