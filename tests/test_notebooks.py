@@ -57,5 +57,5 @@ def test_a_notebook_runs_top_to_bottom_and_shows_what_is_committed(path: Path) -
 def test_a_committed_notebook_was_run_in_order_and_names_no_machine(path: Path) -> None:
     cells = code(read(path))
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
-    assert not re.search(r"(/home/|/root/|/tmp/|/Users/|[A-Z]:\\\\)", path.read_text(encoding="utf-8"))
+    assert not re.search(r"/(home|root|tmp|Users)/|[A-Z]:\\\\", path.read_text(encoding="utf-8"))
     assert any(cell.outputs for cell in cells)

@@ -1,8 +1,9 @@
-"""Selection, in order: pinned, newest user message, exchange in flight, the tail, recalled, a summary, the tail again.
+"""What a prompt holds, in order: pinned, newest user message, exchange in flight, tail, requests, recalled, summary.
 
-The tail is contiguous: a reader expects no silent gap. A unit that fits is taken whole; one above
-a quarter of the budget that does not fit is truncated to half of what is left, so that it does not
-hide older messages; any other is truncated to what is left, if that is worth it, and ends the tail.
+Room that is left goes to the tail again. The tail is contiguous: a reader expects no silent gap. A
+unit that fits is taken whole; one above a quarter of the budget that does not fit is truncated to
+half of what is left, so that it does not hide older messages; any other is truncated to what is
+left, if that is worth it, and ends the tail.
 """
 
 from collections.abc import Iterable, Sequence
@@ -156,8 +157,7 @@ class Selection:
     def _add_sendable(self, unit: Unit, rule: str) -> None:
         """Include the unit whole, if it is sendable."""
         if (rendered := self._render_sendable(unit)) is not None:
-            self.selected[unit] = SelectedUnit(unit, rule, rendered)
-            self.tokens_left -= rendered.tokens
+            self.add(unit, rule, rendered)
 
     def add(self, unit: Unit, rule: str, rendered: Rendered) -> None:
         """Include the unit."""
