@@ -5,6 +5,7 @@ loop goes back; never between two other steps. A tracer raises at these points.
 """
 
 import dis
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -69,9 +70,11 @@ class _Interrupter:
 def interrupt_at(point: int, call: Callable[[], object], *, package: str = "wmem") -> bool:
     """Make a call and interrupt it at its n-th point within a package; False when it has no such point.
 
-    An exception of the call itself is raised.
+    An exception of the call itself is raised. The collector rests meanwhile: what other calls left is not to be
+    ended within this one.
     """
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()
     try:
         sys.settrace(_Interrupter(point, package))
         call()
@@ -79,6 +82,8 @@ def interrupt_at(point: int, call: Callable[[], object], *, package: str = "wmem
         return True
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return False
 
 
