@@ -22,7 +22,7 @@ from itertools import count, pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 import wmem
@@ -34,6 +34,16 @@ pytestmark = pytest.mark.backends("memory", "sqlite")
 
 SAME_STORE = examples(0.25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 _numbers = count()
+
+USER: Dictionary = {"role": "user", "content": "hello"}
+RULES: list[Dictionary] = [{"role": "system", "content": "Be brief."}, {"role": "system", "content": "Be kind."}]
+ROUND: list[Dictionary] = [
+    {
+        "role": "assistant",
+        "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": "done"},
+]
 
 
 def form(messages: Sequence[Dictionary]) -> list[str]:
@@ -107,11 +117,10 @@ def test_so_does_the_default_profile_with_what_every_provider_takes(
 
 @SAME_STORE
 @given(talk=talks(), pins=st.sets(st.integers(0, 30)), options=options)
+@example(talk=[USER, *ROUND, *ROUND], pins={1, 4}, options={})
 def test_a_pinned_message_stays_in_its_place(
     store: Callable[..., wmem.Scope], call: Call, talk: Any, pins: Any, options: Any
 ) -> None:
-    ids = [call["id"] for message in talk for call in message.get("tool_calls") or ()]
-    assume(len(ids) == len(set(ids)))  # open: one exchange of several under one id that is pinned in part
     talk = [{**message, "pinned": True} if at in pins else message for at, message in enumerate(talk)]
     session = store(talk)
     needed = call(session.pack, budget=100_000, profile="openai").tokens
@@ -122,6 +131,8 @@ def test_a_pinned_message_stays_in_its_place(
 
 @SAME_STORE
 @given(talk=talks(), cuts=st.tuples(*[st.integers(0, 99)] * 3), options=options)
+@example(talk=[*RULES, USER], cuts=(0, 1, 1), options={})
+@example(talk=[*RULES, USER], cuts=(1, 1, 1), options={})
 def test_a_list_of_the_framework_is_sent_as_it_is_whatever_part_of_it_is_stored(
     store: Callable[..., wmem.Scope], call: Call, talk: Any, cuts: Any, options: Any
 ) -> None:

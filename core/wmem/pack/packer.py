@@ -1,6 +1,7 @@
 """Fit a conversation into a budget: a pure function from a request to a context."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, islice, takewhile
 
@@ -301,15 +302,35 @@ def _select_pinned(
 ) -> tuple[list[Unit], list[Candidate], list[Candidate]]:
     """The pinned units, oldest first, results without a unit, and the messages read to complete them."""
     ids = {each.id for each in pinned}
-    units, loose = group_units(pinned)
-    wanted = {call for unit in units for call in unit.missing} | {call for each in loose for call in each.calls}
-    ahead = list(islice(source, _COMPLETION_LOOK_BACK)) if wanted else []
-    if wanted:
-        here = {each.id for each in ahead}
-        # All of them, for a parallel call of the same message is completed too.
-        units, loose = group_units([*(each for each in pinned if each.id not in here), *reversed(ahead)])
+    ahead = _read_exchanges({each.id for each in pinned if each.calls}, source)
+    here = {each.id for each in ahead}
+    # All of them, for a parallel call of the same message is completed too.
+    units, loose = group_units([*(each for each in pinned if each.id not in here), *reversed(ahead)])
     return (
         [unit for unit in reversed(units) if ids.intersection(unit.ids)],
         [each for each in loose if each.id in ids],
         ahead,
     )
+
+
+def _read_exchanges(calling: AbstractSet[str], source: Iterator[Candidate]) -> list[Candidate]:
+    """Read until each of the messages that call tools or answer has met its other half, and no further than a limit.
+
+    Also when both halves are known: another exchange between them may use the same call id.
+    """
+    ahead: list[Candidate] = []
+    if not calling:
+        return ahead
+
+    def read() -> Iterator[Candidate]:
+        for candidate in islice(source, _COMPLETION_LOOK_BACK):
+            ahead.append(candidate)
+            yield candidate
+
+    reader = ConversationReader(read())
+    while not calling <= reader.read_ids or any(
+        each.id in calling for results in reader.open_results.values() for _, each in results
+    ):
+        if not reader.advance():
+            break
+    return ahead

@@ -73,7 +73,7 @@ def pack_scope(
         repeated = own.state.find_repeated_system_text()
         asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total, tokens = len(own.state.messages), own.state.message_tokens
-    live = _LiveMessages(handle, () if messages is None else messages, own, now)
+    live = _LiveMessages(handle, () if messages is None else messages, own, now, leading[-1].id if leading else None)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
     candidate = _CandidateFactory(counter, live.overrides, decoder)
     pinned = list(map(candidate, always))
@@ -287,10 +287,18 @@ class _LiveMessages:
 
     From its newest user message on it is the current turn, which comes last, wherever
     the store has it. Before that, stored messages keep their order, and others come
-    right after the stored one they follow.
+    right after the stored one they follow. System text that the list begins with comes
+    after the stored one that the conversation begins with, and otherwise in front.
     """
 
-    def __init__(self, handle: Handle, messages: Sequence[MessageInput], replica: Replica[Any], now: float) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        messages: Sequence[MessageInput],
+        replica: Replica[Any],
+        now: float,
+        leading: str | None,  # id of the last message of the system text that the stored conversation begins with
+    ) -> None:
         self.overrides: dict[str, Message] = {}
         """Stored messages by id, as the framework has them now."""
         self._unstored_after: dict[str | None, list[Candidate]] = {}
@@ -303,6 +311,8 @@ class _LiveMessages:
         counter = handle.settings.counter()
         live = _pair_live(to_sendable(parse_messages(messages)), replica)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
+        if any(message.id == leading for message in live):
+            leading = None  # the list says where what is not stored belongs
         behind: str | None = None
         begins = True
         for at, message in enumerate(live):
@@ -327,8 +337,10 @@ class _LiveMessages:
                 self._always_included.append(candidate)
             if at >= begun:
                 self._current_turn[row.id] = candidate
-            elif row.id not in self.overrides and not begins:  # system text in front stays in front
-                self._unstored_after.setdefault(behind, []).insert(0, candidate)
+            elif row.id not in self.overrides:
+                follows = leading if begins and behind is None else behind
+                if not begins or follows is not None:  # else it stays in front
+                    self._unstored_after.setdefault(follows, []).insert(0, candidate)
 
     def always_included(self, stored_ids: AbstractSet[str]) -> list[Candidate]:
         """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
