@@ -89,8 +89,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         budget: The ceiling in tokens for each model call, the reply included. wmem's count
             is calibrated for each model name from the usage reported with replies, so that
             later calls stay below the budget in the model's own tokens, too.
-        reserve: Tokens kept free for the reply. By default the model's configured maximum,
-            else its capability up to a quarter of the budget, else 1,024, up to half of it.
+        reserve: Tokens kept free for the reply. By default the model's configured maximum, if it is
+            below the budget, else its capability up to a quarter of the budget, else 1,024, up to half of it.
         tail: The share of the room that the newest messages fill before anything is recalled; 0
             recalls first. See `Scope.pack`.
         recent: How many of the newest messages are kept at least.

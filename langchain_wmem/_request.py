@@ -55,13 +55,14 @@ def provider_profile(model: BaseChatModel) -> ProviderProfile:
 def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
     """Tokens to keep free for the reply.
 
-    The output limit set on the request or the model; otherwise the model's
-    capability, but at most a quarter of the budget; otherwise 1,024, but at most half
-    of the budget.
+    The output limit set on the request or the model, if the budget has room for it beside a
+    prompt; otherwise the model's capability, but at most a quarter of the budget; otherwise
+    1,024, but at most half of the budget.
     """
     for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
         for found in (request.model_settings.get(name), getattr(request.model, name, None)):
-            if isinstance(found, int) and not isinstance(found, bool) and found > 0:
+            # A budget below a limit that somebody set for every call is one for the prompt.
+            if isinstance(found, int) and not isinstance(found, bool) and 0 < found < budget:
                 return found
     profile = request.model.profile
     most = profile.get("max_output_tokens") if profile else None

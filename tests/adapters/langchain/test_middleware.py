@@ -464,6 +464,7 @@ async def test_room_for_the_reply_is_kept_as_the_model_says(script: Any, memory:
     assert reserved(script(profile={"max_output_tokens": 100_000}), budget=8_000) == 2_000
     assert reserved(script(profile={"max_input_tokens": 100_000})) == 1_024
     assert reserved(script(), budget=500) == 250, "a small budget is not all for the reply"
+    assert reserved(script(max_tokens=1_024), budget=300) == 150, "nor where a model may say more than it"
 
 
 async def test_a_provider_s_own_tool_is_counted_as_it_is(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
