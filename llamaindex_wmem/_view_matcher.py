@@ -9,9 +9,8 @@ from typing import NamedTuple
 from llamaindex_wmem._convert import canonical_json
 from wmem import Message
 
-_TRUNCATION_MARK = re.compile(
-    r"\n?\[… \d+ tokens left out[^\]]{0,80}…\]\n?"
-)  # the mark that truncation leaves in a message
+# What truncation leaves in a message, or all that it leaves of it.
+_TRUNCATION_MARK = re.compile(r"\n?\[… \d+ tokens left out[^\]]{0,80}…\]\n?|\A\[…\]\Z")
 
 
 class ViewMatch(NamedTuple):

@@ -5,7 +5,7 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
 
     WmemError
     ├── InvalidInputError (ValueError)    the call is wrong: correct it
-    │   └── BudgetError                   pinned and system text exceed the budget
+    │   └── BudgetError                   what must stay exceeds the budget
     ├── SerializationError (TypeError)    the value cannot be stored, or not decoded as the type asked for
     ├── NotFoundError (KeyError)          no such item
     │   └── ExpiredError                  it was there and has expired
@@ -50,7 +50,10 @@ class InvalidInputError(WmemError, ValueError):
 
 
 class BudgetError(InvalidInputError):
-    """Pinned and system text, which a pack must keep, exceeds the budget."""
+    """What a pack must keep exceeds the budget: system text, tools, reserve, what is pinned, and the turn in flight.
+
+    Its text has the sizes, the largest first, and what to do about it.
+    """
 
 
 class SerializationError(WmemError, TypeError):

@@ -285,6 +285,26 @@ def test_B55_pinned_text_above_the_budget_is_refused_with_sizes() -> None:
         packed(user("rule " * 200, pinned=True), user("hi"), budget=100)
 
 
+@pytest.mark.parametrize("large", ["reserve", "system", "tools", "pinned"])
+@pytest.mark.parametrize("asked", ["hi", "word " * 400])
+def test_B55_the_advice_begins_with_what_takes_most(large: str, asked: str) -> None:
+    sizes = dict.fromkeys(("reserve", "system", "tools", "pinned"), 20) | {large: 200}
+    budget = 150 if asked == "hi" else 310
+    with pytest.raises(BudgetError) as told:
+        packed(
+            user("rule " * sizes["pinned"], pinned=True),
+            user(asked),
+            budget=budget,
+            reserve=sizes["reserve"],
+            system="rule " * sizes["system"],
+            tools=[{"name": "x " * sizes["tools"]}],
+        )
+    ways = {"reserve": "lower the reserve", "system": "shorten", "tools": "send fewer", "pinned": "unpin"}
+    advice = str(told.value).split("raise the budget, or ")[1]
+    assert advice.startswith(ways[large])
+    assert all(way in advice for way in ways.values())
+
+
 @pytest.mark.parametrize("text", ["word " * 5_000, "x" * 30_000, "東京" * 5_000, "🎉" * 5_000, "   " * 9_000])
 def test_B56_one_message_above_the_budget_is_cut_in_the_middle_and_says_so(text: str) -> None:
     context = packed(user(text), budget=200)
@@ -297,7 +317,7 @@ def test_B56_one_message_above_the_budget_is_cut_in_the_middle_and_says_so(text:
 
 
 def test_B56_a_budget_below_any_message_is_an_error_never_an_empty_prompt() -> None:
-    with pytest.raises(BudgetError, match=r"needs at least \d+ tokens and \d+ of the budget of 12"):
+    with pytest.raises(BudgetError, match=r"needs at least \d+ tokens.* and \d+ of the budget of 12"):
         packed(user("word " * 500), budget=12)
 
 

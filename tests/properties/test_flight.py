@@ -10,9 +10,9 @@ from tests.matrix import examples
 from wmem.errors import BudgetError
 from wmem.model.context import Context
 from wmem.model.message import Message
-from wmem.model.part import ToolCall
+from wmem.model.part import Part, ToolCall
 from wmem.pack.truncation import allocate_tokens
-from wmem.tokens.counter import message_tokens
+from wmem.tokens.counter import PROMPT_OVERHEAD, message_tokens
 
 # Texts of many words, so that a cut comes close to what it may take.
 _DIGITS = 2  # tokens by which the markers of two texts differ that are cut to their minimum
@@ -68,6 +68,30 @@ def test_b143_of_any_flight_sizes_never_rise_towards_older_results(flight: list[
         assert most is None or kept <= most + _DIGITS
         if message.text != whole[message.id].text:
             most = kept
+
+
+@given(flight=flights(), spare=st.integers(-3, 400))
+def test_b143_the_question_and_the_newest_round_are_sent_whenever_a_mark_of_each_result_fits(
+    flight: list[Message], spare: int
+) -> None:
+    newest = max(at for at, message in enumerate(flight) if message.role == "assistant")
+    question, round = flight[0], flight[newest:]
+    # Hardly any question here is long enough to be cut.
+    tokens = message_tokens(question, COUNT) + sum(
+        min(message_tokens(each, COUNT), message_tokens(to_mark(each), COUNT)) for each in round
+    )
+    budget = PROMPT_OVERHEAD + tokens + spare
+    context = try_pack(flight, budget)
+    if spare >= 0:
+        assert context is not None
+    if context is not None:
+        assert {message.id for message in context.messages} >= {question.id, *(each.id for each in round)}
+        assert all(message.text.strip() for message in context.messages if message.role == "tool")
+
+
+def to_mark(message: Message) -> Message:
+    """What is left of a message at least."""
+    return message.model_copy(update={"parts": (Part(text="[…]"),)}) if message.text else message
 
 
 @given(

@@ -1,5 +1,6 @@
 """Suite of the exchange in flight: what a model waits for is sent, whatever the budget, and nothing of it alone."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -27,6 +28,12 @@ def words(count: int) -> str:
     return " ".join(f"w{number % 10}" for number in range(count // 2))
 
 
+def parallel_calls(results: Sequence[str]) -> list[dict[str, Any]]:
+    ids = [f"c{number}" for number in range(len(results))]
+    asking = {**call_tool("", "I look."), "tool_calls": [call_tool(id)["tool_calls"][0] for id in ids]}
+    return [ASKED, asking, *map(returned, ids, results)]
+
+
 def result_sizes(context: wmem.Context) -> list[int]:
     return [len(message.text) for message in context.messages if message.role == "tool"]
 
@@ -51,6 +58,26 @@ class FlightSuite(FacetSuite):
         assert sizes == sorted(sizes)
         assert sizes[0] < sizes[-2] / 5
         assert 11_500 < context.tokens <= 12_000
+
+    def test_b143_a_mark_is_left_of_results_that_hardly_fit(
+        self, memory: wmem.AgentMemory, session: Scope, call: Call
+    ) -> None:
+        call(session.messages.append, parallel_calls([words(1_000)] * 10))
+        marks, newest = memory.scope("marks"), memory.scope("newest")
+        call(marks.messages.append, parallel_calls(["[…]"] * 10))
+        call(newest.messages.append, parallel_calls([*["[…]"] * 9, words(1_000)]))
+        least = call(marks.pack, budget=9_000).tokens
+        for budget in (least, least + 30, least + 200, 2 * least):
+            context = call(session.pack, budget=budget)
+            sizes = result_sizes(context)
+            assert len(sizes) == 10
+            assert sizes == sorted(sizes)
+            assert sizes[0] >= len("[…]")
+            assert context.tokens <= budget
+        sizes = result_sizes(call(session.pack, budget=call(newest.pack, budget=9_000).tokens))
+        assert sizes == [*[len("[…]")] * 9, len(words(1_000))], "the newest is whole as long as it can be"
+        with pytest.raises(BudgetError, match=r"at least \d+ tokens.*assistant messages \d+, tool results \d+"):
+            call(session.pack, budget=least - 1)
 
     def test_b143_rounds_that_do_not_fit_even_cut_are_left_out_oldest_first(self, session: Scope, call: Call) -> None:
         rounds = [each for n in range(30) for each in (call_tool(f"c{n}"), returned(f"c{n}", words(3_000)))]

@@ -1,19 +1,43 @@
 """Load candidates on demand, each decoded once, and render units as messages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from wmem.model.message import Message
 from wmem.pack.request import Candidate, Orphans
-from wmem.pack.truncation import allocate_tokens, min_tokens, truncate_message
+from wmem.pack.truncation import allocate_tokens, marked_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
 from wmem.tokens.counter import Counter, message_tokens
 
 _INTERRUPTED_TEXT = "[interrupted: no result was recorded]"
-# Truncated first: tool results, then user messages, then assistant messages.
-_TRUNCATION_ORDER = ("tool", "user", "assistant")
+
+
+class _Truncation(NamedTuple):
+    """A way to make messages smaller: whose role they are, and how far.
+
+    Attributes:
+        marked: A mark may be all that is left of them.
+        newest_whole: Only while the newest of them stays whole.
+    """
+
+    role: str
+    marked: bool = False
+    newest_whole: bool = False
+
+
+# Tried in this order: tool results first, then user messages, then assistant messages.
+_TRUNCATIONS = (_Truncation("tool"), _Truncation("user"), _Truncation("assistant"))
+# A model waits for these: they are sent whatever is left of them, but the user's words.
+_TRUNCATIONS_IN_FLIGHT = (
+    _Truncation("tool", newest_whole=True),
+    _Truncation("tool", marked=True, newest_whole=True),
+    *_TRUNCATIONS,
+    _Truncation("tool", marked=True),
+    _Truncation("assistant", marked=True),
+)
+_TRUNCATED_ROLES = tuple(each.role for each in _TRUNCATIONS)
 
 
 class Rendered(NamedTuple):
@@ -38,7 +62,7 @@ class MessageLoader:
         self.count = count
         self.orphans = orphans
         self._decoded: dict[tuple[str, int], Message] = {}
-        self._least: dict[tuple[str, int], int] = {}
+        self._least: dict[tuple[str, int, bool], int] = {}
         self._interrupted_results: dict[str, tuple[Message, int]] = {}
 
     def load(self, candidate: Candidate) -> Message:
@@ -87,17 +111,30 @@ class MessageLoader:
         members = [self._without_reasoning(member, in_flight=in_flight) for member in unit.members]
         return self.cost(unit) - unit.tokens + sum(map(self._min_tokens, members))
 
+    def least_sizes(self, units: Iterable[Unit]) -> dict[str, int]:
+        """Tokens of units in flight by role, when hardly a mark is left of each message but the user's."""
+        sizes: dict[str, int] = {}
+        for unit in units:
+            for member in unit.members:
+                bare = self._without_reasoning(member, in_flight=True)
+                name = "tool results" if member.role == "tool" else f"{member.role} messages"
+                sizes[name] = sizes.get(name, 0) + self._min_tokens(bare, marked=member.role != "user")
+            if made_up := self.cost(unit) - unit.tokens:
+                sizes["tool results"] = sizes.get("tool results", 0) + made_up
+        return sizes
+
     def truncate(self, units: Sequence[Unit], room: int, *, in_flight: bool = False) -> list[Rendered] | None:
         """Truncate the units, oldest first, to fit within `room`; None when they do not fit even so.
 
         Reasoning goes first, then the middle of tool results, then of user and of assistant messages.
 
         Args:
-            in_flight: The provider awaits these messages with the reasoning that it has signed.
+            in_flight: The provider awaits these messages, with the reasoning that it has signed: if need be
+                nothing but a mark is left of results and of what the assistant said.
         """
         room -= sum(self.cost(unit) - unit.tokens for unit in units)
         members = self._drop_reasoning([member for unit in units for member in unit.members], room, in_flight=in_flight)
-        limits = self._allocate(members, room)
+        limits = self._allocate(members, room, _TRUNCATIONS_IN_FLIGHT if in_flight else _TRUNCATIONS)
         if limits is None:
             return None
         sent = self._truncate_members(members, limits)
@@ -123,15 +160,19 @@ class MessageLoader:
             return member
         return member._replace(tokens=member.tokens - member.reasoning, reasoning=0, load=partial(_identity, bare))
 
-    def _allocate(self, members: Sequence[Candidate], room: int) -> dict[str, int] | None:
+    def _allocate(self, members: Sequence[Candidate], room: int, ways: Iterable[_Truncation]) -> dict[str, int] | None:
         rooms = {member.id: member.tokens for member in members}
-        for role in _TRUNCATION_ORDER:
-            soft = [member for member in members if member.role == role]
+        for way in ways:
+            soft = [member for member in members if member.role == way.role]
             rest = room - (sum(rooms.values()) - sum(rooms[member.id] for member in soft))
-            least = {member.id: self._min_tokens(member) for member in soft}
-            if sum(least.values()) <= rest:
+            least = {member.id: self._min_tokens(member, marked=way.marked) for member in soft}
+            needed = sum(least.values())
+            if way.newest_whole:
+                needed += soft[-1].tokens - least[soft[-1].id] if soft else room + 1
+            if needed <= rest:
                 return rooms | allocate_tokens({member.id: member.tokens for member in soft}, least, rest)
-            rooms |= least
+            if not way.newest_whole:
+                rooms |= least
         return None
 
     def _truncate_members(self, members: Sequence[Candidate], limits: Mapping[str, int]) -> dict[str, _Sent]:
@@ -141,7 +182,7 @@ class MessageLoader:
         for member in reversed(members):
             message, tokens = self.load(member), member.tokens
             if (limit := limits[member.id]) < tokens:
-                limit = max(min(limit, most.get(member.role, limit)), self._min_tokens(member))
+                limit = max(min(limit, most.get(member.role, limit)), min(limit, self._min_tokens(member)))
                 message, tokens = truncate_message(message, tokens, limit, self.count)
                 most[member.role] = tokens
             sent[member.id] = _Sent(message, tokens)
@@ -159,12 +200,13 @@ class MessageLoader:
             (*(each.message for each in sent), *made_up), tokens + self.cost(unit) - unit.tokens, sum(shorter)
         )
 
-    def _min_tokens(self, candidate: Candidate) -> int:
-        if candidate.role not in _TRUNCATION_ORDER:
+    def _min_tokens(self, candidate: Candidate, *, marked: bool = False) -> int:
+        if candidate.role not in _TRUNCATED_ROLES:
             return candidate.tokens
-        key = candidate.id, candidate.reasoning
+        key = candidate.id, candidate.reasoning, marked
         if key not in self._least:
-            self._least[key] = min_tokens(self.load(candidate), candidate.tokens, self.count)
+            count = marked_tokens if marked else min_tokens
+            self._least[key] = count(self.load(candidate), candidate.tokens, self.count)
         return self._least[key]
 
     def _make_interrupted_result(self, call: str) -> tuple[Message, int]:

@@ -12,6 +12,7 @@ from wmem.model.context import Context
 from wmem.model.message import Message
 from wmem.model.sendable import to_sendable
 from wmem.pack.attachments import warn_of_attachments
+from wmem.pack.budget_errors import list_sizes, suggest_ways
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
     count_leading_system,
@@ -91,12 +92,10 @@ class _Packer:
         fixed, pinned = sum(self.fixed_tokens.values()), sum(each.rendered.tokens for each in self.pinned)
         room = budget - fixed - pinned
         if room < 0:
-            sizes = ", ".join(
-                f"{name} {size}" for name, size in {**self.fixed_tokens, "pinned": pinned}.items() if size
-            )
+            sizes = {**self.fixed_tokens, "pinned": pinned}
             msg = (
-                f"what must stay needs {fixed + pinned} tokens ({sizes}) and the budget is {budget}: raise the budget, "
-                f"unpin messages, shorten the system text or lower the reserve{self._list_pinned()}"
+                f"what must stay needs {fixed + pinned} tokens ({list_sizes(sizes)}) and the budget is {budget}: "
+                f"{suggest_ways(sizes)}{self._list_pinned()}"
             )
             raise BudgetError(msg)
         if 2 * pinned > budget - fixed:
@@ -118,7 +117,8 @@ class _Packer:
                 choice.fill(prefix)
             except BudgetError as exc:
                 pinned_items = [each for each in choice.note_entries.values() if each.rule == "pinned"]
-                raise BudgetError(f"{exc}{self._list_pinned(pinned_items)}") from exc
+                sizes = {**self.fixed_tokens, "pinned": pinned + sum(each.tokens for each in pinned_items)}
+                raise BudgetError(f"{exc}: {suggest_ways(sizes)}{self._list_pinned(pinned_items)}") from exc
             context = self._to_context(choice)
             tokens = context.tokens
             if tokens <= budget:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
 from wmem.model.alternation import SYSTEM_ROLES
+from wmem.pack.budget_errors import list_sizes
 from wmem.pack.loader import MessageLoader, Rendered
 from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote
@@ -180,7 +181,7 @@ class Selection:
             tokens = self.pricer.price_note(list(self.note_entries.values()))
             msg = (
                 f"pinned items take {tokens} tokens, {-self.tokens_left} more than the "
-                f"budget of {self.options.budget} leaves for them: raise the budget, or unpin some"
+                f"budget of {self.options.budget} leaves for them"
             )
             raise BudgetError(msg)
 
@@ -218,10 +219,12 @@ class Selection:
             first.remove(unit)
         served = self.loader.truncate(first, max(room, min(needed, self.tokens_left)), in_flight=True)
         if served is None:
+            sizes = self.loader.least_sizes(first)
+            flight_too = " with what is in flight" if len(first) > 1 else ""
             msg = (
-                f"the newest message needs at least {needed} tokens and {max(self.tokens_left, 0)} of the budget of "
-                f"{self.options.budget} are left for it: raise the budget, or lower what is fixed "
-                "(system text, tools, pinned messages, reserve)"
+                f"the newest message{flight_too} needs at least {sum(sizes.values())} tokens, however much is cut "
+                f"({list_sizes(sizes)}), and {max(self.tokens_left, 0)} of the budget of {self.options.budget} are "
+                "left for it"
             )
             raise BudgetError(msg)
         for unit, each in zip(first, served, strict=True):

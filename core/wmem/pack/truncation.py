@@ -11,6 +11,8 @@ _FIRST_CHARS_PER_TOKEN = 4
 """Characters per token at the first try; with those that follow, fewer than eight are counted per token wanted."""
 _TEXT_KINDS = ("text", "refusal")
 _MIN_CONTENT_TOKENS = 16  # tokens of content that make a truncated message worth including
+_MARK = "[…]"
+"""All that is left of a message for which even the marker is too long."""
 
 
 def truncate_text(text: str, tokens: int, count: Counter) -> tuple[str, str, int]:
@@ -40,18 +42,28 @@ def min_tokens(message: Message, tokens: int, count: Counter) -> int:
 
     An empty message, and one whose reasoning cannot be left out, stays whole.
     """
+    marker = _text_with_marker("", "", tokens, ("audio",))
+    return _tokens_with_text(message, tokens, marker, _MIN_CONTENT_TOKENS, count)
+
+
+def marked_tokens(message: Message, tokens: int, count: Counter) -> int:
+    """As `min_tokens`, when nothing but a mark is left of what it says."""
+    return _tokens_with_text(message, tokens, _MARK, 0, count)
+
+
+def _tokens_with_text(message: Message, tokens: int, text: str, more: int, count: Counter) -> int:
     if not message.parts or any(part.signature or part.kind == "reasoning" for part in message.parts):
         return tokens
-    emptied = message.model_copy(update={"parts": (Part(text=_text_with_marker("", "", tokens, ("audio",))),)})
-    return min(tokens, message_tokens(emptied, count) + _MIN_CONTENT_TOKENS)
+    return min(tokens, message_tokens(message.model_copy(update={"parts": (Part(text=text),)}), count) + more)
 
 
 def truncate_message(message: Message, tokens: int, room: int, count: Counter) -> tuple[Message, int]:
     """Cut the middle out of a message so that it costs at most `room` tokens; returns it and its cost.
 
     The text keeps its beginning and its end; other parts stay, in their order, while they take
-    no more than half of the room. A marker says how many tokens were cut. `tokens` is the cost of the whole
-    message. The result exceeds `room` only when `room` is below the message's minimum.
+    no more than half of the room. A marker says how many tokens were cut; where it is too long, a mark is
+    all that stays. `tokens` is the cost of the whole message. The result exceeds `room` only when `room` is
+    below `marked_tokens`.
     """
     text = "\n".join(part.text for part in message.parts if part.text and part.kind in _TEXT_KINDS)
     others = [part for part in message.parts if part.kind not in _TEXT_KINDS]
@@ -66,8 +78,11 @@ def truncate_message(message: Message, tokens: int, room: int, count: Counter) -
         # The framework's own JSON still holds the full text.
         truncated = message.model_copy(update={"parts": (Part(text=shown), *media), "native": None})
         cost = message_tokens(truncated, count)
-        if cost <= room or not wanted:
+        if cost <= room:
             return truncated, cost
+        if not wanted:
+            marked = message.model_copy(update={"parts": (Part(text=_MARK),), "native": None})
+            return marked, message_tokens(marked, count)
         wanted = max(0, wanted - max(1, cost - room))
 
 

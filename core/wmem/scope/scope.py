@@ -308,7 +308,8 @@ class Scope(ScopeProperties):
 
         Raises:
             InvalidInputError: A budget below 1, or anything else out of range.
-            BudgetError: Pinned and system text alone exceed the budget; it names the sizes, and what is pinned.
+            BudgetError: System text, tools, reserve, what is pinned and the turn in flight, cut to a mark of each
+                result, exceed the budget; it names the sizes, the largest first, and what is pinned.
         """
         return self._drive(
             pack_scope(

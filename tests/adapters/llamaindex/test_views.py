@@ -181,6 +181,21 @@ async def test_results_that_a_view_made_up_are_not_stored(make: Make, call: Call
     assert await call(memory, "get_all") == [user("look"), called, user("well?"), NEW]
 
 
+async def test_b143_a_view_with_nothing_but_marks_of_results_goes_on(
+    make: Make, call: Call, later: Callable[[], None]
+) -> None:
+    memory = make(token_limit=70)
+    calls: list[Any] = [ToolCallBlock(tool_call_id=id, tool_name="look_up", tool_kwargs={}) for id in ("a", "b")]
+    results = [ChatMessage(role="tool", content="rain " * 99, additional_kwargs={"tool_call_id": id}) for id in "ab"]
+    said = [user("Rain?"), ChatMessage(role="assistant", blocks=calls), *results]
+    await call(memory, "put_messages", said)
+    view = await call(memory, "get")
+    assert [each.content for each in view[2:]] == ["[…]", "[…]"]
+    later()
+    await call(memory, "set", [*view, NEW])
+    assert [each.content for each in memory.get_all()] == [each.content for each in [*said, NEW]]
+
+
 async def test_a_call_under_way_that_a_view_left_out_stays(make: Make, call: Call) -> None:
     memory = make()
     called = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="f", tool_kwargs={})])
