@@ -61,6 +61,20 @@ class StandingSuite(FacetSuite):
         assert 0 < context.sizes["standing"] <= BUDGET // 10
         assert sum(context.sizes.values()) == context.tokens <= BUDGET
 
+    def test_with_recall_first_requests_take_no_room_of_what_is_recalled(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        rules = [say(f"Always name the {each} of the harbour atlas.") for each in ("scale", "sheet", "year")]
+        newest = [say("Tell me of the fleet. " * 80), say("The fleet is large. " * 200, None, "assistant")]
+        recalled = []
+        for on in (False, True):
+            session = memory.scope("on" if on else "off", policy=Policy(standing_requests=on))
+            call(session.messages.append, [*rules, *talk(), *newest])
+            context = call(session.pack, "Where did ship 7 go? And ship 9?", budget=BUDGET, tail=0)
+            assert bool(context.sizes["standing"]) is on
+            recalled.append([each.says for each in context.explain().units if each.rule == "recalled"])
+        assert recalled[0] == recalled[1] != []
+
     def test_the_report_names_the_row_of_the_table(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         call(session.messages.append, [say("From now on, no fluff and no filler."), say("Never use emojis."), *talk()])

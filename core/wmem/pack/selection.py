@@ -102,9 +102,10 @@ class Selection:
             self.add_tail(max(room - int(room * self.options.tail), summary), prefix)
         else:
             self.add_tail(max(room - shares.tail, summary))
-        reserved = self.add_recent()
+        reserved, least = self.add_recent()
         if prefix is None and not whole:
-            add_standing_requests(self)
+            # Requests take their room from the newest messages rather than from what was recalled.
+            reserved = max(least, reserved - add_standing_requests(self))
         summary = min(summary, self.tokens_left)
         left = self.tokens_left - summary - (reserved if prefix is None else 0)
         note_left = self.add_recalled(left if whole else min(left, shares.note))
@@ -278,11 +279,11 @@ class Selection:
         self._first_left = len(self.conversation.units) if waiting is None else waiting
         self.tokens_left += free
 
-    def add_recent(self) -> int:
+    def add_recent(self) -> tuple[int, int]:
         """Include the newest few messages that are not yet, within a quarter of the budget.
 
-        Large ones may be quoted better by what the query asks for: they wait, and their room is returned,
-        unless they take more than that quarter however far they are truncated.
+        Large ones may be quoted better by what the query asks for: they wait, unless they take more than that
+        quarter however far they are truncated. Returns the room of those that wait, and the least that they need.
         """
         units = [
             unit
@@ -295,12 +296,12 @@ class Selection:
             allowed -= cost
         needed = sum(map(self.loader.min_cost, units))
         if needed <= allowed:
-            return allowed if units else 0
+            return (allowed, needed) if units else (0, 0)
         while units and needed > self.tokens_left:
             needed -= self.loader.min_cost(units.pop())
         for unit, each in zip(units, self.loader.truncate(units, needed) or (), strict=False):
             self.add(unit, "recent", each)
-        return 0
+        return 0, 0
 
     def add_recalled(self, room: int) -> int:
         """Put recalled memories that no message repeats into the note, best first; returns what is left of the room."""

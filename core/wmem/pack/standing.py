@@ -71,10 +71,14 @@ class _Clause(NamedTuple):
     tokens: int = 0
 
 
-def add_standing_requests(selection: "Selection") -> None:
-    """Put what stands into the note: as much as fits into a tenth of the room, or into what is left of it."""
+def add_standing_requests(selection: "Selection") -> int:
+    """Put what stands into the note: as much as fits into a tenth of the room, or into what is left of it.
+
+    Returns:
+        Tokens that it takes.
+    """
     if not selection.request.standing:
-        return
+        return 0
     in_force = [*_order(_list_in_force(selection))]
     clauses = [each._replace(tokens=_count_line(selection, each.request)) for each in in_force[:_MAX_CLAUSES]]
     for clause in in_force[_MAX_CLAUSES:]:
@@ -89,7 +93,9 @@ def add_standing_requests(selection: "Selection") -> None:
         if (clause.candidate.id, clause.request) not in chosen:
             _reject(selection, clause.candidate, "budget")
     selection.standing = entries
-    selection.tokens_left -= price_requests(selection, entries)
+    tokens = price_requests(selection, entries)
+    selection.tokens_left -= tokens
+    return tokens
 
 
 def estimate_request_tokens(selection: "Selection") -> int:
