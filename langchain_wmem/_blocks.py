@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, assert_never, get_args
 
 from langchain_wmem._reasoning import BLOCK_TYPES, is_beside_content
 from wmem import Part
-from wmem.adapter import media_location
+from wmem.adapter import media_location, read_call_block
 
 Dialect: TypeAlias = Literal["v1", "openai", "anthropic"]
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -42,10 +42,11 @@ def is_call_block(block: object) -> bool:
 
 
 def _is_known_call(block: object, call_ids: Collection[str | None]) -> bool:
-    if not isinstance(block, Mapping) or not is_call_block(block):
-        return False
-    called = block.get("call_id") or block.get("id")
-    return isinstance(called, str) and called in call_ids
+    if is_call_block(block) and isinstance(block, Mapping):
+        called = block.get("call_id") or block.get("id")
+        return isinstance(called, str) and called in call_ids
+    call = read_call_block(block)
+    return call is not None and call.id in call_ids
 
 
 def _is_one_of(kind: object, known: Collection[str]) -> bool:
@@ -63,6 +64,8 @@ def _read_block(block: object) -> Part:
         # Citations, annotations and cache marks go back with the text.
         beside = {key: value for key, value in block.items() if key not in ("type", kind)}
         read = Part(kind=kind, text=block[kind], data=beside or None)
+    elif kind is None and list(block) == ["text"] and isinstance(block["text"], str):
+        read = Part(text=block["text"])  # Bedrock's
     elif _is_one_of(kind, BLOCK_TYPES):
         read = _read_reasoning(block)
     elif _is_one_of(kind, ("image_url", "input_audio", "media")) or _is_one_of(kind, _MEDIA_KINDS):

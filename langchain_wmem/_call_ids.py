@@ -7,8 +7,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from langchain_wmem._blocks import is_call_block
+from langchain_wmem._fields import read_block_calls, write_calls
 from wmem import Message, ToolCall
-from wmem.adapter import pair_results, with_usable_ids
+from wmem.adapter import pair_results, read_call_block, with_usable_ids
 
 
 def name_calls(message: BaseMessage) -> BaseMessage:
@@ -27,6 +28,19 @@ def name_calls(message: BaseMessage) -> BaseMessage:
     if isinstance(message.content, list):
         update["content"] = _name_blocks(message.content, ids)
     return message.model_copy(update=update)
+
+
+def name_block_calls(message: BaseMessage) -> BaseMessage:
+    """The message; a copy whose calls in blocks are calls beside them, if one of these has no id of its own."""
+    if not isinstance(message, AIMessage) or message.tool_calls or message.invalid_tool_calls:
+        return message
+    given = tuple(read_block_calls(message.content, ()))
+    calls = with_usable_ids(given)
+    if calls == given:
+        return message
+    good, unreadable = write_calls(calls)
+    said = [block for block in message.content if read_call_block(block) is None]
+    return message.model_copy(update={"content": said, "tool_calls": good, "invalid_tool_calls": unreadable})
 
 
 def name_calls_and_results(messages: list[BaseMessage]) -> list[BaseMessage]:

@@ -28,14 +28,13 @@ from langchain_core.messages import (
 )
 
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
-from langchain_wmem._call_ids import name_calls
+from langchain_wmem._call_ids import name_block_calls, name_calls
 from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
+from langchain_wmem._pieces import FRAMEWORK, is_piece, join_pieces, split_message
 from langchain_wmem._reasoning import drop_reasoning, without_reasoning
 from wmem import Message, Native
 from wmem.adapter import check_instances, describe_error, pair_results
 from wmem.errors import InvalidInputError, SerializationError
-
-FRAMEWORK = "langchain"
 
 MESSAGE_CLASSES: dict[type[BaseMessage], str] = {
     kind: kind.model_fields["type"].default
@@ -48,14 +47,17 @@ def from_langchain(messages: Sequence[BaseMessage]) -> list[Message]:
 
     A chunk is converted to a whole message first. A message without an id gets
     one when it is stored, and comes back with it. A tool call without an id of its own gets
-    one here, and its result the same, paired by name and order.
+    one here, and its result the same, paired by name and order. A message with tools' results
+    among its blocks, as Anthropic's API has them, becomes a message for each, and needs an id
+    for that; together and unchanged they are given back as the one message.
 
     Raises:
         InvalidInputError: Not a message, or a `RemoveMessage`, which is a command.
         SerializationError: A class that is not LangChain's own, or a value that JSON
             cannot carry, such as an object as a tool's artifact; the error names the field.
     """
-    return pair_results([read_message(message) for message in check_instances(messages, BaseMessage)])
+    given = check_instances(messages, BaseMessage)
+    return pair_results([piece for message in given for piece in read_message(message)])
 
 
 def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
@@ -65,7 +67,14 @@ def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
         InvalidInputError: Something that is no wmem message.
         SerializationError: The native data of a message is not in LangChain's form.
     """
-    return [_to_langchain(message) for message in check_instances(messages, Message)]
+    given = check_instances(messages, Message)
+    written: list[BaseMessage] = []
+    at = 0
+    while at < len(given):
+        whole = join_pieces(given, at)
+        written.append(_to_langchain(given[at]) if whole is None else _revive(whole.kind, whole.data, documents=False))
+        at += 1 if whole is None else whole.size
+    return written
 
 
 def is_note(message: BaseMessage) -> bool:
@@ -76,14 +85,14 @@ def is_note(message: BaseMessage) -> bool:
     return message.additional_kwargs.get("lc_source") == NOTE_SOURCE
 
 
-def read_message(original: BaseMessage) -> Message:
-    """See `from_langchain`."""
+def read_message(original: BaseMessage) -> list[Message]:
+    """The message in wmem's form, several if it holds tools' results among its blocks: see `from_langchain`."""
     if type(original) is RemoveMessage:
         msg = f"RemoveMessage({original.id!r}) is a command, not a message; remove it from the session instead"
         raise InvalidInputError(msg)
     if isinstance(original, BaseMessageChunk) and type(original).__mro__[1] in MESSAGE_CLASSES:
         original = message_chunk_to_message(original)
-    original = name_calls(original)
+    original = name_block_calls(name_calls(original))
     _check_class(original)
     documents = _holds_documents(original)
     if isinstance(original, ToolMessage):
@@ -92,6 +101,18 @@ def read_message(original: BaseMessage) -> Message:
         to_json(held, (original.type, original.id, "artifact"))
     whole = original.model_dump(warnings=False)  # a warning would quote the message
     kind, data = MESSAGE_CLASSES[type(original)], to_json(whole, (original.type, original.id))
+    if (pieces := split_message(kind, data)) and _is_revived(original, to_langchain(pieces), data):
+        return pieces
+    return [_read_whole(original, kind, data, documents=documents)]
+
+
+def _is_revived(original: BaseMessage, revived: Sequence[BaseMessage], data: Mapping[str, Any]) -> bool:
+    """Whether one message with this type and these fields was revived; one without an id may have got one."""
+    said = [message_to_dict(each) for each in revived]
+    return said == [{"type": original.type, "data": {**data, "id": original.id or revived[0].id}}]
+
+
+def _read_whole(original: BaseMessage, kind: str, data: dict[str, Any], *, documents: bool) -> Message:
     fault = ""
     try:
         neutral: Message | None = Message(id=original.id or None, **read_fields(kind, data))
@@ -145,7 +166,7 @@ def _is_identical(left: object, right: object) -> bool:
 
 def _to_langchain(message: Message) -> BaseMessage:
     beside = _NativeData(KIND_OF_ROLE[message.role], {}, "v1", documents=False)
-    if message.native is not None and message.native.framework == FRAMEWORK:
+    if message.native is not None and message.native.framework == FRAMEWORK and not is_piece(message):
         beside = _parse_native(message.native.data, message.id)
     kind, native, dialect, documents = beside
     if kind == "function" and message.tool_call_id != f"call_{message.name}":
@@ -211,7 +232,8 @@ def _drop_stale_fields(native: dict[str, Any], data: Mapping[str, Any], kind: st
         if without_reasoning(said["parts"]) == message.parts:
             native = drop_reasoning(native)  # the rest of the content is as it was
         else:
-            overtaken |= {"content"}
+            # The calls may be in blocks of the content alone.
+            overtaken |= {"content", "tool_calls", "invalid_tool_calls"}
             retold |= {"reasoning_content", "refusal"}
     if said["tool_calls"] != message.tool_calls:
         # The blocks may hold the calls as well.

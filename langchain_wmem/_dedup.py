@@ -8,13 +8,14 @@ import hashlib
 import json
 import marshal
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from langchain_wmem._convert import is_note
+from langchain_wmem._pieces import count_pieces, holds_results_alone, is_piece, whole_id
 from wmem import Message
 from wmem.adapter import Steps
 from wmem.errors import CorruptionError
@@ -35,8 +36,11 @@ def _is_summary(message: BaseMessage) -> bool:
 
 def newest_human_index(messages: Sequence[BaseMessage]) -> int:
     """Index of the newest message of a person, which begins the turn; 0 if there is none."""
-    places = range(len(messages) - 1, -1, -1)
-    return next((at for at in places if isinstance(messages[at], HumanMessage) and is_conversation(messages[at])), 0)
+    return next((at for at in range(len(messages) - 1, -1, -1) if _begins_turn(messages[at])), 0)
+
+
+def _begins_turn(message: BaseMessage) -> bool:
+    return isinstance(message, HumanMessage) and is_conversation(message) and not holds_results_alone(message)
 
 
 def lookback(messages: Sequence[BaseMessage]) -> int:
@@ -45,17 +49,18 @@ def lookback(messages: Sequence[BaseMessage]) -> int:
 
 
 class _Fingerprint(NamedTuple):
-    """Hashes of a message when it was last seen: of the LangChain object, and of its wmem form."""
+    """Hashes of a message when it was last seen: of the LangChain object, and of its wmem form, by their ids."""
 
     object_hash: int
-    content_hash: int
+    content_hashes: Mapping[str | None, int]
 
 
 class SeenMessages:
     """Ids and hashes of the messages of one session that are known to be stored."""
 
     def __init__(self, stored: Iterable[Message]) -> None:
-        self._content_hashes: dict[str, int] = {}
+        self._content_hashes: dict[str | None, int] = {}
+        self._piece_ids: set[str] = set()
         self._fingerprints: dict[str, _Fingerprint] = {}
         self._object_refs: dict[str, weakref.ref[BaseMessage]] = {}
         self.add(stored)
@@ -68,11 +73,28 @@ class SeenMessages:
         for message in stored:
             if message.id is not None:
                 self._content_hashes[message.id] = _content_hash(message)
+                if is_piece(message):
+                    self._piece_ids.add(message.id)
+
+    def discard(self, message_id: str) -> None:
+        """Take out a message that is stored no longer."""
+        self._content_hashes.pop(message_id, None)
+        self._piece_ids.discard(message_id)
+
+    def find_stale_pieces(self, stored: Iterable[Message]) -> list[str]:
+        """Ids of stored pieces that LangChain's messages had before they were edited, but have no longer."""
+        stale: list[str] = []
+        for message in stored:
+            place = count_pieces(message)
+            while place and (id := f"{message.id}.{place}") in self._piece_ids:
+                stale.append(id)
+                place += 1
+        return stale
 
     def find_new(
         self,
         messages: Sequence[BaseMessage],
-        convert: Callable[[BaseMessage], Message],
+        convert: Callable[[BaseMessage], Sequence[Message]],
         *,
         summaries: bool = False,
         trust_objects: bool = False,
@@ -80,18 +102,18 @@ class SeenMessages:
         """The messages that are not stored yet or were edited since, in order.
 
         Args:
-            convert: Converts a message to wmem's form.
+            convert: Converts a message to wmem's form, in which it may be several.
             summaries: Include summaries even if the messages they cover are stored.
             trust_objects: Take an object from before this turn that was seen already as unchanged.
         """
         # If none of the messages was stored, their summary is all that is left of them.
         summaries = summaries or not self._content_hashes
         begun = newest_human_index(messages)
-        found: dict[str | int, Message] = {}
+        found: dict[object, Message] = {}
         for place, given in enumerate(messages):
             message_id = given.id or ""
             looked = self._fingerprints.get(message_id)
-            if looked is not None and self._content_hashes.get(message_id) == looked.content_hash:
+            if looked is not None and looked.content_hashes.items() <= self._content_hashes.items():
                 if trust_objects and place < begun and self._object_refs[message_id]() is given:
                     continue
                 if looked.object_hash == _object_hash(given):
@@ -99,13 +121,14 @@ class SeenMessages:
                     continue
             if is_note(given) or (_is_summary(given) and not summaries and given.id not in self):
                 continue
-            message = convert(given)
-            made = _content_hash(message)
-            if message.id is not None:
-                self._object_refs[message.id] = weakref.ref(given)
-                self._fingerprints[message.id] = _Fingerprint(_object_hash(given), made)
-            if message.id is None or self._content_hashes.get(message.id) != made:
-                found[message.id or place] = message
+            pieces = convert(given)
+            made = {message.id: _content_hash(message) for message in pieces}
+            if given.id:
+                self._object_refs[given.id] = weakref.ref(given)
+                self._fingerprints[given.id] = _Fingerprint(_object_hash(given), made)
+            for message in pieces:
+                if message.id is None or self._content_hashes.get(message.id) != made[message.id]:
+                    found[message.id or place] = message
         return list(found.values())
 
     def is_stored(self, message: Message) -> bool:
@@ -142,7 +165,7 @@ def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     turn: str | None = None
     made: list[BaseMessage] = []
     for message in messages:
-        if isinstance(message, HumanMessage) and is_conversation(message):
+        if _begins_turn(message):
             turn = message.id
         if message.id is None or message.id.strip():
             made.append(message)
@@ -154,14 +177,20 @@ def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 
 
 def assign_turn_ids(new: Iterable[Message], messages: Iterable[BaseMessage]) -> list[Message]:
-    """The new messages with their turn id: the id of the human message in `messages` that began the turn."""
+    """The new messages with their turn id: the id of the human message in `messages` that began the turn.
+
+    Results that such a message holds are of the turn before it.
+    """
     turn: str | None = None
-    turns: dict[str | None, str | None] = {}
+    turns: dict[str | None, tuple[str | None, str | None]] = {}
     for message in messages:
-        if isinstance(message, HumanMessage) and is_conversation(message):
-            turn = message.id
-        turns[message.id] = turn
-    return [message.model_copy(update={"turn_id": turns.get(message.id)}) for message in new]
+        before, turn = turn, message.id if _begins_turn(message) else turn
+        turns[message.id] = before, turn
+    none = None, None
+    return [
+        message.model_copy(update={"turn_id": turns.get(whole_id(message), none)[message.role != "tool"]})
+        for message in new
+    ]
 
 
 def _keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
@@ -203,3 +232,6 @@ def append_new(session: Messages | AsyncMessages, fresh: list[Message], seen: Se
     if fresh:
         yield session.append(fresh)
         seen.add(fresh)
+        for id in seen.find_stale_pieces(fresh):
+            yield session.remove(id)
+            seen.discard(id)

@@ -5,13 +5,13 @@ LangChain's side is the form of `message_to_dict`, in which every value is plain
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from langchain_wmem._blocks import Dialect, read_blocks, write_parts
 from langchain_wmem._reasoning import TEXT_KEY, read_extra_reasoning, write_extra_reasoning
 from wmem import Message, Part, ToolCall
-from wmem.adapter import describe_field
+from wmem.adapter import describe_field, read_call_block
 from wmem.errors import SerializationError
 
 NOTE_SOURCE = "wmem"
@@ -97,7 +97,16 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
         calls.append(
             ToolCall(id=f"call_{name}", name=name, arguments=arguments if isinstance(arguments, str) else "{}")
         )
-    return calls
+    return [*calls, *read_block_calls(data["content"], {call.id for call in calls})]
+
+
+def read_block_calls(content: object, known_ids: Collection[str]) -> list[ToolCall]:
+    """The calls that an assistant makes in blocks of its content alone, as Anthropic's API and Bedrock have them."""
+    if not isinstance(content, list):
+        return []
+    calls = (call for block in content if (call := read_call_block(block)) is not None)
+    # One without an id repeats a call that is known.
+    return [call for call in calls if call.id not in known_ids and (call.id.strip() or not known_ids)]
 
 
 def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[str, Any]:
@@ -116,13 +125,16 @@ def write_fields(message: Message, kind: str, dialect: Dialect = "v1") -> dict[s
         "type": kind,
     }
     if kind == "ai":
-        data["tool_calls"], data["invalid_tool_calls"] = _write_calls(message.tool_calls)
+        data["tool_calls"], data["invalid_tool_calls"] = write_calls(message.tool_calls)
     if kind == "tool":
         data["tool_call_id"] = message.tool_call_id or ""
+        if message.metadata.get("is_error") is True:
+            data["status"] = "error"
     return data
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def write_calls(calls: Sequence[ToolCall]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The `tool_calls` and the `invalid_tool_calls` of a LangChain message."""
     good, unreadable = [], []
     for call in calls:
         if (args := call.args) is not None:

@@ -22,9 +22,9 @@ _REQUIRED_FIELDS = ("content", "tool_calls", "invalid_tool_calls", "tool_call_id
 
 
 class LenientMessage(NamedTuple):
-    """A message and a description of each value left out of it; mostly none."""
+    """What a message is in wmem's form, and a description of each value left out of it; mostly none."""
 
-    message: Message
+    messages: list[Message]
     omitted: tuple[str, ...]
 
 

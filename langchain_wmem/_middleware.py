@@ -251,7 +251,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if seen is None:
             stored = yield scope.messages.all(limit=lookback(messages))
             seen = self._seen.setdefault(path, SeenMessages(stored))
-        if fresh := seen.find_new(messages, partial(self._to_message, seen), trust_objects=trust_objects):
+        if fresh := seen.find_new(messages, partial(self._to_messages, seen), trust_objects=trust_objects):
             yield from append_new(scope.messages, assign_turn_ids(fresh, messages), seen, lookback(messages))
 
     def _finish(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
@@ -262,16 +262,16 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         else:
             yield from self._capture(scope, messages)
 
-    def _to_message(self, seen: SeenMessages, original: BaseMessage) -> Message:
-        message, left_out = read_leniently(original, artifacts=self._artifacts)
-        if left_out and message.id not in seen:
+    def _to_messages(self, seen: SeenMessages, original: BaseMessage) -> list[Message]:
+        messages, left_out = read_leniently(original, artifacts=self._artifacts)
+        if left_out and original.id not in seen:
             _log.warning(
                 "Left %s of %s message %s out of the session: only plain data can be stored",
                 ", ".join(left_out),
                 original.type,
                 original.id,
             )
-        return message
+        return messages
 
     # -- packing prompts
 
@@ -323,7 +323,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def _pack_options(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
-        system = read_message(request.system_message).text if request.system_message else ""
+        system = read_message(request.system_message)[0].text if request.system_message else ""
         return {
             **self._options,
             "profile": provider_profile(request.model) if self._profile == "model" else self._profile,
@@ -350,7 +350,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         ):
             past = []
         live = [message for message in (*past, *messages[begun:]) if is_conversation(message)]
-        return [read_leniently(message, artifacts=self._artifacts).message for message in live]
+        return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]
 
 
 def _session_path(scope: Scope | AsyncScope) -> Path:

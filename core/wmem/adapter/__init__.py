@@ -9,6 +9,7 @@ from wmem.log import find_logger
 from wmem.model.call_ids import pair_results, with_usable_ids
 from wmem.model.checks import check_count, check_flag, check_fraction, check_instances
 from wmem.model.data_url import media_location
+from wmem.model.foreign_forms import MessagePiece, is_result_block, read_call_block, split_blocks
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
@@ -18,6 +19,7 @@ __all__ = [
     "LazyMemory",
     "LruCache",
     "Memory",
+    "MessagePiece",
     "Steps",
     "arun",
     "check_count",
@@ -30,10 +32,13 @@ __all__ = [
     "fade_on_overflow",
     "find_logger",
     "from_tagged_json",
+    "is_result_block",
     "media_location",
     "pair_results",
     "prompt_tokens",
+    "read_call_block",
     "run",
+    "split_blocks",
     "to_sendable",
     "to_tagged_json",
     "to_zone",

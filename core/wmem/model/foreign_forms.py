@@ -7,11 +7,12 @@ else stays as it is, within its message.
 """
 
 import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.model.part import ToolCall
 from wmem.model.values import dump_argument
 
 Json: TypeAlias = Mapping[str, Any]
@@ -26,11 +27,12 @@ _ITEM_TYPES = (
 )
 _FOREIGN_KEYS = frozenset(("type", "parts", "toolInvocations", "images"))
 _SHARED_KEYS = ("id", "turn_id", "thread_id", "metadata", "created_at", "pinned", "complete", "name")
-_CALL_BLOCKS = frozenset(("tool_use", "tool-call"))
+_CALL_BLOCKS = frozenset(("tool_use", "tool-call", "tool_call", "function_call"))
 _RESULT_BLOCKS = frozenset(("tool_result", "tool-result"))
 _KEYED_BLOCKS = frozenset(
     ("toolUse", "toolResult", "functionCall", "functionResponse", "function_call", "function_response")
 )
+_KEYED_CALLS = ("toolUse", "functionCall", "function_call")
 _ANSWERED = ("output-available", "output-error", "output-denied", "result")
 _NOT_SENT = ("step-start", "data-", "source-")  # parts of a page, which the SDK sends to no model
 
@@ -79,10 +81,8 @@ def _as_list(value: object) -> Sequence[Any] | None:
 def _is_foreign(block: object) -> bool:
     if not isinstance(block, Mapping):
         return False
-    kind = block.get("type")
-    if not isinstance(kind, str):
-        return kind is None
-    return kind in _CALL_BLOCKS or kind in _RESULT_BLOCKS or _PLAIN.get(kind) is not None
+    kind = _kind(block)
+    return kind is None or kind in _CALL_BLOCKS or kind in _RESULT_BLOCKS or _PLAIN.get(kind) is not None
 
 
 # --- OpenAI's Responses API ------------------------------------------------------------------------------------------
@@ -121,12 +121,8 @@ def _split(data: Json, blocks: Sequence[Any], *read: str) -> Sequence[Json]:
     role = {"model": "assistant", "ai": "assistant", "human": "user"}.get(str(data.get("role")), data.get("role"))
     listed = list(_as_list(data.get("tool_calls")) or ())
     known = [call.get("id") for call in listed if isinstance(call, Mapping)]
-    turns = _Splitter(role)
-    for piece in (piece for block in blocks for piece in _pieces(block)):
-        if not isinstance(piece, _Call) or piece.id is None or piece.id not in known:
-            turns.add(piece)
     rest = {key: value for key, value in data.items() if key not in read and key != "role"}
-    made = [{**_common_fields(rest), **each} for each in turns.close()]
+    made = [{**_common_fields(rest), **piece.form} for piece in split_blocks(role, blocks, known)]
     if made:
         calls = [*listed, *made[0].get("tool_calls", ())]
         made[0] = {**rest, **made[0], **({"tool_calls": calls} if calls else {})}
@@ -135,70 +131,131 @@ def _split(data: Json, blocks: Sequence[Any], *read: str) -> Sequence[Json]:
     return made or [{**rest, "role": role, "content": []}]
 
 
-class _Splitter:
-    """The messages that the pieces of one make, in their order."""
+class MessagePiece(NamedTuple):
+    """One of the messages that the blocks of a message make.
 
-    def __init__(self, role: object) -> None:
+    Attributes:
+        form: The message in OpenAI's chat form.
+        places: Of its blocks, among those of the whole.
+    """
+
+    form: dict[str, Any]
+    places: tuple[int, ...]
+
+
+def split_blocks(role: object, blocks: Sequence[Any], known_ids: Collection[object] = ()) -> list[MessagePiece]:
+    """The messages that the blocks of one make: of its role for each run of blocks, and the results between them.
+
+    Args:
+        known_ids: Ids of calls that the message has beside its blocks, too.
+
+    Raises:
+        InvalidInputError: A call of a speaker who has none, or arguments or a result that are no JSON.
+    """
+    turns = _Splitter(role, says_more=bool(known_ids))
+    for place, block in enumerate(blocks):
+        for piece in _pieces(block):
+            turns.add(piece, place, known_ids)
+    return turns.close()
+
+
+class _Splitter:
+    """The messages that the pieces of one make, in their order.
+
+    Args:
+        says_more: Whether the message says something beside its blocks.
+    """
+
+    def __init__(self, role: object, *, says_more: bool) -> None:
         self._role = "user" if role in ("tool", "function") else role
-        self._made: list[dict[str, Any]] = []
+        self._says_more = says_more
+        self._made: list[MessagePiece] = []
         self._said: list[Any] = []
         self._calls: list[Json] = []
-        self._results: list[dict[str, Any]] = []
+        self._places: list[int] = []
+        self._results: list[MessagePiece] = []
 
-    def add(self, piece: object) -> None:
-        if isinstance(piece, _Call):
-            if self._role != "assistant":
-                msg = f"a {self._role} message calls the tool {describe(piece.name)}; only an assistant's message can"
-                raise InvalidInputError(msg)
-            self._flush_if(bool(self._results))
-            self._calls.append(_write_call(piece))
-        elif isinstance(piece, _Result):
-            self._results.append(_write_result(piece))
-        else:
-            self._flush_if(bool(self._results))
-            self._said.append(piece)
-
-    def _flush_if(self, due: bool) -> None:  # noqa: FBT001  # it reads as what it says
-        # A user's results answer the message before: they come first, wherever they stand.
-        if due and self._role == "assistant":
+    def add(self, piece: object, place: int, known_ids: Collection[object]) -> None:
+        if isinstance(piece, _Result):
+            self._results.append(MessagePiece(_write_result(piece), (place,)))
+            return
+        if self._results and self._role == "assistant":
             self.close()
+        # A user's results answer the message before: they come first, wherever they stand.
+        self._places.append(place)
+        if not isinstance(piece, _Call):
+            self._said.append(piece)
+        elif self._role != "assistant":
+            msg = f"a {self._role} message calls the tool {describe(piece.name)}; only an assistant's message can"
+            raise InvalidInputError(msg)
+        elif piece.id is None or piece.id not in known_ids:
+            self._calls.append(_write_call(piece))
 
-    def close(self) -> list[dict[str, Any]]:
-        said: list[dict[str, Any]] = []
-        if self._said or self._calls:
+    def close(self) -> list[MessagePiece]:
+        said: list[MessagePiece] = []
+        if self._places or self._says_more:
             calls = {"tool_calls": self._calls} if self._calls else {}
-            said = [{"role": self._role, "content": self._said, **calls}]
+            said = [MessagePiece({"role": self._role, "content": self._said, **calls}, tuple(self._places))]
         self._made += [*said, *self._results] if self._role == "assistant" else [*self._results, *said]
-        self._said, self._calls, self._results = [], [], []
+        self._said, self._calls, self._places, self._results = [], [], [], []
+        self._says_more = False
         return self._made
+
+
+def read_call_block(block: object) -> ToolCall | None:
+    """The call that a block of an assistant's content makes, its id blank if it has none; None for any other block."""
+    if not isinstance(block, Mapping) or not (_kind(block) in _CALL_BLOCKS or _find_key(block) in _KEYED_CALLS):
+        return None
+    match next(iter(_pieces(block)), None):
+        case _Call(id=str() | None as id, name=str() as name, input=str() | Mapping() | None) as call:
+            return ToolCall(id=id or "", name=name, arguments=_arguments(call))
+        case _:
+            return None
+
+
+def is_result_block(block: object) -> bool:
+    """Whether a block of content is a tool's result."""
+    if not isinstance(block, Mapping):
+        return False
+    return _kind(block) in _RESULT_BLOCKS or _find_key(block) in _KEYED_BLOCKS.difference(_KEYED_CALLS)
+
+
+def _kind(block: Json) -> str | None:
+    """The type of a block; None if it has none, and "" for one that is no text."""
+    kind = block.get("type")
+    return kind if isinstance(kind, str | None) else ""
+
+
+def _find_key(block: Json) -> str | None:
+    """The key under which a block without a type has its call or its result."""
+    return min(_KEYED_BLOCKS.intersection(block), default=None) if block.get("type") is None else None
 
 
 def _pieces(block: object) -> Iterable[object]:
     """The calls and results of a block, and what else it is, as a block of the chat form."""
     if not isinstance(block, Mapping):
         return [block]
-    kind = block.get("type")
-    if isinstance(kind, str) and kind.startswith(_NOT_SENT):
+    kind = _kind(block)
+    if kind is not None and kind.startswith(_NOT_SENT):
         return []
     if kind in _CALL_BLOCKS:
         return [
             _Call(
-                block.get("id", block.get("toolCallId")),
+                block.get("call_id") or block.get("id", block.get("toolCallId")),
                 block.get("name", block.get("toolName")),
-                block.get("input", block.get("args")),
+                block.get("input", block.get("args", block.get("arguments"))),
             )
         ]
     if kind in _RESULT_BLOCKS:
         return [_read_result(block)]
     if kind == "tool-invocation" and isinstance(inner := block.get("toolInvocation"), Mapping):
         return _read_step(inner)
-    if isinstance(kind, str) and "toolCallId" in block:
+    if kind is not None and "toolCallId" in block:
         return _read_step({"toolName": kind.removeprefix("tool-"), **block})
-    if kind is None and (found := _KEYED_BLOCKS.intersection(block)):
-        key = min(found)
+    if key := _find_key(block):
         inner = block[key] if isinstance(block[key], Mapping) else {}
         named = inner.get("toolUseId", inner.get("id"))
-        if key in ("toolUse", "functionCall", "function_call"):
+        if key in _KEYED_CALLS:
             return [_Call(named, inner.get("name"), inner.get("input", inner.get("args")))]
         content = inner.get("content", inner.get("response"))
         return [_Result(named, inner.get("name"), content, inner.get("status") == "error")]
@@ -206,9 +263,9 @@ def _pieces(block: object) -> Iterable[object]:
 
 
 def _read_result(block: Json) -> _Result:
-    named = block.get("tool_use_id", block.get("toolCallId"))
+    named = block.get("tool_use_id", block.get("toolCallId", block.get("toolUseId")))
     content = block.get("content", block.get("output", block.get("result")))
-    failed = bool(block.get("is_error") or block.get("isError"))
+    failed = bool(block.get("is_error") or block.get("isError") or block.get("status") == "error")
     if isinstance(content, Mapping) and "value" in content:  # the Vercel AI SDK's output
         failed = failed or str(content.get("type")).startswith("error")
         content = content["value"]
@@ -227,12 +284,13 @@ def _read_step(step: Json) -> Iterable[object]:
 
 
 def _write_call(call: _Call) -> dict[str, Any]:
-    arguments = (
-        call.input
-        if isinstance(call.input, str)
-        else dump_argument(call.input or {}, "a tool call's arguments must be JSON")
-    )
-    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _arguments(call)}}
+
+
+def _arguments(call: _Call) -> str:
+    if isinstance(call.input, str):
+        return call.input
+    return dump_argument(call.input or {}, "a tool call's arguments must be JSON")
 
 
 def _write_result(result: _Result) -> dict[str, Any]:
@@ -274,8 +332,8 @@ def _common_fields(data: Json) -> dict[str, Any]:
 
 def _plain_block(block: Json) -> Json:
     """A block as the chat form has it, where it has one for what it holds."""
-    kind = block.get("type")
-    if isinstance(kind, str):
+    kind = _kind(block)
+    if kind is not None:
         read = _PLAIN.get(kind)
         return (read(block) if read else None) or block
     if isinstance(text := block.get("text"), str):

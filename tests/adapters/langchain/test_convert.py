@@ -465,7 +465,6 @@ def test_a_block_means_the_same_in_every_dialect(name: str, part: Part) -> None:
         ({"type": "image", "url": "https://example.org/a", "base64": PIXEL}, ("other", None)),
         ({"type": "input_audio", "input_audio": None}, ("other", None)),
         ({"type": "server_tool_call", "id": "s", "name": "search", "args": {}}, ("other", None)),
-        ({"type": "tool_use", "id": "of-no-call", "name": "weather", "input": {}}, ("other", None)),
         ({"type": ["text"]}, ("other", None)),
     ],
 )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -36,6 +37,7 @@ from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, from_langchai
 from tests.adapters.langchain.conftest import Scripted
 from tests.matrix import examples
 from tests.openai_talks import talks, without_own_keys
+from tests.suites.foreign_forms import FORMS
 from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens
 
 PIXEL = "iVBORw0KGgo="
@@ -100,6 +102,17 @@ def calling(*calls: tuple[str, str], text: Any = "", **fields: Any) -> AIMessage
         {"name": name, "args": {"town": town}, "id": f"c-{name}-{town}-{at}"} for at, (name, town) in enumerate(calls)
     ]
     return AIMessage(text, tool_calls=asked, **fields)
+
+
+def in_blocks(form: str, *, ids: tuple[str, str] = ("t1", "t2")) -> list[BaseMessage]:
+    """An exchange as content of LangChain's messages: calls and results are blocks there alone."""
+    kinds: dict[str, Any] = {
+        "user": HumanMessage,
+        "assistant": AIMessage,
+        "tool": partial(ToolMessage, tool_call_id=ids[0]),
+    }
+    written = json.dumps(FORMS[form]).replace('"t1"', f'"{ids[0]}"').replace('"t2"', f'"{ids[1]}"')
+    return [kinds[each["role"]](each["content"]) for each in json.loads(written)]
 
 
 class Weather(BaseModel):
@@ -238,6 +251,15 @@ TALKS: dict[str, tuple[list[Any], list[Any]]] = {
         ],
         ["Welcome."],
     ),
+}
+
+
+TALKS |= {
+    f"exchanges in the blocks of {form}": (
+        [[*in_blocks(form), AIMessage("Sun and rain.")], in_blocks(form, ids=("t3", "t4"))],
+        ["So so.", "Yes."],
+    )
+    for form in ("anthropic", "bedrock", "vercel")
 }
 
 
