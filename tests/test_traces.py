@@ -13,7 +13,6 @@ from langchain_core.load import dumpd
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage, messages_to_dict
 from llama_index.core.base.llms.types import ChatMessage, TextBlock, ToolCallBlock
 
-import wmem
 from tests.bench.traces import Outcome, find_conversations, main, pack_growing, read_file
 
 _LONG = "The kiln was fired again and the glaze came out too dark. " * 30
@@ -294,25 +293,3 @@ def test_the_bench_of_traces_prints_a_row_for_each_file(tmp_path: Path, capsys: 
     rows = [line.split()[:3] for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")][1:]
     assert rows == [["one.json", "1", "2"], ["two.jsonl", "1", "2"]]
     assert read_file(tmp_path / "none.txt") == []
-
-
-def test_a_block_that_anthropic_alone_takes_is_left_out_for_another_or_becomes_its_text() -> None:
-    said: list[Any] = [
-        {"role": "user", "content": [{"type": "document", "source": {"type": "text", "data": "Kilns, a handbook"}}]},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}},
-                {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []},
-                {"type": "text", "text": "It is at 980 degrees."},
-            ],
-        },
-        _ASK,
-    ]
-    with wmem.open("memory://", agent_id="agent") as memory:
-        session = memory.scope("session")
-        session.messages.append(said)
-        for profile in ("openai", "mistral", "bedrock", "gemini"):
-            texts = [message.text for message in session.pack(budget=500, profile=profile).messages]
-            assert texts == ["Kilns, a handbook", "It is at 980 degrees.", "How warm is the kiln?"]
-        assert [each["content"] for each in session.pack(budget=500).to_openai()] == [each["content"] for each in said]

@@ -5,7 +5,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.validators import PROVIDERS, violations
+from tests.validators import PROVIDERS, Provider, violations
 from wmem import InvalidInputError, Message, Scope
 from wmem.errors import BudgetError
 from wmem.testing.suite import Call, FacetSuite
@@ -252,3 +252,120 @@ class ForeignFormsSuite(FacetSuite):
         call(session.messages.append, {"role": "assistant", "content": [thought, {"type": "text", "text": "Yes."}]})
         [stored] = call(session.messages.all)
         assert [(part.kind, part.signature) for part in stored.parts] == [("reasoning", "c2ln"), ("text", None)]
+
+    def test_b132_blocks_of_one_provider_are_told_or_left_out_for_another(self, session: Scope, call: Call) -> None:
+        thought = {"type": "thinking", "thinking": "Hm. " * 400, "signature": "c2ln" * 400}
+        asked = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_fetch", "input": {}}
+        paper = {"type": "document", "title": "Kilns", "source": {"type": "text", "data": "A kiln needs 980 degrees."}}
+        fetched = {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_1", "content": {"content": paper}}
+        said = {"role": "assistant", "content": [thought, asked, fetched, {"type": "text", "text": "980 degrees."}]}
+        talk: Talk = [{"role": "user", "content": [paper]}, {**said, "id": "a"}]
+        call(session.messages.append, talk)
+        others: tuple[Provider, ...] = ("openai", "mistral")
+        for profile in others:
+            packed = call(session.pack, budget=250, profile=profile)
+            prompt = packed.to_openai()
+            assert violations(profile, prompt) == []
+            assert [block["text"] for each in prompt for block in each["content"]] == [
+                "[document: Kilns]\nA kiln needs 980 degrees.",
+                "[web_fetch_tool_result]\nKilns\nA kiln needs 980 degrees.",
+                "980 degrees.",
+            ]
+            assert packed.tokens < 80
+            [warning] = packed.warnings
+            assert warning.startswith(
+                f"{profile} takes no thinking, server_tool_use: left out of 'a'; they are sent to"
+            )
+            assert [each.blocks_left_out for each in packed.included] == [(), ("thinking", "server_tool_use")]
+            assert "(without thinking, server_tool_use)" in str(packed.explain())
+        own: tuple[ProviderProfile, ...] = ("any", "anthropic")
+        for taker in own:
+            packed = call(session.pack, budget=5_000, profile=taker)
+            assert packed.to_openai() == [{"role": "user", "content": [paper]}, said]
+            assert packed.warnings == ()
+
+    def test_b132_a_picture_of_the_responses_api_is_one_for_every_named_provider(
+        self, session: Scope, call: Call
+    ) -> None:
+        picture = {"type": "input_image", "image_url": "https://a.b/c.png", "detail": "low"}
+        call(session.messages.append, {"role": "user", "content": [{"type": "input_text", "text": "see"}, picture]})
+        for profile in PROVIDERS:
+            packed = call(session.pack, budget=5_000, profile=profile)
+            assert packed.to_openai()[0]["content"] == [
+                {"type": "text", "text": "see"},
+                {"type": "image_url", "image_url": {"url": "https://a.b/c.png", "detail": "low"}},
+            ]
+            assert packed.warnings == ()
+
+    def test_b132_what_has_an_equal_form_is_converted(self, session: Scope, call: Call) -> None:
+        talk: Talk = [
+            {"role": "user", "content": [{"text": "A long handbook."}, {"cachePoint": {"type": "default"}}]},
+            {
+                "role": "assistant",
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "Hm.", "signature": "c2ln"}}},
+                    {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {}}},
+                ],
+            },
+            {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": [{"text": "sunny"}]}}]},
+        ]
+        call(session.messages.append, talk)
+        sent = call(session.pack, budget=5_000, profile="anthropic").to_openai()
+        assert violations("anthropic", sent) == []
+        marked = {"type": "text", "text": "A long handbook.", "cache_control": {"type": "ephemeral"}}
+        assert sent[0]["content"] == [marked]
+        assert sent[1]["content"] == [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}]
+        plain = call(session.pack, budget=5_000, profile="openai")
+        assert violations("openai", plain.to_openai()) == []
+        [warning] = plain.warnings
+        assert warning.startswith("openai takes no cachePoint, reasoningContent: left out of ")
+        assert call(session.pack, budget=5_000, profile="bedrock").to_openai()[0]["content"][1] == talk[0]["content"][1]
+
+    def test_b132_no_message_is_empty_for_what_was_left_out_of_it(self, session: Scope, call: Call) -> None:
+        thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+        paper = {"type": "document", "title": "kilns.pdf", "source": {"type": "file", "file_id": "file_1"}}
+        found = {"type": "tool_reference", "tool_name": "weather"}
+        function = {"name": "search", "arguments": "{}"}
+        talk: Talk = [
+            {"role": "user", "content": [paper]},
+            {"role": "assistant", "content": [thought]},
+            {"role": "user", "content": "And?"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "t1", "type": "function", "function": function}],
+            },
+            {"role": "tool", "tool_call_id": "t1", "content": [found]},
+        ]
+        call(session.messages.append, talk)
+        for profile in ("openai", "mistral", "gemini", "bedrock"):
+            packed = call(session.pack, budget=5_000, profile=profile, reasoning="all")
+            sent = packed.to_openai()
+            told = [each["content"] for each in sent if each["role"] != "assistant"]
+            assert [block[0]["text"] if isinstance(block, list) else block for block in told] == [
+                "[document: kilns.pdf]", "And?", "[tool_reference]",
+            ]  # fmt: skip
+            assert violations(profile, sent) == []
+            assert all(each["content"] or each.get("tool_calls") for each in sent)
+            assert len(packed.warnings) == 1
+
+    def test_b135_a_document_that_anthropic_alone_can_read_comes_back_as_it_was(
+        self, session: Scope, call: Call
+    ) -> None:
+        pdf = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
+        linked = {"type": "document", "source": {"type": "url", "url": "https://a.b/kilns.pdf"}}
+        cited = {"type": "document", "source": pdf, "title": "Kilns", "citations": {"enabled": True}}
+        call(session.messages.append, {"role": "user", "content": [linked, cited]})
+        assert call(session.pack, budget=20_000).to_openai()[0]["content"] == [linked, cited]
+        file = {"type": "file", "file": {"filename": "Kilns", "file_data": "data:application/pdf;base64,JVBERi0="}}
+        [sent] = call(session.pack, budget=20_000, profile="openai").to_openai()
+        assert sent["content"] == [{"type": "text", "text": "[document]\nhttps://a.b/kilns.pdf"}, file]
+
+    def test_b130_thoughts_that_are_not_sent_anyway_are_not_warned_of(self, session: Scope, call: Call) -> None:
+        thought = {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}
+        said = {"role": "assistant", "content": [thought, {"type": "text", "text": "Yes."}]}
+        talk: Talk = [{"role": "user", "content": "Warm?"}, said, {"role": "user", "content": "Sure?"}]
+        call(session.messages.append, talk)
+        packed = call(session.pack, budget=500, profile="openai")
+        assert packed.warnings == ()
+        assert [each.blocks_left_out for each in packed.included] == [(), (), ()]

@@ -37,6 +37,7 @@ class Explanation:
             parts = " ".join(f"{name}={part:.3f}" for name, part in unit.parts.items())
             cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
             cut += f"  (without calls of {', '.join(unit.left_out)})" if unit.left_out else ""
+            cut += f"  (without {', '.join(unit.blocks_left_out)})" if unit.blocks_left_out else ""
             ids = _unit_label(unit)
             where = f"{unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens"
             lines.append(f"  {where}  {ids}{cut}{score}  {parts}".rstrip())

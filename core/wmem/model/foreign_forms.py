@@ -370,6 +370,13 @@ def _from_source(block: Json) -> Json | None:
     return made and {**made, **mark}
 
 
+def _from_document(block: Json) -> Json | None:
+    """A document that the chat form has all of; one at a URL, or one to be cited, goes back as it is."""
+    source = block.get("source")
+    plain = isinstance(source, Mapping) and source.get("type") == "base64"
+    return _from_source(block) if plain and not (block.get("citations") or block.get("context")) else None
+
+
 def _from_sdk(block: Json) -> Json | None:
     """An image or a file of the Vercel AI SDK."""
     held = block.get("image", block.get("data", block.get("url")))
@@ -388,7 +395,7 @@ def _from_file(block: Json) -> Json | None:
 
 
 _PLAIN: Mapping[str, Callable[[Json], Json | None]] = {
-    "image": _from_image, "document": _from_source, "file": _from_file,
+    "image": _from_image, "document": _from_document, "file": _from_file,
 }  # fmt: skip
 
 

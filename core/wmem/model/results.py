@@ -171,6 +171,7 @@ class UnitReport(NamedTuple):
         says: Beginning of the text that the note quotes; "" outside the note.
         sources: Of a summary, which has no id: ids of the messages it quotes.
         left_out: Tools whose calls the message goes without, because they have no result.
+        blocks_left_out: Kinds of blocks that the messages go without, because the prompt's provider takes none.
     """
 
     ids: tuple[str, ...]
@@ -184,6 +185,7 @@ class UnitReport(NamedTuple):
     says: str = ""
     sources: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
+    blocks_left_out: tuple[str, ...] = ()
 
 
 class RecallUse(NamedTuple):

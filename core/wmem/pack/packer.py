@@ -192,7 +192,8 @@ class _Packer:
     def _render_pinned(self, unit: Unit) -> SelectedUnit | None:
         """Render a pinned unit; calls that were never answered are left out."""
         message = self.loader.load(unit.head)
-        blank = len(unit.members) == 1 and not self.options.rules.blank and is_blank(message)
+        may_be_blank = self.options.rules.blank and unit.head.id not in self.request.changed_blocks
+        blank = len(unit.members) == 1 and not may_be_blank and is_blank(message)
         if message.recalled or blank:
             self.excluded += [(member, "empty" if blank else "echo") for member in unit.members]
             return None
@@ -252,7 +253,7 @@ class _Packer:
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
             roles=options.roles,
-            is_fitted=[*map(id, rendered)] != [*map(id, messages)],
+            is_fitted=report.blocks_changed or [*map(id, rendered)] != [*map(id, messages)],
             warnings=(
                 *self.warnings,
                 *warn_of_attachments(selection.selected.values(), self.loader),

@@ -12,24 +12,20 @@ would refuse is changed, in the prompt alone, as little as will do, and alike in
 - Images and files in a tool's result (``any``, ``openai``, ``mistral``) or in an assistant's message (not with
   ``gemini``) move to a user message behind it.
 - Blank messages and blank blocks are left out, refusals are text (not with ``openai``).
-- Blocks that Anthropic alone takes (tools that it runs itself, compactions, documents, search results) become their
-  text or are left out (``openai``, ``gemini``, ``mistral``, ``bedrock``), its signed thinking is left out
-  (``mistral``); ``any`` sends them back where they came from.
 - Calls right behind an assistant's words become one message with them (``any``, ``gemini``).
 - Between a tool's result and the user an assistant says that no answer was given (``mistral``).
 
 ``roles="alternate"`` adds, to any profile: system text in front, a user first, and turns that strictly alternate; the
 messages of one speaker in a row are joined, the note among them.
 
-Every provider wants results directly after their call; units guarantee that.
+Every provider wants results directly after their call; units guarantee that. Blocks that one provider alone takes were
+fitted before (`foreign_blocks`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import takewhile
 from typing import TypeVar
-
-from pydantic import JsonValue
 
 from wmem.model.alternation import SYSTEM_ROLES, join_messages
 from wmem.model.message import Message
@@ -188,49 +184,12 @@ def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator
             name = rules.fit_speaker(message.name)
         if name != message.name:
             changes["name"] = name
-        if rules.foreign_block is not None and any(part.kind in ("other", "reasoning") for part in message.parts):
-            message = _leave_out_foreign(rules, message)  # noqa: PLW2901  # goes on as what is left of it
-            if not message.parts and not message.tool_calls:
-                continue
         if not rules.blank:
             if message.role != "tool" and is_blank(message):
                 continue
             if (parts := _fit_parts(message)) != message.parts:
                 changes["parts"] = parts
         yield message.model_copy(update=changes) if changes else message
-
-
-def _leave_out_foreign(rules: ProviderRules, message: Message) -> Message:
-    """The message without blocks that another provider alone takes; of those that are text, the text stays."""
-    kept = [part for part in message.parts if not _is_foreign(rules, part)]
-    if len(kept) == len(message.parts):
-        return message
-    told = [Part(text=_block_text(part.data or {})) if _is_foreign(rules, part) else part for part in message.parts]
-    parts = tuple(part for part in told if part.kind != "text" or part.text)
-    return message.model_copy(update={"parts": parts, "native": None})
-
-
-def _is_foreign(rules: ProviderRules, part: Part) -> bool:
-    data = part.data or {}
-    if part.kind == "other":
-        return rules.foreign_block is not None and rules.foreign_block.fullmatch(str(data.get("type", ""))) is not None
-    if part.kind != "reasoning" or rules.thinking:
-        return False
-    block = data.get("block")
-    if isinstance(block, Mapping):
-        return block.get("type") in ("thinking", "redacted_thinking") or "reasoningContent" in block
-    # Anthropic's thinking has a signature and no id, what the Responses API signs has one.
-    return part.signature is not None and "id" not in data
-
-
-def _block_text(data: Mapping[str, JsonValue]) -> str:
-    """The text of a foreign block: of a document, a search result, or what a conversation was compacted to."""
-    source, content = data.get("source"), data.get("content")
-    if isinstance(source, Mapping) and source.get("type") == "text":
-        return str(source.get("data") or "")
-    if isinstance(content, list) and data.get("type") == "search_result":
-        return "\n".join(str(each.get("text") or "") for each in content if isinstance(each, Mapping))
-    return content if isinstance(content, str) and data.get("type") == "compaction" else ""
 
 
 def _fit_parts(message: Message) -> tuple[Part, ...]:

@@ -28,8 +28,6 @@ class ProviderRules:
         blank: A message may be blank, and a part may be a refusal.
         call_after_answer: Calls may follow an assistant's message that has none.
         user_after_result: The user may speak right after a tool's result.
-        foreign_block: Types of blocks that another provider alone takes; None to send all back.
-        thinking: Anthropic's signed thinking may be sent.
     """
 
     system_in_front: bool = False
@@ -43,8 +41,6 @@ class ProviderRules:
     blank: bool = False
     call_after_answer: bool = True
     user_after_result: bool = True
-    foreign_block: re.Pattern[str] | None = None
-    thinking: bool = True
 
     def alternating(self) -> "ProviderRules":
         """These rules, and those of models whose template wants user and assistant in turns."""
@@ -77,9 +73,6 @@ class ProviderRules:
 
 
 _SPEAKER = re.compile(r"[^\s<|\\/>]{1,64}")
-_ANTHROPIC_BLOCK = re.compile(
-    r"server_tool_use|mcp_tool_use|[a-z]{2,9}(?:_[a-z]{2,9}){0,3}_tool_result|compaction|container_upload|document|search_result"
-)
 
 RULES: Mapping[ProviderProfile, ProviderRules] = {
     "any": ProviderRules(
@@ -97,7 +90,6 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         unique_ids=False,
         media_in_results=False,
         blank=True,
-        foreign_block=_ANTHROPIC_BLOCK,
     ),
     "anthropic": ProviderRules(system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_-]+")),
     "gemini": ProviderRules(
@@ -107,7 +99,6 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         call_id=re.compile(r".+", re.DOTALL),
         media_in_answers=True,
         call_after_answer=False,
-        foreign_block=_ANTHROPIC_BLOCK,
     ),
     "mistral": ProviderRules(
         system_in_front=True,
@@ -115,15 +106,8 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         call_id=re.compile(rf"[a-zA-Z0-9]{{{_MISTRAL_ID_LENGTH}}}"),
         media_in_results=False,
         user_after_result=False,
-        foreign_block=_ANTHROPIC_BLOCK,
-        thinking=False,
     ),
-    "bedrock": ProviderRules(
-        system_in_front=True,
-        user_first=True,
-        call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}"),
-        foreign_block=_ANTHROPIC_BLOCK,
-    ),
+    "bedrock": ProviderRules(system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}")),
 }
 """``any`` has the demands of all five at once, but for Mistral's ids, which its LangChain package makes, and for the
 user directly after a result, which Mistral itself takes by now."""

@@ -30,10 +30,14 @@ def resolve_reasoning(candidate: Candidate, which: Reasoning, *, in_flight: bool
     """The candidate as it is sent: its tokens include its reasoning, or it loads without it."""
     if not candidate.reasoning:
         return candidate
-    sent = which == "all" or (which != "none" and (in_flight or (which == "tools" and bool(candidate.calls))))
-    if sent:
+    if sends_reasoning(candidate, which, in_flight=in_flight):
         return candidate._replace(tokens=candidate.tokens + candidate.reasoning)
     return candidate._replace(reasoning=0, load=partial(_load_without_reasoning, candidate.load))
+
+
+def sends_reasoning(candidate: Candidate, which: Reasoning, *, in_flight: bool = False) -> bool:
+    """Whether the message is sent with the reasoning that it may have."""
+    return which == "all" or (which != "none" and (in_flight or (which == "tools" and bool(candidate.calls))))
 
 
 def _load_without_reasoning(load: Callable[[], Message]) -> Message:

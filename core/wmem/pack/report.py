@@ -1,21 +1,24 @@
 """Report of a pack: what became of each unit it considered, and why."""
 
 from collections import Counter as Tally
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from wmem.display.html import excerpt
 from wmem.model.prompt import DroppedUnits
 from wmem.model.results import LazyReports, Placed, UnitReport
+from wmem.pack.foreign_blocks import THOUGHTS
 from wmem.pack.loader import Rendered
+from wmem.pack.reasoning import sends_reasoning
 from wmem.pack.render import NoteEntry
-from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
+from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
 from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.standing import StandingEntry
 from wmem.pack.summary import ExtractiveSummary
 
 _MAX_LISTED = 100  # dropped units that a context lists one by one
+_MAX_NAMED = 5  # messages that the warning of blocks names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +30,8 @@ class PackReport:
     dropped: DroppedUnits
     all_dropped: Sequence[UnitReport]
     warnings: tuple[str, ...]
+    blocks_changed: bool
+    """Whether blocks of an included message were changed for the provider."""
 
 
 class _DroppedUnit(NamedTuple):
@@ -66,13 +71,20 @@ def build_report(
     if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
     dropped = LazyReports(lambda: [_unit_report(each.members, each.rule, recalled) for each in out])
-    stays = LazyReports(lambda: _report_included(ordered, selection.standing, entries, summary, recalled))
+    changed = _list_changed_blocks(request, ordered) if request.changed_blocks else {}
+    stays = LazyReports(
+        lambda: _report_included(ordered, selection.standing, entries, summary, recalled, changed_blocks=changed)
+    )
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
         truncated=LazyReports(lambda: [report for report in stays if report.tokens_cut]),
         dropped=DroppedUnits(totals=dict(totals), best=LazyReports(lambda: dropped[:_MAX_LISTED])),
         all_dropped=dropped,
-        warnings=tuple(_warnings(selection, ordered, totals, request.total)),
+        warnings=(
+            *_warnings(selection, ordered, totals, request.total),
+            *_warn_of_blocks(request.options, changed),
+        ),
+        blocks_changed=bool(changed),
     )
 
 
@@ -113,10 +125,13 @@ def _report_included(
     entries: Sequence[NoteEntry],
     summary: ExtractiveSummary | None,
     by_id: Mapping[str, RecalledCandidate],
+    *,
+    changed_blocks: Mapping[str, Sequence[str]],
 ) -> list[UnitReport]:
     reports = [
         _unit_report(each.unit.members, each.rule, by_id, "messages", each.rendered)._replace(
-            left_out=each.unit.left_out
+            left_out=each.unit.left_out,
+            blocks_left_out=tuple(dict.fromkeys(kind for id in each.unit.ids for kind in changed_blocks.get(id, ()))),
         )
         for each in ordered
     ]
@@ -194,3 +209,33 @@ def _warnings(
     if total and not ordered:
         warnings.append("no message can be sent: see what was dropped, and why")
     return warnings
+
+
+def _list_changed_blocks(request: PackRequest, ordered: Sequence[SelectedUnit]) -> Mapping[str, Sequence[str]]:
+    """The included messages whose blocks were changed, and the kinds that they go without.
+
+    Reasoning that would not be sent to its own provider either is none of them.
+    """
+    changed: dict[str, Sequence[str]] = {}
+    in_flight = True
+    for each in reversed(ordered):
+        in_flight = in_flight and each.unit.head.role != "user"
+        for member in each.unit.members:
+            kinds = request.changed_blocks.get(member.id)
+            if kinds is not None:
+                wanted = sends_reasoning(member, request.options.reasoning, in_flight=in_flight)
+                changed[member.id] = [kind for kind in kinds if wanted or kind not in THOUGHTS]
+    return dict(reversed(changed.items()))
+
+
+def _warn_of_blocks(options: PackOptions, changed: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """One warning that names the kinds of blocks that messages go without, these messages, and what to do."""
+    ids = [repr(id) for id, kinds in changed.items() if kinds]
+    if not ids:
+        return
+    kinds = ", ".join(dict.fromkeys(kind for each in changed.values() for kind in each))
+    more = [f"{len(ids) - _MAX_NAMED} others"] if len(ids) > _MAX_NAMED else []
+    yield (
+        f"{options.profile} takes no {kinds}: left out of {', '.join((*ids[:_MAX_NAMED], *more))}; "
+        "they are sent to the provider that they came from, under its profile or 'any'"
+    )

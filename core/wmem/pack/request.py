@@ -175,6 +175,8 @@ class PackRequest:
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
         zone: In which the days of the note are.
+        changed_blocks: The messages whose blocks were changed for the provider, and for each the kinds that were left
+            out; complete as far as candidates were read.
         warnings: What went wrong before, for the context to tell.
     """
 
@@ -191,4 +193,5 @@ class PackRequest:
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None
     zone: tzinfo = UTC
+    changed_blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()

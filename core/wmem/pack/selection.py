@@ -150,7 +150,7 @@ class Selection:
         message = self.loader.load(unit.head)
         if message.recalled:
             self.dropped[unit] = "echo"
-        elif not self.rules.blank and is_blank(message):
+        elif (not self.rules.blank or unit.head.id in self.request.changed_blocks) and is_blank(message):
             self.dropped[unit] = "empty"
         if self.dropped and unit in self.dropped:
             return None

@@ -24,6 +24,7 @@ from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
 from wmem.model.standing import PREFERENCE
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
+from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, StandingCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
@@ -73,9 +74,11 @@ def pack_scope(
         repeated = own.state.find_repeated_system_text()
         asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total, tokens = len(own.state.messages), own.state.message_tokens
-    live = _LiveMessages(handle, () if messages is None else messages, own, now, leading[-1].id if leading else None)
+    fitter = None if options.profile == "any" else BlockFitter(options.profile)
+    front = leading[-1].id if leading else None
+    live = _LiveMessages(handle, () if messages is None else messages, own, now, leading=front, fitter=fitter)
     decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
-    candidate = _CandidateFactory(counter, live.overrides, decoder)
+    candidate = _CandidateFactory(counter, live.overrides, decoder, fitter)
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in always})
     stored = _CandidateFactory(counter, {}, decoder)  # of items, and of what the parents hold
@@ -96,6 +99,7 @@ def pack_scope(
         found = tuple(_limit_to_budget(hits, options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
+    unlike = {} if fitter is None else fitter.changed
     made = pack(
         PackRequest(
             options=options,
@@ -119,7 +123,9 @@ def pack_scope(
             query=to_sendable(query or ""),
             analyzer=own.analyzer,
             zone=days_in,
-            quotes=_pack_quotes(own, (counter.name, zone_name(days_in)), found, live.overrides),
+            # By now what recall found is fitted: a quote of what was changed is for this profile alone.
+            quotes=_pack_quotes(own, (counter.name, zone_name(days_in)), found, {*live.overrides, *unlike}),
+            changed_blocks=unlike,
             warnings=tuple(warnings),
         )
     )
@@ -130,14 +136,14 @@ def pack_scope(
 
 
 def _pack_quotes(
-    own: Replica[Any], made_for: tuple[str, str], hits: Sequence[Hit], overrides: Mapping[str, Message]
+    own: Replica[Any], made_for: tuple[str, str], hits: Sequence[Hit], changed: AbstractSet[str]
 ) -> PackQuotes | None:
     """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
     if not hits:
         return None
     cache, rows = own.use_derived(QuoteCache, lambda cache: (cache, own.state.rows))
     mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
-    return PackQuotes(cache, made_for, {row.id: row for row in mine if row.id not in overrides})
+    return PackQuotes(cache, made_for, {row.id: row for row in mine if row.id not in changed})
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
@@ -203,8 +209,15 @@ def _iter_newest_first(replica: Replica[Any], to_candidate: "_CandidateFactory")
 class _CandidateFactory:
     """Turns rows into candidates, for one pack."""
 
-    def __init__(self, counter: Counter, overrides: Mapping[str, Message], decoder: Callable[[Row], Message]) -> None:
+    def __init__(
+        self,
+        counter: Counter,
+        overrides: Mapping[str, Message],
+        decoder: Callable[[Row], Message],
+        fitter: BlockFitter | None = None,
+    ) -> None:
         self._counter = counter
+        self._fitter = fitter
         self._text_name = counter.name
         self._parts_name = parts_count_name(counter)
         self._overrides = overrides
@@ -214,6 +227,7 @@ class _CandidateFactory:
         """The row as a candidate, or the framework's message that overrides it."""
         live = self._overrides.get(row.id)
         if live is not None:
+            live = live if self._fitter is None else self._fitter(live, row.id)
             load: Callable[[], Message] = partial(_identity, live)
             (tokens, reasoning), calls, pinned = message_cost(live, self._counter), live.answers, live.pinned
         else:
@@ -221,11 +235,20 @@ class _CandidateFactory:
             if row.counter == self._text_name and row.tokens is not None and is_text_alone(row.content) and row.role:
                 tokens, reasoning = row.tokens, row.reasoning  # fast path: nearly every message
             else:
-                tokens, reasoning = self._cost(row, load)
+                load, (tokens, reasoning) = self._fit(row, load)
             calls, pinned = row.calls, row.pinned
         # A row has the role of its message. Positional arguments are faster, and there are very many rows.
         role: Role | None = row.role  # type: ignore[assignment]
         return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned, reasoning, place)
+
+    def _fit(self, row: Row, load: Callable[[], Message]) -> tuple[Callable[[], Message], tuple[int, int]]:
+        """The row with the blocks that the provider takes, and its counts."""
+        if self._fitter is None or row.role is None:
+            return load, self._cost(row, load)
+        message = load()
+        fitted = self._fitter(message, row.id)
+        load = partial(_identity, fitted)
+        return load, self._cost(row, load) if fitted is message else message_cost(fitted, self._counter)
 
     def _cost(self, row: Row, load: Callable[[], Message]) -> tuple[int, int]:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
@@ -297,7 +320,9 @@ class _LiveMessages:
         messages: Sequence[MessageInput],
         replica: Replica[Any],
         now: float,
+        *,
         leading: str | None,  # id of the last message of the system text that the stored conversation begins with
+        fitter: BlockFitter | None,
     ) -> None:
         self.overrides: dict[str, Message] = {}
         """Stored messages by id, as the framework has them now."""
@@ -329,7 +354,7 @@ class _LiveMessages:
                 requests = row.standing
                 self.unstored_count += 1
                 self.unstored_tokens += row.tokens or 0
-            candidate = _CandidateFactory(counter, {row.id: message}, _decode)(row)
+            candidate = _CandidateFactory(counter, {row.id: message}, _decode, fitter)(row)
             if requests:
                 self._standing.append(StandingCandidate(candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES

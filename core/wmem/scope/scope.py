@@ -282,7 +282,10 @@ class Scope(ScopeProperties):
                 budget together if need be.
             profile: The provider whose rules the prompt obeys: order of roles, names, ids, images, no
                 blank text. What the provider would refuse is changed, in the prompt alone; the rest is
-                sent as it is. ``any`` obeys OpenAI, Anthropic, Gemini, Mistral and Bedrock at once.
+                sent as it is. ``any`` obeys OpenAI, Anthropic, Gemini, Mistral and Bedrock at once, but sends
+                blocks that one provider alone takes, as ``server_tool_use``, back to where they came from.
+                For another provider than that, name it: such blocks are then converted, told as text or
+                left out, with a warning.
             roles: ``alternate`` joins the messages of one speaker in a row, as the templates of many
                 local models demand.
             orphans: What to do with tool calls without a result: drop, or answer as interrupted.
