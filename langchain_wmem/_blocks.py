@@ -92,7 +92,9 @@ def _read_reasoning(block: Mapping[str, Any]) -> Part | None:
         or (extras.get("signature") if isinstance(extras, Mapping) else None)
         or inner.get("encrypted_content")
     )
-    named = {"id": block["id"]} if _text_or_none(block.get("id")) else None
+    named: dict[str, Any] | None = {"id": block["id"]} if _text_or_none(block.get("id")) else None
+    if kind == "reasoning_content" or not isinstance(text, str | None):  # Converse's, or Mistral's: of them alone
+        named = {"block": dict(block)}
     return Part(kind="reasoning", text=_text_or_none(text), signature=_text_or_none(signature), data=named)
 
 

@@ -28,7 +28,7 @@ _OPENAI_BLOCKS = {
     "user": {"text", "image_url", "input_audio", "file"},
 }  # fmt: skip
 _MISTRAL_BLOCKS = {
-    "system": {"text"}, "tool": {"text"}, "assistant": {"text"},
+    "system": {"text"}, "tool": {"text"}, "assistant": {"text", "thinking"},
     "user": {"text", "image_url", "input_audio", "document_url", "file"},
 }  # fmt: skip
 _MISTRAL_FOLLOWERS = {
@@ -131,7 +131,7 @@ def mistral_violations(messages: Sequence[Json], *, bridged: bool = False) -> li
             wrong += [
                 f"block {each.get('type')!r} in {role}"
                 for each in content
-                if each.get("type") not in _MISTRAL_BLOCKS[role]
+                if each.get("type") not in _MISTRAL_BLOCKS[role] or isinstance(each.get("thinking"), str)
             ]
             wrong += [] if content else ["empty content"]
         if role == "assistant" and not content and not message.get("tool_calls"):
@@ -372,6 +372,8 @@ def _bedrock_block(block: Json) -> Json:
         return {"text": block["text"]}
     if "type" not in block:
         return block  # its own
+    if kind == "reasoning_content":
+        return {"reasoningContent": {"reasoningText": block["reasoning_content"]}}
     if kind == "thinking":
         return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
     return {"image": _source(block["image_url"])} if kind == "image_url" else {"document": block}

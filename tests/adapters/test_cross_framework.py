@@ -273,3 +273,9 @@ def test_plain_python_reads_both(url: str) -> None:
         {"role": "user", "content": "hello", "name": "ann"},
         {"role": "assistant", "content": "3 and 7"},
     ]
+
+
+def test_the_text_of_a_document_is_in_the_chat_form() -> None:
+    source = {"type": "text", "media_type": "text/plain", "data": "A kiln needs 980 degrees."}
+    [read] = from_langchain([HumanMessage([{"type": "document", "title": "Kilns", "source": source}])])
+    assert read.to_openai()["content"] == [{"type": "text", "text": "[document: Kilns]\nA kiln needs 980 degrees."}]

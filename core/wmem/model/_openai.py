@@ -255,6 +255,8 @@ def _write_media(part: Part) -> dict[str, Any] | None:
     if part.kind == "file" and part.base64:
         url = f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"
         return {"type": "file", "file": {**extra, "file_data": url}, **beside}
+    if part.kind == "file" and part.text:  # of a framework that has such documents
+        return {"type": "text", "text": f"[document: {extra.get('filename', part.mime_type)}]\n{part.text}"}
     if part.kind == "file" and part.file_id:
         return {"type": "file", "file": {**extra, "file_id": part.file_id}, **beside}
     return None

@@ -52,6 +52,8 @@ _TEXT_KEYS = (
 )  # fmt: skip
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reasoningContent", "reasoning_content")
 """Kinds of blocks that are reasoning."""
+_REFERRING = (*_MEDIA_KINDS, "document", "input_image", "input_file")  # what of these is left out is elsewhere
+_OWN_WORDS = ("guardContent", "guard_content", "citationsContent")  # of the speaker, with marks
 _MARKS = ("cachePoint",)  # they say nothing
 
 
@@ -81,8 +83,8 @@ class BlockFitter:
             elif (made := self._convert(part, fitted) or _to_text(part)) is not None:
                 fitted.append(made)
             else:
-                lost.append(block_kind(part))
-                if message.role in ("user", "tool") and lost[-1] not in _MARKS:
+                lost.append(_describe(part))
+                if message.role in ("user", "tool") and block_kind(part) not in _MARKS:
                     fitted.append(_to_trace(part))
         if len(fitted) == len(parts) and all(each is part for each, part in zip(fitted, parts, strict=True)):
             return message
@@ -113,17 +115,12 @@ class BlockFitter:
             return _file(media_location(block["file_data"]), block.get("filename"))
         if kind == "document" and isinstance(source := block.get("source"), Mapping) and source.get("type") == "base64":
             return _file({"base64": source.get("data"), "mime_type": source.get("media_type")}, block.get("title"))
-        if self._profile == "anthropic" and isinstance(thought := block.get("reasoningContent"), Mapping):
-            return _to_thinking(thought)
-        if (
-            self._profile == "anthropic"
-            and "cachePoint" in block
-            and before
-            and before[-1].kind in ("text", "image", "file")
-        ):
+        if self._profile != "anthropic":
+            return None
+        if "cachePoint" in block and before and before[-1].kind in ("text", "image", "file"):
             marked = before.pop()
             return marked.model_copy(update={"data": {**(marked.data or {}), "cache_control": {"type": "ephemeral"}}})
-        return None
+        return _to_thinking(block)
 
 
 def block_kind(part: Part) -> str:
@@ -134,7 +131,15 @@ def block_kind(part: Part) -> str:
     kind = block.get("type")
     if isinstance(kind, str):
         return kind
-    return next(iter(block), None) or ("redacted_thinking" if (part.data or {}).get("redacted") else "thinking")
+    if block:
+        return next(iter(block))
+    data = part.data or {}
+    return "redacted_thinking" if data.get("redacted") else "thinking" if part.signature and not data else "reasoning"
+
+
+def _describe(part: Part) -> str:
+    kind = block_kind(part)
+    return f"{kind} by reference" if kind in _REFERRING else kind
 
 
 def _block(part: Part) -> Mapping[str, Any]:
@@ -202,11 +207,13 @@ def _file(where: Mapping[str, Any], name: object) -> Part:
     return Part.model_validate({"kind": "file", **where, "data": {"filename": name} if name else None})
 
 
-def _to_thinking(thought: Mapping[str, Any]) -> Part | None:
-    """Claude's reasoning in the form of Anthropic's own API; None if it is another model's, or not signed."""
-    if isinstance(sealed := thought.get("redactedContent"), str):
+def _to_thinking(block: Mapping[str, Any]) -> Part | None:
+    """Claude's reasoning of Converse in the form of Anthropic's own API; None if it is not signed, or no reasoning."""
+    thought = block.get("reasoningContent")
+    if isinstance(thought, Mapping) and isinstance(sealed := thought.get("redactedContent"), str):
         return Part(kind="reasoning", signature=sealed, data={"redacted": True})
-    told = thought.get("reasoningText")
+    # The latter as LangChain has it.
+    told = thought.get("reasoningText") if isinstance(thought, Mapping) else block.get("reasoning_content")
     if not isinstance(told, Mapping) or not isinstance(signature := told.get("signature"), str):
         return None
     return Part(kind="reasoning", text=str(told.get("text") or ""), signature=signature)
@@ -225,6 +232,8 @@ def _to_text(part: Part) -> Part | None:
         block = _block(part)
         texts = list(_texts(block if "type" in block else next(iter(block.values()), {}), skip="title"))
     told = "\n".join(texts).strip()
+    if told and block_kind(part) in _OWN_WORDS:
+        return Part(text=told, data={})
     return Part(text=f"{_to_trace(part).text}\n{told}", data={}) if told else None
 
 

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.tools import tool
 
 import wmem
-from langchain_wmem import WmemMiddleware, to_langchain
+from langchain_wmem import WmemMiddleware, from_langchain, to_langchain
 from tests.adapters.langchain.conftest import Scripted
 from tests.validators import (
     PROVIDERS,
@@ -26,6 +26,7 @@ from tests.validators import (
     violations,
 )
 from wmem import Message
+from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens
 
 
 def _openai(prompt: Sequence[BaseMessage]) -> list[str]:
@@ -106,6 +107,61 @@ def test_an_ordinary_conversation_has_no_fault(provider: Provider) -> None:
     messages = [Message.from_openai(each) for each in said]
     assert violations(provider, [message.to_openai() for message in messages]) == []
     assert PACKAGES[provider](to_langchain(messages)) == []
+
+
+_BLOCKS: dict[str, tuple[set[Provider], dict[str, Any]]] = {
+    "thinking": (
+        {"anthropic", "gemini", "bedrock"}, {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
+    ),
+    "redacted": ({"anthropic", "bedrock"}, {"type": "redacted_thinking", "data": "c2ln"}),
+    "Converse reasoning": (
+        {"bedrock"}, {"type": "reasoning_content", "reasoning_content": {"text": "Hm.", "signature": "c2ln"}},
+    ),
+    "Mistral's thinking": ({"mistral"}, {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}),
+    "v1 reasoning": ({"gemini"}, {"type": "reasoning", "reasoning": "Hm."}),
+    "server tool": ({"anthropic"}, {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}),
+    "result of one": (
+        {"anthropic"},
+        {
+            "type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1",
+            "content": {"type": "code_execution_result", "stdout": "42", "return_code": 0, "content": []},
+        },
+    ),
+    "compaction": ({"anthropic"}, {"type": "compaction", "content": "They spoke of kilns."}),
+    "code": ({"gemini"}, {"type": "executable_code", "executable_code": "6 * 7", "language": "PYTHON"}),
+}  # fmt: skip
+_USER_BLOCKS: dict[str, tuple[set[Provider], dict[str, Any]]] = {
+    "document": ({"anthropic"}, {"type": "document", "source": {"type": "text", "data": "Kilns are hot."}}),
+    "text-plain": ({"anthropic"}, {"type": "text-plain", "text": "Kilns are hot.", "mime_type": "text/plain"}),
+    "uploaded": ({"anthropic"}, {"type": "document", "source": {"type": "file", "file_id": "file_1"}}),
+    "search result": (
+        {"anthropic", "bedrock"},
+        {"type": "search_result", "source": "https://a.b", "title": "T", "content": [{"type": "text", "text": "hot"}]},
+    ),
+    "input_file": (
+        set(), {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,JVBERi0="},
+    ),
+    "cache point": ({"bedrock"}, {"cachePoint": {"type": "default"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*_BLOCKS, *_USER_BLOCKS])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_b132_the_package_takes_what_is_made_of_a_block_of_another_provider(
+    memory: wmem.AgentMemory, provider: Provider, name: str
+) -> None:
+    takers, block = {**_BLOCKS, **_USER_BLOCKS}[name]
+    words = {"type": "text", "text": "It is hot."}
+    said = [HumanMessage("How hot?"), AIMessage([block, words])] if name in _BLOCKS else [HumanMessage([words, block])]
+    session = memory.scope("s")
+    session.messages.append(from_langchain(said))
+    packed = session.pack(budget=5_000, profile=provider, reasoning="all")
+    prompt = packed.to_langchain()
+    assert PACKAGES[provider](prompt) == []
+    assert "It is hot." in str(prompt[-1].content)
+    assert (prompt[-1].content == said[-1].content) == (provider in takers)
+    assert session.pack(budget=5_000, reasoning="all").to_langchain()[-1].content == said[-1].content
+    assert packed.tokens == PROMPT_OVERHEAD + sum(message_tokens(each, default_counter()) for each in packed.messages)
 
 
 @tool
