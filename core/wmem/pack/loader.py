@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from wmem.model.message import Message
-from wmem.pack.request import Candidate, Orphans
+from wmem.pack.request import Candidate, Orphans, Rendered
 from wmem.pack.truncation import allocate_tokens, marked_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
 from wmem.tokens.counter import Counter, message_tokens
@@ -40,14 +40,6 @@ _TRUNCATIONS_IN_FLIGHT = (
 _TRUNCATED_ROLES = tuple(each.role for each in _TRUNCATIONS)
 
 
-class Rendered(NamedTuple):
-    """A unit as it is sent: its messages, their tokens, and how many tokens were cut."""
-
-    messages: tuple[Message, ...]
-    tokens: int
-    tokens_cut: int = 0
-
-
 class _Sent(NamedTuple):
     """A message as it is sent, and its tokens."""
 
@@ -67,6 +59,8 @@ class MessageLoader:
 
     def load(self, candidate: Candidate) -> Message:
         """The message of a candidate, decoded once; one that recall found may be here with other reasoning."""
+        if candidate.plain is not None:
+            return candidate.plain.messages[0]
         key = candidate.id, candidate.reasoning
         message = self._decoded.get(key)
         if message is None:
@@ -81,6 +75,8 @@ class MessageLoader:
 
     def render(self, unit: Unit) -> Rendered:
         """Render the unit whole."""
+        if unit.head.plain is not None:
+            return unit.head.plain
         if len(unit.members) == 1 and not unit.missing:
             return Rendered((self.load(unit.head),), unit.tokens)
         made_up = tuple(self._make_interrupted_result(call)[0] for call in unit.missing)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import chain, islice, takewhile
+from operator import is_, itemgetter
 
 from wmem.errors import BudgetError
 from wmem.model.alternation import SYSTEM_ROLES
@@ -25,7 +26,7 @@ from wmem.pack.provider_order import (
     reminder_tokens,
     to_provider_messages,
 )
-from wmem.pack.reasoning import resolve_reasoning, send_reasoning
+from wmem.pack.reasoning import SentReasoning, resolve_reasoning
 from wmem.pack.render import NoteEntry, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
@@ -68,7 +69,7 @@ class _Packer:
             self._price_reminder(resolve_reasoning(each, options.reasoning)) for each in request.pinned if each.role
         ]
         skip = {each.id for each in wanted}
-        source = self._read(send_reasoning(request.newest_first, options.reasoning), skip)
+        source = self._read(request.newest_first, skip)
         units, loose, ahead = _select_pinned(self._without_repeated_text(wanted), source)
         self.excluded += [(result, "orphan") for result in loose]
         skip.update(id for unit in units for id in unit.ids)
@@ -147,8 +148,13 @@ class _Packer:
         return candidate._replace(tokens=candidate.tokens + reminder_tokens(self.request.count))
 
     def _read(self, newest_first: Iterable[Candidate], skip: set[str]) -> Iterator[Candidate]:
-        """The messages as they are read; those that only repeat the leading system text are noted as not sent."""
-        for candidate in newest_first:
+        """The messages as they are sent; those that only repeat the leading system text are noted as not sent."""
+        reasoning = SentReasoning(self.options.reasoning)
+        for each in newest_first:
+            if each.plain is not None and not reasoning.in_flight:
+                yield each
+                continue
+            candidate = reasoning.resolve(each)
             if candidate.role in SYSTEM_ROLES:
                 if candidate.id not in skip and candidate.id in self.request.repeated:
                     skip.add(candidate.id)
@@ -218,8 +224,9 @@ class _Packer:
         )
         ordered = self._order_units(selection)
         rules = options.rules
-        rendered = [message for each in ordered for message in each.rendered.messages]
-        plain = all(map(is_plain, rendered))
+        sent = [each.rendered for each in ordered]
+        rendered = list(chain.from_iterable([each.messages for each in sent]))
+        plain = all(each.plain or all(map(is_plain, each.messages)) for each in sent)
         shown = rendered if plain else place_system_text(rules, rendered)
         first = not options.stable or (options.note_role == "system" and rules.system_in_front)
         messages = to_provider_messages(
@@ -229,14 +236,15 @@ class _Packer:
             follows_user=bool(note) and first and options.note_role == "user",
             left_out=self._leaves_out_earlier(ordered),
         )
+        is_fitted = len(messages) != len(rendered) or not all(map(is_, messages, rendered))
         # What comes first was priced as a reminder as well, for the budget might have reached further back.
         leading = count_leading_system(shown) if rules.system_in_front else 0
         unframed = leading * reminder_tokens(request.count) if leading else 0
         sizes = {
             **self.fixed_tokens,
             **self._price_note(selection, note),
-            "messages": sum(each.rendered.tokens for each in ordered)
-            + extra_tokens(shown, messages, request.count)
+            "messages": sum([each.tokens for each in sent])
+            + (extra_tokens(shown, messages, request.count) if is_fitted else 0)
             - unframed,
         }
         report = build_report(request, selection, ordered, self.excluded)
@@ -253,7 +261,7 @@ class _Packer:
             note_before=count_leading_system(messages) if first else newest_user_position(messages),
             note_role=options.note_role,
             roles=options.roles,
-            is_fitted=report.blocks_changed or [*map(id, rendered)] != [*map(id, messages)],
+            is_fitted=report.blocks_changed or is_fitted,
             warnings=(
                 *self.warnings,
                 *warn_of_attachments(selection.selected.values(), self.loader),
@@ -286,16 +294,18 @@ class _Packer:
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""
         places = self.conversation.skipped_places
+        placed = [(kept.unit.place, kept) for kept in selection.selected.values()]
+        placed += [(places[kept.unit.head.id], kept) for kept in self.pinned if kept.unit.head.id in places]
+        placed.sort(key=itemgetter(0), reverse=True)
         # A pinned message that was not read is older than all that were.
-        placed = [
-            ((1, -places[kept.unit.head.id]) if kept.unit.head.id in places else (0, at), kept)
-            for at, kept in enumerate(self.pinned)
-        ]
-        placed += [((1, -kept.unit.place), kept) for kept in selection.selected.values()]
-        placed.sort(key=lambda each: each[0])
+        ordered = [kept for kept in self.pinned if kept.unit.head.id not in places]
+        ordered += [kept for _, kept in placed]
+        turns = [kept.unit.members[0].turn_id for kept in ordered]
+        if turns.count(None) == len(turns):
+            return ordered
         # A turn whose tool just answered waits for the model, even if other turns went on meanwhile.
         waiting = next((unit.head.turn_id for unit in selection.selected if unit.newest == 0 < unit.place), None)
-        return group_by_turn(((kept.unit.head.turn_id, kept) for _, kept in placed), last=waiting)
+        return group_by_turn(zip(turns, ordered, strict=True), last=waiting)
 
 
 def _select_pinned(

@@ -1,29 +1,34 @@
 """Which reasoning of a conversation is sent, and what a message costs with or without it."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from wmem.model.message import Message
 from wmem.pack.request import Candidate, Reasoning
 
 
-def send_reasoning(newest_first: Iterable[Candidate], which: Reasoning) -> Iterator[Candidate]:
-    """The conversation, each message with its reasoning or without it.
+class SentReasoning:
+    """Reads a conversation newest first, and sends each message with its reasoning or without it.
 
     In flight is what came after the newest user message, and a call whose result did.
     """
-    in_flight = True
-    awaited: set[str] = set()
-    for each in newest_first:
-        if in_flight:
-            if each.role == "user":
-                in_flight = False
-            elif each.role == "tool":
-                awaited.update(each.calls)
-        if each.reasoning:
-            yield resolve_reasoning(each, which, in_flight=in_flight or not awaited.isdisjoint(each.calls))
-        else:
-            yield each
+
+    def __init__(self, which: Reasoning) -> None:
+        self._which = which
+        self.in_flight = True
+        self._awaited: set[str] = set()
+
+    def resolve(self, candidate: Candidate) -> Candidate:
+        """The next message, as `resolve_reasoning` has it."""
+        if self.in_flight:
+            if candidate.role == "user":
+                self.in_flight = False
+            elif candidate.role == "tool":
+                self._awaited.update(candidate.calls)
+        if not candidate.reasoning:
+            return candidate
+        in_flight = self.in_flight or not self._awaited.isdisjoint(candidate.calls)
+        return resolve_reasoning(candidate, self._which, in_flight=in_flight)
 
 
 def resolve_reasoning(candidate: Candidate, which: Reasoning, *, in_flight: bool = False) -> Candidate:

@@ -9,10 +9,9 @@ from wmem.display.html import excerpt
 from wmem.model.prompt import DroppedUnits
 from wmem.model.results import LazyReports, Placed, UnitReport
 from wmem.pack.foreign_blocks import THOUGHTS
-from wmem.pack.loader import Rendered
 from wmem.pack.reasoning import sends_reasoning
 from wmem.pack.render import NoteEntry
-from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate
+from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered
 from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.standing import StandingEntry
 from wmem.pack.summary import ExtractiveSummary
@@ -92,19 +91,20 @@ def _list_dropped(
     selection: Selection, ordered: Sequence[SelectedUnit], excluded: Sequence[tuple[Candidate, str]]
 ) -> list[_DroppedUnit]:
     """What is dropped: recalled memories in neither note nor messages, then messages, newest first."""
-    named = {member.id for kept in ordered for member in kept.unit.members} | selection.note_entries.keys()
-    named |= {entry.candidate.id for entry in selection.standing}
+    conversation = selection.conversation
+    others = [*excluded, *((result, "superseded") for result in conversation.superseded)]
+    # A result whose call was not read yet is not an orphan.
+    waiting = "orphan" if conversation.exhausted else "older"
+    others += [(result, waiting) for results in conversation.open_results.values() for _, result in results]
+    named = {entry.candidate.id for entry in selection.standing} | selection.note_entries.keys()
+    if selection.rejected or selection.rejected_requests or others:
+        named |= {member.id for kept in ordered for member in kept.unit.members}
     drops = [_DroppedUnit((each.candidate,), why) for each, why in selection.rejected if each.candidate.id not in named]
     named |= {each.members[0].id for each in drops}
     for each, why in selection.rejected_requests:
         if each.id not in named:
             named.add(each.id)
             drops.append(_DroppedUnit((each,), why))
-    conversation = selection.conversation
-    others = [*excluded, *((result, "superseded") for result in conversation.superseded)]
-    # A result whose call was not read yet is not an orphan.
-    waiting = "orphan" if conversation.exhausted else "older"
-    others += [(result, waiting) for results in conversation.open_results.values() for _, result in results]
     for each, why in others:
         if each.id not in named:
             named.add(each.id)
@@ -194,9 +194,10 @@ def _warnings(
     warnings = []
     if orphans := totals.get("orphan"):
         warnings.append(f"left out {orphans} tool calls or results whose other half is missing")
-    if made_up := sum(len(each.unit.missing) for each in selection.selected.values()):
+    unusual = [each for each in ordered if not each.rendered.plain]
+    if made_up := sum(len(each.unit.missing) for each in unusual if each.unit in selection.selected):
         warnings.append(f"answered {made_up} tool calls without result as interrupted")
-    if unanswered := [name for each in ordered for name in each.unit.left_out]:
+    if unanswered := [name for each in unusual for name in each.unit.left_out]:
         names = ", ".join(dict.fromkeys(unanswered))
         warnings.append(f"left out {len(unanswered)} tool calls without a result, not the words beside them: {names}")
     if rounds := sum(reason == "in-flight" for reason in selection.dropped.values()):

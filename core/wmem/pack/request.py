@@ -28,6 +28,19 @@ PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, An
 _SUMMARY_DIVISOR = 8  # the budget divided by this is reserved for a summary
 
 
+class Rendered(NamedTuple):
+    """Messages that stand or fall together as they are sent, their tokens, and how many tokens were cut.
+
+    Attributes:
+        plain: Every provider is known to take them as they are.
+    """
+
+    messages: tuple[Message, ...]
+    tokens: int
+    tokens_cut: int = 0
+    plain: bool = False
+
+
 class Candidate(NamedTuple):
     """One stored message or item, not yet decoded.
 
@@ -39,6 +52,8 @@ class Candidate(NamedTuple):
         load: Decodes it; an item comes as a user message with its content as text.
         reasoning: Tokens of its reasoning. Where it is sent, `tokens` includes them; where not, they are 0.
         place: Orders memories of one instant in the note: later ones have larger places.
+        plain: How it is sent whole, if it is decoded and known to be plain, see `provider_order.is_plain`, and
+            no pack's own: then nothing else of it needs a look. It has no reasoning.
     """
 
     id: str
@@ -51,6 +66,7 @@ class Candidate(NamedTuple):
     pinned: bool = False
     reasoning: int = 0
     place: int = 0
+    plain: Rendered | None = None
 
 
 class RecalledCandidate(NamedTuple):

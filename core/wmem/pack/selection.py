@@ -14,11 +14,11 @@ from wmem.errors import BudgetError
 from wmem.fork import cached_property
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.pack.budget_errors import list_sizes
-from wmem.pack.loader import MessageLoader, Rendered
+from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import is_blank
 from wmem.pack.render import NoteEntry, NotePricer, normalize_text, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
-from wmem.pack.request import Candidate, PackRequest, RecalledCandidate
+from wmem.pack.request import Candidate, PackRequest, RecalledCandidate, Rendered
 from wmem.pack.shares import Shares, divide_room
 from wmem.pack.stable_prefix import StablePrefix, longest_history
 from wmem.pack.standing import StandingEntry, add_standing_requests, estimate_request_tokens, remove_repeated_requests
@@ -145,6 +145,8 @@ class Selection:
 
     def _render_sendable(self, unit: Unit) -> Rendered | None:
         """The unit whole; None if its message is an echo of a note or the provider does not accept it."""
+        if (plain := unit.members[0].plain) is not None:
+            return None if unit in self.dropped else plain
         if len(unit.members) > 1 or unit.missing:
             return self.loader.render(unit)
         message = self.loader.load(unit.head)

@@ -62,7 +62,6 @@ class ConversationReader:
         max_messages: int | None = None,
         repair: Callable[[Unit], Unit] | None = None,
     ) -> None:
-        self._source = iter(newest_first)
         self._repair = repair
         self._max_messages = max_messages
         self._skip = skip
@@ -76,6 +75,7 @@ class ConversationReader:
         """Places of skipped messages, by id."""
         self.messages_read = 0
         self.exhausted = False
+        self._steps = self._read(newest_first)
 
     def __iter__(self) -> Iterator[Unit]:
         """Every unit, newest first, reading on as needed; iterating again costs nothing."""
@@ -83,29 +83,40 @@ class ConversationReader:
 
     def after(self, at: int) -> Iterator[Unit]:
         """The units after the first `at`, newest first, reading on as needed."""
+        units, steps = self.units, self._steps
         while True:
-            while at >= len(self.units):
-                if not self.advance():
+            while at >= len(units):
+                if not next(steps, False):
                     return
-            yield self.units[at]
+            yield units[at]
             at += 1
 
     def advance(self) -> bool:
         """Read one more message; False at the end or at the limit."""
-        if self.messages_read == self._max_messages:
-            return False
-        candidate = next(self._source, None)
-        if candidate is None:
-            self.exhausted = True
-            return False
-        place = self.messages_read
-        self.messages_read += 1
-        if candidate.id in self.read_ids:
-            return True
-        self.read_ids.add(candidate.id)
-        if candidate.id in self._skip:
-            self.skipped_places[candidate.id] = place
-        elif candidate.role == "tool":
+        return next(self._steps, False)
+
+    def _read(self, newest_first: Iterable[Candidate]) -> Iterator[bool]:
+        """Read one more message at each step."""
+        read_ids, skip, units = self.read_ids, self._skip, self.units
+        for place, candidate in enumerate(newest_first):
+            self.messages_read = place + 1
+            id = candidate.id
+            if id not in read_ids:
+                read_ids.add(id)
+                if id in skip:
+                    self.skipped_places[id] = place
+                elif candidate.plain is not None:  # nearly every message
+                    units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
+                else:
+                    self._take(candidate, place)
+            yield True
+            if self.messages_read == self._max_messages:
+                return
+        self.exhausted = True
+
+    def _take(self, candidate: Candidate, place: int) -> None:
+        """Make a unit of a message; a result waits for its call."""
+        if candidate.role == "tool":
             key = candidate.calls[0] if candidate.calls else ""
             self.open_results.setdefault(key, []).append((place, candidate))
         elif candidate.role == "assistant" and candidate.calls:
@@ -113,7 +124,6 @@ class ConversationReader:
             self.units.append(self._repair(unit) if unit.missing and self._repair is not None else unit)
         else:
             self.units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
-        return True
 
     def _close_exchange(self, caller: Candidate, place: int) -> Unit:
         answers: list[tuple[int, Candidate]] = []

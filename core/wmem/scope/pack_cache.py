@@ -1,29 +1,34 @@
 """What a pack of a scope computes and the next one uses again: decoded messages, and quotes as rendered."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from wmem.engine.derived import Derived
 from wmem.fork import new_renewed_lock
 from wmem.model.row import Row
 from wmem.pack.request import Candidate, Quote
 
-if TYPE_CHECKING:
-    from wmem.model.message import Message
-
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000  # a longer quote is not cached
 
 
+class DecodedMessage(NamedTuple):
+    """A decoded message as a candidate of packs, its row, and the name of the counter that counted it."""
+
+    row: Row
+    counter: str
+    candidate: Candidate
+
+
 class DecodedMessages(Derived):
-    """The messages that the last pack decoded, with their rows; one budget bounds them."""
+    """The messages that the last pack decoded, by id; one budget bounds them."""
 
     __slots__ = ("messages",)
 
     def __init__(self) -> None:
-        self.messages: Mapping[str, tuple[Row, Message]] = {}
+        self.messages: Mapping[str, DecodedMessage] = {}
 
-    def replace(self, messages: "Mapping[str, tuple[Row, Message]]") -> None:
+    def replace(self, messages: Mapping[str, DecodedMessage]) -> None:
         """Keep these messages, and no others."""
         self.messages = messages
 

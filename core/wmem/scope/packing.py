@@ -25,13 +25,14 @@ from wmem.model.standing import PREFERENCE
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
 from wmem.pack.foreign_blocks import BlockFitter
-from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, StandingCandidate
+from wmem.pack.provider_order import is_plain
+from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered, StandingCandidate
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
 from wmem.scope.messages.standing import find_requests
-from wmem.scope.pack_cache import DecodedMessages, PackQuotes, QuoteCache
+from wmem.scope.pack_cache import DecodedMessage, DecodedMessages, PackQuotes, QuoteCache
 from wmem.tokens.counter import Counter, is_text_alone, message_cost, parts_count_name
 
 if TYPE_CHECKING:
@@ -77,11 +78,11 @@ def pack_scope(
     fitter = None if options.profile == "any" else BlockFitter(options.profile)
     front = leading[-1].id if leading else None
     live = _LiveMessages(handle, () if messages is None else messages, own, now, leading=front, fitter=fitter)
-    decoder = _Decoder(own.use_derived(DecodedMessages, attrgetter("messages")))
-    candidate = _CandidateFactory(counter, live.overrides, decoder, fitter)
+    previous = own.use_derived(DecodedMessages, attrgetter("messages"))
+    candidate = _CandidateFactory(counter, previous, live.overrides, fitter)
+    stored = candidate.to_stored  # of items, and of what the parents hold
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in always})
-    stored = _CandidateFactory(counter, {}, decoder)  # of items, and of what the parents hold
     pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
     standing = live.merge_standing(asking, candidate) if handle.policy.standing_requests else []
     found: Sequence[Hit] = ()
@@ -104,7 +105,9 @@ def pack_scope(
         PackRequest(
             options=options,
             count=counter,
-            newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
+            newest_first=live.merge_with_stored(
+                _iter_newest_first(own, candidate if live.overrides or fitter is not None else stored)
+            ),
             total=total + live.unstored_count,
             conversation_tokens=tokens + live.unstored_tokens,
             pinned=pinned,
@@ -129,7 +132,7 @@ def pack_scope(
             warnings=tuple(warnings),
         )
     )
-    own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=decoder.decoded))
+    own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=candidate.decoded))
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
@@ -190,99 +193,117 @@ def _in_scope(replicas: Sequence[Replica[Any]], path: Path, row: Row, candidate:
     return candidate
 
 
-def _iter_newest_first(replica: Replica[Any], to_candidate: "_CandidateFactory") -> Iterator[Candidate]:
+def _iter_newest_first(replica: Replica[Any], to_candidate: Callable[[Row], Candidate]) -> Iterator[Candidate]:
     read, size = 0, _FIRST_CHUNK
     seen: set[str] = set()
     while True:
         with replica.lock:
             rows = list(islice(replica.state.newest_messages(), read, read + size))
-        for row in rows:
-            # Messages appended since the last chunk shift others into this one again.
-            if row.id not in seen:
-                seen.add(row.id)
-                yield to_candidate(row)
+        # Messages appended since the last chunk shift others into this one again.
+        yield from map(to_candidate, [row for row in rows if row.id not in seen] if seen else rows)
         if len(rows) < size:
             return
+        seen.update([row.id for row in rows])
         read, size = read + size, size * 2
 
 
 class _CandidateFactory:
-    """Turns rows into candidates, for one pack."""
+    """Turns rows into candidates, for one pack, and reuses what the previous pack decoded: two share nearly all.
+
+    Only what one pack read is kept for the next, so a budget bounds it and removed rows soon leave.
+
+    Args:
+        overrides: Stored messages by id, as a framework has them now.
+        fitter: Fits blocks to the provider; None to send them as they are.
+    """
 
     def __init__(
         self,
         counter: Counter,
+        previous: Mapping[str, DecodedMessage],
         overrides: Mapping[str, Message],
-        decoder: Callable[[Row], Message],
-        fitter: BlockFitter | None = None,
+        fitter: BlockFitter | None,
     ) -> None:
         self._counter = counter
         self._fitter = fitter
         self._text_name = counter.name
         self._parts_name = parts_count_name(counter)
+        self._previous = previous
         self._overrides = overrides
-        self._decoder = decoder
+        self.decoded: dict[str, DecodedMessage] = {}
 
     def __call__(self, row: Row, place: int = 0) -> Candidate:
         """The row as a candidate, or the framework's message that overrides it."""
         live = self._overrides.get(row.id)
         if live is not None:
-            live = live if self._fitter is None else self._fitter(live, row.id)
-            load: Callable[[], Message] = partial(_identity, live)
-            (tokens, reasoning), calls, pinned = message_cost(live, self._counter), live.answers, live.pinned
-        else:
-            load = partial(self._decoder, row)
-            if row.counter == self._text_name and row.tokens is not None and is_text_alone(row.content) and row.role:
-                tokens, reasoning = row.tokens, row.reasoning  # fast path: nearly every message
-            else:
-                load, (tokens, reasoning) = self._fit(row, load)
-            calls, pinned = row.calls, row.pinned
-        # A row has the role of its message. Positional arguments are faster, and there are very many rows.
-        role: Role | None = row.role  # type: ignore[assignment]
-        return Candidate(row.id, role, tokens, row.created_at, load, calls, row.turn_id, pinned, reasoning, place)
-
-    def _fit(self, row: Row, load: Callable[[], Message]) -> tuple[Callable[[], Message], tuple[int, int]]:
-        """The row with the blocks that the provider takes, and its counts."""
-        if self._fitter is None or row.role is None:
-            return load, self._cost(row, load)
-        message = load()
+            return _to_live_candidate(row, live, self._counter, self._fitter, place)
+        candidate = self.to_stored(row, place)
+        if self._fitter is None or candidate.plain is not None or row.role is None or self._is_text(row):
+            return candidate
+        message = candidate.load()
         fitted = self._fitter(message, row.id)
-        load = partial(_identity, fitted)
-        return load, self._cost(row, load) if fitted is message else message_cost(fitted, self._counter)
+        cost = (candidate.tokens, candidate.reasoning) if fitted is message else message_cost(fitted, self._counter)
+        return _to_candidate(row, cost, partial(_identity, fitted), place)
 
-    def _cost(self, row: Row, load: Callable[[], Message]) -> tuple[int, int]:
+    def to_stored(self, row: Row, place: int = 0) -> Candidate:
+        """The row as a candidate, whatever a framework has, and with all its blocks."""
+        known = self._previous.get(row.id)
+        if known is not None and known.row is row and known.counter == self._parts_name:
+            self.decoded[row.id] = known
+            candidate = known.candidate
+        elif (cost := self._cost_in_row(row)) is not None:
+            return _to_candidate(row, cost, partial(self._load, row), place)
+        else:
+            candidate = self._decode(row)
+        return candidate._replace(place=place) if place else candidate
+
+    def _is_text(self, row: Row) -> bool:
+        """Whether a message is only text, and counted by this counter."""
+        return row.counter == self._text_name and is_text_alone(row.content)
+
+    def _cost_in_row(self, row: Row) -> tuple[int, int] | None:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
-        known = row.tokens if row.role is not None else None
-        if known is not None and row.counter == self._parts_name:
-            return known, row.reasoning
-        return message_cost(load(), self._counter)
+        if row.tokens is not None and row.role is not None and (self._is_text(row) or row.counter == self._parts_name):
+            return row.tokens, row.reasoning
+        return None
+
+    def _load(self, row: Row) -> Message:
+        return self._decode(row).load()
+
+    def _decode(self, row: Row) -> Candidate:
+        """The row as a candidate with its message, for the next pack too, unless it holds JSON that one may change."""
+        known = self.decoded.get(row.id)
+        if known is not None and known.row is row:
+            return known.candidate
+        message = _decode(row)
+        cost = self._cost_in_row(row) or message_cost(message, self._counter)
+        candidate = _to_candidate(row, cost, partial(_identity, message))
+        if message.metadata or message.native is not None or any(part.data for part in message.parts):
+            return candidate
+        if is_plain(message):
+            candidate = candidate._replace(plain=Rendered((message,), candidate.tokens, plain=True))
+        self.decoded[row.id] = DecodedMessage(row, self._parts_name, candidate)
+        return candidate
+
+
+def _to_live_candidate(
+    row: Row, message: Message, counter: Counter, fitter: BlockFitter | None, place: int = 0
+) -> Candidate:
+    """A framework's message as a candidate, with what only its row has."""
+    live = message if fitter is None else fitter(message, row.id)
+    candidate = _to_candidate(row, message_cost(live, counter), partial(_identity, live))
+    return candidate._replace(calls=live.answers, pinned=live.pinned, place=place)
+
+
+def _to_candidate(row: Row, cost: tuple[int, int], load: Callable[[], Message], place: int = 0) -> Candidate:
+    role: Role | None = row.role  # type: ignore[assignment]  # a row has the role of its message
+    # Positional arguments are faster, and there are very many rows.
+    return Candidate(row.id, role, cost[0], row.created_at, load, row.calls, row.turn_id, row.pinned, cost[1], place)
 
 
 def _decode(row: Row) -> Message:
     message = to_message(row) if row.role is not None else Message.of("user", row_text(row), id=row.id)
     return to_sendable(message) if ESCAPED_SURROGATE in row.content else message
-
-
-class _Decoder:
-    """Decodes rows, reusing what the previous pack decoded: two packs of a session share nearly all.
-
-    Only what one pack read is kept for the next, so a budget bounds it and removed rows soon leave.
-    """
-
-    def __init__(self, previous: Mapping[str, tuple[Row, Message]]) -> None:
-        self._previous = previous
-        self.decoded: dict[str, tuple[Row, Message]] = {}
-
-    def __call__(self, row: Row) -> Message:
-        held = self._previous.get(row.id)
-        if held is not None and held[0] is row:
-            message = held[1]
-        else:
-            message = _decode(row)
-            if message.metadata or message.native is not None or any(part.data for part in message.parts):
-                return message  # not reused: it holds JSON that the caller may change
-        self.decoded[row.id] = row, message
-        return message
 
 
 def _identity(message: Message) -> Message:
@@ -354,7 +375,7 @@ class _LiveMessages:
                 requests = row.standing
                 self.unstored_count += 1
                 self.unstored_tokens += row.tokens or 0
-            candidate = _CandidateFactory(counter, {row.id: message}, _decode, fitter)(row)
+            candidate = _to_live_candidate(row, message, counter, fitter)
             if requests:
                 self._standing.append(StandingCandidate(candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES
