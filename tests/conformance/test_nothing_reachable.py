@@ -64,7 +64,11 @@ def _use(memory: wmem.AgentMemory) -> wmem.Scope:
     session = memory.scope("s", policy=wmem.Policy.queue(max_items=8))
     session.messages.append(
         [
-            {"role": "user", "content": f"{PLANTED.title()}: where is my {PLANTED}?", "id": "m"},
+            {
+                "role": "user",
+                "content": f"{PLANTED.title()}: where is it? Never call my {PLANTED} a finch.",
+                "id": "m",
+            },
             {"role": "assistant", "content": f"Your {PLANTED} is in the garden.", "name": PLANTED, "id": "n"},
             {"role": "user", "content": "Thank you, and how are you?", "id": "o"},
         ]
@@ -74,6 +78,7 @@ def _use(memory: wmem.AgentMemory) -> wmem.Scope:
         session.queue.memorize(f"the {PLANTED} sings at {number}")
     session.pack(f"Where does the {PLANTED} sing?", budget=400, summary=True)
     session.pack(f"Where does the {PLANTED} sing?", budget=4_000, stable=True)
+    assert PLANTED in session.pack(budget=600, messages=[{"role": "user", "content": "Hm. " * 90}] * 9).note
     session.recall(PLANTED)
     for order in ("relevance", "recency", "importance", "recall"):
         session.items.search(PLANTED, order=order)

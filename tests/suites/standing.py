@@ -75,6 +75,60 @@ class StandingSuite(FacetSuite):
             recalled.append([each.says for each in context.explain().units if each.rule == "recalled"])
         assert recalled[0] == recalled[1] != []
 
+    @pytest.mark.parametrize(
+        ("query", "tail", "placed"),
+        [
+            ("Where did ship 7 go?", 0, False),
+            ("Which tea goes with the cake?", 0, True),
+            (None, 0, True),
+            ("Where did ship 7 go?", 0.5, True),
+        ],
+    )
+    def test_with_recall_first_a_preference_is_there_if_it_bears_on_the_question(
+        self, memory: wmem.AgentMemory, call: Call, query: str | None, tail: float, placed: bool
+    ) -> None:
+        session = memory.scope("s")
+        said = say("It was late, and the rain had not stopped for days. " * 8 + "I prefer green tea.")
+        call(session.messages.append, [said, *talk()])
+        section = standing_section(call(session.pack, query, budget=BUDGET, tail=tail))
+        assert ("I prefer green tea." in section) is placed
+
+    @pytest.mark.parametrize("tail", [0, 0.5])
+    def test_where_the_room_is_short_what_bears_on_the_question_comes_first(
+        self, memory: wmem.AgentMemory, call: Call, tail: float
+    ) -> None:
+        session = memory.scope("s")
+        things = ["weather", "cooking", "astronomy", "painting", "gardens", "bridges", "poems", "trains", "taxes"]
+        asked = [say(f"Always add a short table of sources when I ask about {each}.") for each in things]
+        call(session.messages.append, [*asked, say("Never use emojis."), *talk()])
+        for thing in things:
+            section = standing_section(call(session.pack, f"What is new in {thing}?", budget=BUDGET, tail=tail))
+            assert f"when I ask about {thing}." in section
+            assert "Never use emojis." in section
+            assert section.count("sources") < len(things)
+
+    def test_what_a_pack_counts_does_not_grow_with_what_stands(self, open_memory: MemoryOpener, call: Call) -> None:
+        texts: list[str] = []
+
+        class Counter:
+            name = "test"
+
+            def __call__(self, text: str, /) -> int:
+                texts.append(text)
+                return len(text) // 4
+
+        memory = open_memory(counter=Counter())
+        counted = []
+        for many in (8, 80):
+            session = memory.scope(f"of {many}")
+            asked = [say(f"Always name dock {at} when I ask about ship {at}.") for at in range(many)]
+            call(session.messages.append, [*asked, *talk()])
+            for at in (7, 7):
+                texts.clear()
+                call(session.pack, f"Where did ship {at} go?", budget=BUDGET)
+            counted.append(sum(map(len, texts)))
+        assert counted[1] < 1.2 * counted[0]
+
     def test_the_report_names_the_row_of_the_table(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         call(session.messages.append, [say("From now on, no fluff and no filler."), say("Never use emojis."), *talk()])

@@ -32,7 +32,7 @@ from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
-from wmem.pack.standing import price_requests, render_section
+from wmem.pack.standing import render_section
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.pack.wording import message_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
@@ -219,7 +219,7 @@ class _Packer:
         note = "\n".join(
             filter(
                 None,
-                (render_section(selection, selection.standing), render_note(entries, request.zone) if entries else ""),
+                (render_section(selection), render_note(entries, request.zone) if entries else ""),
             )
         )
         ordered = self._order_units(selection)
@@ -287,9 +287,11 @@ class _Packer:
         """Tokens of the note, and of the section of standing requests in it."""
         recalled = selection.pricer.price_note(selection.all_note_entries)
         if not selection.standing or not recalled:
-            return {"note": recalled, "standing": price_requests(selection, selection.standing)}
-        whole = message_tokens(Message.recall(self.options.note_role, note), self.request.count)
-        return {"note": recalled, "standing": whole - recalled}
+            return {"note": recalled, "standing": selection.standing_tokens}
+        return {
+            "note": recalled,
+            "standing": selection.pricer.price_section(render_section(selection), note, recalled),
+        }
 
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""

@@ -101,6 +101,12 @@ class NotePricer:
             )
         return message_tokens(Message.recall(self.role, text), self.count)
 
+    def price_section(self, section: str, note: str, recalled: int) -> int:
+        """Tokens that a section in front of what was recalled adds to a note, which has so many without it."""
+        if isinstance(self.count, TiktokenCounter) and self.count.by_line(note):
+            return self.count(f"{section}\n")
+        return message_tokens(Message.recall(self.role, note), self.count) - recalled
+
 
 def render_note(entries: Iterable[NoteEntry], zone: tzinfo = UTC) -> str:
     """The text of a note: one group a day, in the order of time and, within an instant, of the journal."""

@@ -1,6 +1,6 @@
 """The request of a pack: everything it may use, as values."""
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -77,16 +77,16 @@ class RecalledCandidate(NamedTuple):
     parts: Callable[[], Mapping[str, float]] = dict
 
 
-class StandingCandidate(NamedTuple):
-    """A message of the user, and the requests in it that stand, in their order.
+class StandingClause(NamedTuple):
+    """A clause of a message of the user that he wanted to be followed.
 
     Attributes:
-        rank: How many memories bear more on the query; None if it does not bear on it.
+        ended: Why it is not in force; "" if it is.
     """
 
     candidate: Candidate
-    requests: tuple[StandingRequest, ...]
-    rank: int | None = None
+    request: StandingRequest
+    ended: str = ""
 
 
 class Quote(NamedTuple):
@@ -186,7 +186,9 @@ class PackRequest:
             first, and pinned items, which are quoted whole in the note.
         repeated: Ids of messages that only repeat the system text it begins with; they are not sent.
         recalled: What recall found, best first.
-        standing: Messages of the user with requests that stand, newest first.
+        standing: Standing requests of the user, newest first, clause by clause.
+        standing_scores: By the id of its message, how much a clause bears on the query; 0 for others.
+        clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter.
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
@@ -204,7 +206,9 @@ class PackRequest:
     pinned: Sequence[Candidate] = ()
     repeated: Container[str] = frozenset()
     recalled: Sequence[RecalledCandidate] = ()
-    standing: Sequence[StandingCandidate] = ()
+    standing: Sequence[StandingClause] = ()
+    standing_scores: Mapping[str, float] = field(default_factory=dict)
+    clause_tokens: MutableMapping[str, int] = field(default_factory=dict)
     query: str = ""
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None

@@ -67,8 +67,9 @@ class Selection:
         self.pricer = NotePricer(request.options.note_role, request.count, request.zone)
         self.selected: dict[Unit, SelectedUnit] = {}
         self.note_entries: dict[str, NoteEntry] = {}
-        self.standing: list[StandingEntry] = []
+        self.standing: Sequence[StandingEntry] = ()
         """Standing requests in the note, oldest first."""
+        self.standing_tokens = 0
         self.rejected_requests: list[tuple[Candidate, str]] = []
         self.summary: ExtractiveSummary | None = None
         self.messages_uncovered = 0
@@ -485,7 +486,7 @@ class Selection:
             room,
             tail=self.options.tail,
             conversation=_UNKNOWN_TOKENS if messages is None else messages,
-            standing=bool(request.standing),
+            standing=any(not each.ended for each in request.standing),
             recalled=bool(request.recalled),
         )
 

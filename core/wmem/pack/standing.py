@@ -1,35 +1,26 @@
 """Standing requests in a pack: what the user asked to be followed from now on, in a section of the note of its own.
 
-It takes at most a tenth of the room. What stands for every question comes first, newest first; then what bears on
-this one, as recall ranks it, requests before preferences. A clause of the same terms is there once. What was taken
-back is not there, nor what a message of the prompt says anyway.
+It takes at most a tenth of the room. What stands for every question comes first, newest first; then what stands for
+some, as it bears on this one; then what the user prefers. With recall first a preference has no place of its own: it
+is there if it bears more on the question, for its tokens, than what recall would quote instead. What was taken back
+is not there, nor what a message of the prompt says anyway.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from math import inf, nan
+from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
-from wmem.model.message import Message
 from wmem.model.standing import PREFERENCE, RANKED_RULES, StandingRequest
 from wmem.pack.render import normalize_text, quote_block, render_requests
 from wmem.pack.request import Candidate
+from wmem.pack.shares import STANDING_DIVISOR
 from wmem.pack.wording import message_text
-from wmem.rules.standing import RequestsInForce
-from wmem.tokens.counter import MESSAGE_OVERHEAD, message_tokens
+from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 if TYPE_CHECKING:
     from wmem.pack.selection import SelectedUnit, Selection
 
-_SHARE = 10  # one part in so many of the room
-# What a question asks for without sharing a word with the request that is about it.
-_ASKS_HOW = re.compile(
-    r"\b(?:how (?:do|can|should|to)|walk me through|explain|show me how|step by step)\b", re.IGNORECASE
-)
-_ON_EXPLAINING = re.compile(r"\b(?:step|explanation|explain|example)", re.IGNORECASE)
-_ASKS_WHEN = re.compile(r"\b(?:when|what (?:date|day|time)|deadline)\b", re.IGNORECASE)
-_ON_DATES = re.compile(r"\b(?:date|time|deadline|schedule)", re.IGNORECASE)
-_MAX_CLAUSES = 64  # that are tried
+_MAX_MISSES = 8  # clauses that do not fit before the section counts as full
 _LEAST_TOKENS = 4  # of a clause's line
 _TOKENS_OF_DATE = 7
 
@@ -67,8 +58,6 @@ class _Clause(NamedTuple):
     candidate: Candidate
     request: StandingRequest
     place: int  # from the newest
-    rank: float
-    tokens: int = 0
 
 
 def add_standing_requests(selection: "Selection") -> int:
@@ -79,38 +68,39 @@ def add_standing_requests(selection: "Selection") -> int:
     """
     if not selection.request.standing:
         return 0
-    in_force = [*_order(_list_in_force(selection))]
-    clauses = [each._replace(tokens=_count_line(selection, each.request)) for each in in_force[:_MAX_CLAUSES]]
-    for clause in in_force[_MAX_CLAUSES:]:
-        _reject(selection, clause.candidate, "budget")
-    limit = min(selection.room // _SHARE, selection.tokens_left)
-    entries = _select_clauses(selection, clauses, limit, _TOKENS_OF_DATE)
-    if sum(len(each.requests) for each in entries) < len(clauses):
+    in_force = [*_list_in_force(selection)]
+    clauses = _order(selection, in_force)
+    limit = min(selection.room // STANDING_DIVISOR, selection.tokens_left)
+    chosen = _select_clauses(selection, clauses, limit, _TOKENS_OF_DATE)
+    dated = len(chosen) == len(clauses)
+    if not dated:
         # Dates would take a third of so little room, and the order tells what is newer.
-        entries = _select_clauses(selection, clauses, limit, 0)
-    chosen = {(each.candidate.id, request) for each in entries for request in each.requests}
-    for clause in clauses:
-        if (clause.candidate.id, clause.request) not in chosen:
+        chosen = _select_clauses(selection, clauses, limit, 0)
+    set_entries(selection, _to_entries(selection, chosen, dated=dated))
+    # The whole may have a few tokens more than its lines.
+    while chosen and selection.standing_tokens > limit:
+        chosen.pop()
+        set_entries(selection, _to_entries(selection, chosen, dated=dated))
+    places = {each.place for each in chosen}
+    for clause in in_force:
+        if clause.place not in places:
             _reject(selection, clause.candidate, "budget")
-    selection.standing = entries
-    tokens = price_requests(selection, entries)
-    selection.tokens_left -= tokens
-    return tokens
+    return selection.standing_tokens
 
 
 def estimate_request_tokens(selection: "Selection") -> int:
     """Tokens to keep free for the section while nobody knows what else will be in the prompt; 0 if it cannot fit."""
-    requests = [each for _, requests, _ in selection.request.standing for each in requests]
-    if not requests:
-        return 0
-    limit = selection.room // _SHARE
-    heading = tokens = selection.request.count(render_requests((), selection.request.zone)) + MESSAGE_OVERHEAD
-    for each in requests:
-        line = _count_line(selection, each) + _TOKENS_OF_DATE
-        if tokens + line > limit:
+    limit = selection.room // STANDING_DIVISOR
+    heading = tokens = 0
+    for each in selection.request.standing:
+        if each.ended or each.request.rule == PREFERENCE:
+            continue
+        heading = heading or _price_heading(selection)
+        line = _count_line(selection, each.request) + _TOKENS_OF_DATE
+        if heading + tokens + line > limit:
             break
         tokens += line
-    return tokens if tokens > heading else 0
+    return heading + tokens if tokens else 0
 
 
 def remove_repeated_requests(selection: "Selection") -> None:
@@ -124,94 +114,128 @@ def remove_repeated_requests(selection: "Selection") -> None:
         if requests:
             tokens = sum(_count_line(selection, each) for each in requests)
             stays.append(entry._replace(requests=requests, tokens=tokens))
-    selection.tokens_left += price_requests(selection, selection.standing) - price_requests(selection, stays)
-    selection.standing = stays
+    if stays != selection.standing:
+        set_entries(selection, stays)
 
 
-def price_requests(selection: "Selection", entries: Sequence[StandingEntry]) -> int:
-    """Tokens of the section, in a note of its own."""
-    if not entries:
-        return 0
-    return message_tokens(
-        Message.recall(selection.options.note_role, render_section(selection, entries)), selection.request.count
-    )
+def set_entries(selection: "Selection", entries: Sequence[StandingEntry]) -> None:
+    """Replace the section, and charge what it takes in a note of its own."""
+    before = selection.standing_tokens
+    selection.standing = entries
+    section = render_section(selection)
+    selection.standing_tokens = MESSAGE_OVERHEAD + selection.request.count(section) if section else 0
+    selection.tokens_left += before - selection.standing_tokens
 
 
-def render_section(selection: "Selection", entries: Sequence[StandingEntry]) -> str:
+def render_section(selection: "Selection") -> str:
     """The section of requests, the newest last; "" without any."""
-    clauses = [(entry.at, each.text) for entry in entries for each in entry.requests]
+    clauses = [(entry.at, each.text) for entry in selection.standing for each in entry.requests]
     return render_requests(clauses, selection.request.zone) if clauses else ""
 
 
 def _list_in_force(selection: "Selection") -> Iterator[_Clause]:
     """The clauses, newest first, without what was taken back, is said again, or is in the prompt anyway."""
     said = _Said(selection)
-    reader = RequestsInForce(selection.request.analyzer)
-    place = 0
-    for candidate, requests, rank in selection.request.standing:
-        for request in reversed(requests):
-            place += 1
-            reason = reader.find_reason(request)
-            if reason is not None:
-                _reject(selection, candidate, reason)
-            elif not request.takes_back and not said.says(candidate, request):
-                bears = _answers_kind(selection.request.query, request.text)
-                yield _Clause(candidate, request, place, -1 if bears else inf if rank is None else rank)
+    for place, (candidate, request, ended) in enumerate(selection.request.standing):
+        if ended:
+            _reject(selection, candidate, ended)
+        elif not said.says(candidate, request):
+            yield _Clause(candidate, request, place)
 
 
-def _answers_kind(query: str, clause: str) -> bool:
-    """Whether a request is about the kind of answer that a question wants: a date, or an explanation."""
-    return any(
-        about.search(clause) is not None and asks.search(query) is not None
-        for asks, about in ((_ASKS_HOW, _ON_EXPLAINING), (_ASKS_WHEN, _ON_DATES))
-    )
-
-
-def _order(clauses: Iterable[_Clause]) -> Iterator[_Clause]:
-    ranked = []
+def _order(selection: "Selection", clauses: Iterable[_Clause]) -> list[_Clause]:
+    """The clauses that may be told, first those that are told if the room is short."""
+    scores = selection.request.standing_scores
+    always: list[_Clause] = []
+    sometimes: list[_Clause] = []
+    preferences: list[_Clause] = []
     for clause in clauses:
-        if clause.request.rule in RANKED_RULES:
-            ranked.append(clause)
-        else:
-            yield clause
-    yield from sorted(ranked, key=lambda clause: (clause.request.rule == PREFERENCE, clause.rank))
+        rule = clause.request.rule
+        kind = always if rule not in RANKED_RULES else preferences if rule == PREFERENCE else sometimes
+        kind.append(clause)
+    for ranked in (sometimes, preferences):
+        ranked.sort(key=lambda clause: -scores.get(clause.candidate.id, 0.0))
+    requests = [*always, *sometimes]
+    if preferences and not selection.options.tail:
+        preferences = _list_worthwhile(selection, preferences, 0 if requests else _price_heading(selection))
+    return [*requests, *preferences]
+
+
+def _list_worthwhile(selection: "Selection", preferences: Iterable[_Clause], heading: int) -> list[_Clause]:
+    """The preferences that bear more on the query, for their tokens, than what recall would quote instead."""
+    scores, least = selection.request.standing_scores, _score_a_token(selection)
+    worthwhile = []
+    for clause in preferences:
+        cost = heading + _count_line(selection, clause.request)
+        if scores.get(clause.candidate.id, 0.0) < least * cost:
+            break
+        worthwhile.append(clause)
+        heading = 0
+    return worthwhile
+
+
+def _score_a_token(selection: "Selection") -> float:
+    """The score for each token of what recall would put into the room; 0 if all of it fits."""
+    room, most = selection.tokens_left, selection.options.budget // 4
+    tokens, score = 0, 0.0
+    for each in selection.request.recalled:
+        cost = min(each.candidate.tokens, most)
+        if tokens + cost > room:
+            return score / tokens if tokens else each.score / cost
+        tokens += cost
+        score += each.score
+    return 0.0
 
 
 def _select_clauses(
     selection: "Selection", clauses: Iterable[_Clause], limit: int, tokens_of_date: int
-) -> list[StandingEntry]:
-    """The clauses that fit, by message, oldest first."""
-    left = limit - MESSAGE_OVERHEAD - selection.request.count(render_requests(()))
+) -> list[_Clause]:
+    """The clauses that fit."""
+    left = limit - _price_heading(selection)
     chosen: list[_Clause] = []
+    misses = 0
     for clause in clauses:
-        if left < _LEAST_TOKENS:
+        if left < _LEAST_TOKENS or misses == _MAX_MISSES:
             break
-        if clause.tokens + tokens_of_date <= left:
-            left -= clause.tokens + tokens_of_date
+        tokens = _count_line(selection, clause.request) + tokens_of_date
+        if tokens <= left:
+            left -= tokens
             chosen.append(clause)
-    entries = _to_entries(chosen, dated=bool(tokens_of_date))
-    # The whole may have a few tokens more than its lines.
-    while chosen and price_requests(selection, entries) > limit:
-        chosen.pop()
-        entries = _to_entries(chosen, dated=bool(tokens_of_date))
-    return entries
+        else:
+            misses += 1
+    return chosen
 
 
-def _to_entries(clauses: Iterable[_Clause], *, dated: bool) -> list[StandingEntry]:
+def _to_entries(selection: "Selection", clauses: Iterable[_Clause], *, dated: bool) -> list[StandingEntry]:
+    """The clauses by message, oldest first."""
     entries: dict[str, StandingEntry] = {}
-    for candidate, request, _, _, tokens in sorted(clauses, key=lambda clause: -clause.place):
+    for candidate, request, _ in sorted(clauses, key=lambda clause: -clause.place):
         before = entries.get(candidate.id)
         entries[candidate.id] = StandingEntry(
             candidate,
             (*before.requests, request) if before else (request,),
-            (before.tokens if before else 0) + tokens,
+            (before.tokens if before else 0) + _count_line(selection, request),
             candidate.at if dated else nan,
         )
     return list(entries.values())
 
 
+def _price_heading(selection: "Selection") -> int:
+    """Tokens of the section without a clause."""
+    return MESSAGE_OVERHEAD + _count(selection, render_requests(()))
+
+
 def _count_line(selection: "Selection", request: StandingRequest) -> int:
-    return selection.request.count(f"{quote_block(request.text)}\n")
+    return _count(selection, f"{quote_block(request.text)}\n")
+
+
+def _count(selection: "Selection", text: str) -> int:
+    """Tokens of a text that is counted in every pack."""
+    cache = selection.request.clause_tokens
+    tokens = cache.get(text)
+    if tokens is None:
+        tokens = cache[text] = selection.request.count(text)
+    return tokens
 
 
 def _reject(selection: "Selection", candidate: Candidate, reason: str) -> None:

@@ -1,15 +1,24 @@
-"""What a pack of a scope computes and the next one uses again: decoded messages, and quotes as rendered."""
+"""What a pack of a scope computes and the next one uses again: decoded messages, quotes, the requests in force."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wmem.analysis.analyzer import Analyzer
 from wmem.engine.derived import Derived
 from wmem.fork import new_renewed_lock
 from wmem.model.row import Row
+from wmem.model.sendable import to_sendable
+from wmem.model.standing import StandingRequest
 from wmem.pack.request import Candidate, Quote
+from wmem.rules.standing import read_in_force
+
+if TYPE_CHECKING:
+    from wmem.engine.replica import Replica
 
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000  # a longer quote is not cached
+_MAX_STANDING = 256  # messages with standing requests that a pack looks at, the newest
 
 
 class DecodedMessage(NamedTuple):
@@ -64,6 +73,47 @@ class QuoteCache(Derived):
         with self._lock:
             for id in changed.keys() & self._quotes.keys():
                 del self._quotes[id]
+
+
+class StandingCache(Derived):
+    """The requests of the stored messages and which are in force, computed once until one of these changes."""
+
+    __slots__ = ("_analyzer", "_clauses", "_counts", "_ids")
+
+    def __init__(self, analyzer: Analyzer) -> None:
+        self._analyzer = analyzer
+        self._clauses: Sequence[tuple[Row, StandingRequest, str]] | None = None
+        self._ids: frozenset[str] = frozenset()
+        self._counts: dict[str, dict[str, int]] = {}
+
+    def read(self, replica: "Replica[Any]") -> Sequence[tuple[Row, StandingRequest, str]]:
+        """The clauses, newest first, each with why it is not in force; "" if it is."""
+        if self._clauses is None:
+            rows = list_standing_rows(replica)
+            self._clauses = tuple(read_in_force([(row, to_sendable_requests(row)) for row in rows], self._analyzer))
+            self._ids = frozenset([row.id for row in rows])
+        return self._clauses
+
+    def counts(self, counter: str) -> dict[str, int]:
+        """Tokens of clauses under a counter of this name, as far as a pack has counted them."""
+        return self._counts.setdefault(counter, {})
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        if any((row is not None and row.standing) or id in self._ids for id, row in changed.items()):
+            self._clauses = None
+            self._counts = {}  # a pack that still writes does so into the old ones
+
+
+def list_standing_rows(replica: "Replica[Any]") -> list[Row]:
+    """The newest messages of a scope with standing requests, newest first."""
+    with replica.lock:
+        state = replica.state
+        return list(islice(map(state.rows.__getitem__, reversed(state.standing_messages)), _MAX_STANDING))
+
+
+def to_sendable_requests(row: Row) -> list[StandingRequest]:
+    """The requests of a row as they can be sent."""
+    return [each._replace(text=to_sendable(each.text)) for each in row.standing]
 
 
 class PackQuotes:

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from datetime import tzinfo
 from functools import partial
 from itertools import islice, takewhile
-from operator import attrgetter
+from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
 from wmem.engine.replica import Replica
@@ -21,18 +21,27 @@ from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
 from wmem.model.sendable import ESCAPED_SURROGATE, to_sendable
-from wmem.model.standing import PREFERENCE
+from wmem.model.standing import PREFERENCE, StandingRequest
 from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
 from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.provider_order import is_plain
-from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered, StandingCandidate
+from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered, StandingClause
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
+from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
 from wmem.scope.messages.standing import find_requests
-from wmem.scope.pack_cache import DecodedMessage, DecodedMessages, PackQuotes, QuoteCache
+from wmem.scope.pack_cache import (
+    DecodedMessage,
+    DecodedMessages,
+    PackQuotes,
+    QuoteCache,
+    StandingCache,
+    list_standing_rows,
+    to_sendable_requests,
+)
 from wmem.tokens.counter import Counter, is_text_alone, message_cost, parts_count_name
 
 if TYPE_CHECKING:
@@ -44,7 +53,6 @@ _SHORT_MEMORY_TOKENS = 8  # tokens of a short memory
 _LONG_MEMORY_DIVISOR = 4  # a long memory is truncated to the budget divided by this
 _BUDGETS_OF_HITS = 3  # hits are taken until they fill so many budgets
 _PREFERENCE_FACTOR = 1.25
-_MAX_STANDING = 256  # messages with standing requests that a pack looks at, the newest
 
 
 def pack_scope(
@@ -73,7 +81,6 @@ def pack_scope(
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
         always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.find_repeated_system_text()
-        asking = list(islice(map(own.state.rows.__getitem__, reversed(own.state.standing_messages)), _MAX_STANDING))
         total, tokens = len(own.state.messages), own.state.message_tokens
     fitter = None if options.profile == "any" else BlockFitter(options.profile)
     front = leading[-1].id if leading else None
@@ -84,7 +91,8 @@ def pack_scope(
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in always})
     pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
-    standing = live.merge_standing(asking, candidate) if handle.policy.standing_requests else []
+    standing = live.list_standing(own, candidate) if handle.policy.standing_requests else []
+    scores: dict[str, float] = {}
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
@@ -95,8 +103,7 @@ def pack_scope(
         hits: Iterable[Hit] = search(replicas, wanted)
         if standing:
             hits = _favor_preferences(hits)
-            ranks = {hit.row.id: rank for rank, hit in enumerate(hits) if hit.path == own.path}
-            standing = [each._replace(rank=ranks.get(each.candidate.id)) for each in standing]
+            scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == own.path}
         found = tuple(_limit_to_budget(hits, options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
@@ -123,6 +130,8 @@ def pack_scope(
                 for hit in found
             ],
             standing=standing,
+            standing_scores=scores,
+            clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
             query=to_sendable(query or ""),
             analyzer=own.analyzer,
             zone=days_in,
@@ -161,11 +170,14 @@ def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:
 
 def _favor_preferences(hits: Iterable[Hit]) -> list[Hit]:
     """The hits, with a factor for what the user said that he prefers: recall places it where the room is short."""
+    hits = list(hits)
+    if not any(hit.row.standing for hit in hits):
+        return hits
     return sorted(map(_favor, hits), key=attrgetter("score"), reverse=True)
 
 
 def _favor(hit: Hit) -> Hit:
-    if not any(each.rule == PREFERENCE for each in hit.row.standing):
+    if not hit.row.standing or all(each.rule != PREFERENCE for each in hit.row.standing):
         return hit
     parts = hit.parts
     return hit._replace(
@@ -351,7 +363,7 @@ class _LiveMessages:
         """Messages that are not stored, newest first, by the stored one they follow."""
         self._always_included: list[Candidate] = []
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
-        self._standing: list[StandingCandidate] = []  # of what is not stored like this, oldest first
+        self._standing: list[tuple[Candidate, Sequence[StandingRequest]]] = []  # of what is not stored like this
         self._restated: set[str] = set()  # ids of stored messages whose requests are in `_standing`
         self.unstored_count = self.unstored_tokens = 0
         counter = handle.settings.counter()
@@ -377,7 +389,7 @@ class _LiveMessages:
                 self.unstored_tokens += row.tokens or 0
             candidate = _to_live_candidate(row, message, counter, fitter)
             if requests:
-                self._standing.append(StandingCandidate(candidate, requests))
+                self._standing.append((candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES
             if message.pinned or begins:
                 self._always_included.append(candidate)
@@ -392,16 +404,28 @@ class _LiveMessages:
         """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
         return [candidate for candidate in self._always_included if candidate.id not in stored_ids]
 
-    def merge_standing(
-        self, stored: Iterable[Row], to_candidate: Callable[[Row], Candidate]
-    ) -> list[StandingCandidate]:
-        """The messages with requests, newest first: those of the framework, then those that are stored."""
-        others = (row for row in stored if row.id not in self._restated)
-        listed = [*reversed(self._standing), *(StandingCandidate(to_candidate(row), row.standing) for row in others)]
-        return [
-            each._replace(requests=tuple(request._replace(text=to_sendable(request.text)) for request in each.requests))
-            for each in listed
-        ]
+    def list_standing(self, replica: Replica[Any], to_candidate: Callable[[Row], Candidate]) -> list[StandingClause]:
+        """The user's requests, newest first: those of the framework's messages, then those of the stored ones."""
+        if not self._asks:
+            if not replica.state.standing_messages:  # no lock: it is atomic
+                return []
+            stored = replica.use_derived(StandingCache, methodcaller("read", replica), replica.analyzer)
+            candidates = {row.id: to_candidate(row) for row, _, _ in stored}
+            return [StandingClause(candidates[row.id], request, ended) for row, request, ended in stored]
+        others = [row for row in list_standing_rows(replica) if row.id not in self._restated]
+        asked = [*reversed(self._standing), *((to_candidate(row), to_sendable_requests(row)) for row in others)]
+        return [StandingClause(*each) for each in read_in_force(asked, replica.analyzer)]
+
+    def clause_tokens(self, replica: Replica[Any], counter: str) -> dict[str, int]:
+        """Tokens of clauses as far as they are known, to add to; those of the framework's messages are not kept."""
+        if self._asks:
+            return {}
+        return replica.use_derived(StandingCache, methodcaller("counts", counter), replica.analyzer)
+
+    @property
+    def _asks(self) -> bool:
+        """Whether the framework's messages ask for anything that the stored ones do not."""
+        return bool(self._standing or self._restated)
 
     def merge_with_stored(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """Merge the live messages into the stored ones, newest first."""

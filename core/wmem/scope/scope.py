@@ -263,7 +263,10 @@ class Scope(ScopeProperties):
 
         What the user of this scope asked to be followed from now on, and did not take back, is in every
         prompt, in at most a tenth of the room: see `Policy.standing_requests`. As messages, such
-        requests are the scope's own; a child has none of its parent's.
+        requests are the scope's own; a child has none of its parent's. Where the room is too small for
+        all, those that stand for every question come before those that stand for some ("when I ask …"),
+        and these before preferences ("I prefer …"), each as it bears on the query, or newest first. With
+        ``tail=0`` preferences are ranked among the other memories.
 
         With an embedder and a query, missing vectors of texts are stored, in a scope internal to
         wmem that no list, listener or export shows.

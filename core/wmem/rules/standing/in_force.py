@@ -4,10 +4,14 @@ A request ends when a newer message takes it back, says the same again, or gives
 language to answer in, and one name to be called by.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from typing import TypeVar
 
 from wmem.analysis.analyzer import Analyzer, to_words
 from wmem.model.standing import TAKE_BACK, StandingRequest
+
+T = TypeVar("T")
 
 _ONE_ANSWER = frozenset({"language", "names"})
 _CONDITION_WORDS = "when whenever if unless every each except wenn quand si cuando quando als när если"
@@ -22,6 +26,18 @@ _EMPTY_WORDS = (
     "earlier before any all everything it s i m it me you your my don t no not only just about"
 )
 _SAYS_NOTHING = frozenset(_EMPTY_WORDS.split())
+
+
+def read_in_force(
+    newest_first: Iterable[tuple[T, Sequence[StandingRequest]]], analyzer: Analyzer
+) -> Iterator[tuple[T, StandingRequest, str]]:
+    """The clauses of messages, newest first, each with why it is not in force; "" if it is."""
+    reader = RequestsInForce(analyzer)
+    for message, requests in newest_first:
+        for request in reversed(requests):
+            reason = reader.find_reason(request)
+            if reason is not None or not request.takes_back:
+                yield message, request, reason or ""
 
 
 class RequestsInForce:
