@@ -375,7 +375,7 @@ def _bedrock_block(block: Json) -> Json:
     if kind == "reasoning_content":
         return {"reasoningContent": {"reasoningText": block["reasoning_content"]}}
     if kind == "thinking":
-        return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block["signature"]}}}
+        return {"reasoningContent": {"reasoningText": {"text": block["thinking"], "signature": block.get("signature")}}}
     return {"image": _source(block["image_url"])} if kind == "image_url" else {"document": block}
 
 

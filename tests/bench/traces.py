@@ -38,6 +38,9 @@ _ANTHROPIC_BLOCKS = {
     "thinking", "redacted_thinking", "server_tool_use", "mcp_tool_use", "compaction", "document", "search_result",
     "container_upload",
 }  # fmt: skip
+_CONVERSE_BLOCKS = {
+    "reasoningContent", "guardContent", "cachePoint", "citationsContent", "searchResult", "image", "document", "video",
+}  # fmt: skip
 Json = Mapping[str, Any]
 
 
@@ -52,9 +55,11 @@ class Conversation(NamedTuple):
         """The one that takes all blocks of it, where they are not known to every provider."""
         blocks = list(_nested_blocks([each for each in self.messages if isinstance(each, Mapping)]))
         kinds = {str(block.get("type")) for block in blocks}
+        if any(block.get("type") == "thinking" and "signature" not in block for block in blocks):
+            return "gemini"  # its package alone takes such
         if kinds & _ANTHROPIC_BLOCKS or any(kind.endswith("_tool_result") for kind in kinds):
             return "anthropic"
-        return "bedrock" if any("reasoningContent" in block for block in blocks) else None
+        return "bedrock" if any(not _CONVERSE_BLOCKS.isdisjoint(block) for block in blocks) else None
 
 
 @dataclass
@@ -327,6 +332,9 @@ def _pack(
         outcome.faults[f"pack at {budget:,}: {exc!r}"[:160]] += 1
         return
     prompt = packed.to_openai()
+    if not prompt and any("no message can be sent" in warning for warning in packed.warnings):
+        outcome.refused["no message can be sent"] += 1  # a call without a result, and nothing else yet
+        return
     count = default_counter()
     tokens = PROMPT_OVERHEAD + sum(message_tokens(each, count) for each in parse_messages(prompt))
     outcome.over += max(tokens, packed.tokens) > budget

@@ -329,6 +329,7 @@ class ForeignFormsSuite(FacetSuite):
         talk: Talk = [
             {"role": "user", "content": [paper]},
             {"role": "assistant", "content": [thought]},
+            {"role": "user", "content": [{"reasoningContent": {"reasoningText": {"text": "Hm."}}}]},
             {"role": "user", "content": "And?"},
             {
                 "role": "assistant",

@@ -13,6 +13,7 @@ from wmem.model.part import Part
 REASONING_KEYS = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks")
 """Keys of a message under which providers send reasoning: DeepSeek and its like, OpenRouter and vLLM, LiteLLM."""
 _BLOCK_TYPES = frozenset(("thinking", "redacted_thinking", "reasoning", "reasoning_content"))
+_SEALS = ("signature", "redactedContent", "encrypted_content")
 _DEFAULT_KEY = REASONING_KEYS[0]
 
 
@@ -39,6 +40,16 @@ def read_reasoning_block(block: Mapping[str, Any]) -> dict[str, Any] | None:
         return {"kind": "reasoning", "signature": block["data"], "data": {"redacted": True}}
     text = text or block.get("reasoning") or block.get("text")
     return {"kind": "reasoning", "text": text if isinstance(text, str) else None, "data": {"block": dict(block)}}
+
+
+def is_signed(part: Part) -> bool:
+    """Whether the part is reasoning that its provider verifies, signed or sealed."""
+    block = (part.data or {}).get("block")
+    if part.signature is not None or not isinstance(block, Mapping):
+        return part.signature is not None
+    thought = block.get("reasoningContent")
+    inner = thought.get("reasoningText", thought) if isinstance(thought, Mapping) else block
+    return isinstance(inner, Mapping) and any(isinstance(inner.get(key), str) for key in _SEALS)
 
 
 def write_reasoning_block(part: Part) -> dict[str, Any] | None:

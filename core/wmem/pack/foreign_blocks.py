@@ -25,8 +25,9 @@ _NOBODY: _Takers = frozenset()
 _KINDS: Mapping[_Takers, Sequence[str]] = {
     _ANTHROPIC: (
         "document", "server_tool_use", "mcp_tool_use", "compaction", "container_upload", "tool_reference", "text-plain",
+        "redacted_thinking",
     ),
-    _CLAUDE: ("redacted_thinking", "search_result"),
+    _CLAUDE: ("search_result",),
     _THOUGHT: ("thinking",),
     _BEDROCK: (
         "reasoningContent", "reasoning_content", "guardContent", "guard_content", "cachePoint", "citationsContent",
@@ -54,7 +55,7 @@ THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reasoningContent", "r
 """Kinds of blocks that are reasoning."""
 _REFERRING = (*_MEDIA_KINDS, "document", "input_image", "input_file")  # what of these is left out is elsewhere
 _OWN_WORDS = ("guardContent", "guard_content", "citationsContent")  # of the speaker, with marks
-_MARKS = ("cachePoint",)  # they say nothing
+_TRACELESS = ("cachePoint", *THOUGHTS)
 
 
 class BlockFitter:
@@ -84,7 +85,7 @@ class BlockFitter:
                 fitted.append(made)
             else:
                 lost.append(_describe(part))
-                if message.role in ("user", "tool") and block_kind(part) not in _MARKS:
+                if message.role in ("user", "tool") and block_kind(part) not in _TRACELESS:
                     fitted.append(_to_trace(part))
         if len(fitted) == len(parts) and all(each is part for each, part in zip(fitted, parts, strict=True)):
             return message
@@ -172,8 +173,8 @@ def _shape_takers(kind: str, block: Mapping[str, Any]) -> _Takers | None:
         return _ANTHROPIC if kind in ("image", "document") and isinstance(block.get("source"), Mapping) else None
     if "thoughtSignature" in block:
         return _GEMINI
-    if kind == "thinking" and isinstance(block.get("thinking"), list):
-        return _MISTRAL
+    if kind == "thinking" and not isinstance(block.get("signature"), str):
+        return _MISTRAL if isinstance(block.get("thinking"), list) else _GEMINI
     if kind == "reasoning":
         return _GEMINI if {"encrypted_content", "summary"}.isdisjoint(block) else _OPENAI
     if kind in ("input_image", "input_file") and not {"image_url", "file_data"}.isdisjoint(block):
@@ -199,7 +200,7 @@ def _thought_takers(part: Part) -> _Takers | None:
     if isinstance(data.get("id"), str):
         return _OPENAI
     if part.signature is not None:
-        return _CLAUDE if data.get("redacted") else _THOUGHT
+        return _ANTHROPIC if data.get("redacted") else _THOUGHT
     return None if data else _GEMINI
 
 

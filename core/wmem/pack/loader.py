@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from wmem.model._reasoning import is_signed
 from wmem.model.message import Message
 from wmem.pack.request import Candidate, Orphans, Rendered
 from wmem.pack.truncation import allocate_tokens, marked_tokens, min_tokens, truncate_message
@@ -152,7 +153,7 @@ class MessageLoader:
             return member
         message = self.load(member)
         bare = message.without_reasoning()
-        if (in_flight and any(part.signature for part in message.parts)) or not (bare.parts or bare.tool_calls):
+        if (in_flight and any(map(is_signed, message.parts))) or not (bare.parts or bare.tool_calls):
             return member
         return member._replace(tokens=member.tokens - member.reasoning, reasoning=0, load=partial(_identity, bare))
 

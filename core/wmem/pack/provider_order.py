@@ -27,6 +27,7 @@ from functools import cache
 from itertools import takewhile
 from typing import TypeVar
 
+from wmem.model._reasoning import is_signed
 from wmem.model.alternation import SYSTEM_ROLES, join_messages
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
@@ -152,7 +153,7 @@ def is_blank(message: Message) -> bool:
 
 def _is_blank_part(part: Part) -> bool:
     if part.kind == "reasoning":
-        return part.signature is None
+        return not is_signed(part)
     return part.kind in ("text", "refusal") and not (part.text or "").strip()
 
 

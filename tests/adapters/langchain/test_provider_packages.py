@@ -113,7 +113,7 @@ _BLOCKS: dict[str, tuple[set[Provider], dict[str, Any]]] = {
     "thinking": (
         {"anthropic", "gemini", "bedrock"}, {"type": "thinking", "thinking": "Hm.", "signature": "c2ln"},
     ),
-    "redacted": ({"anthropic", "bedrock"}, {"type": "redacted_thinking", "data": "c2ln"}),
+    "redacted": ({"anthropic"}, {"type": "redacted_thinking", "data": "c2ln"}),
     "Converse reasoning": (
         {"bedrock"}, {"type": "reasoning_content", "reasoning_content": {"text": "Hm.", "signature": "c2ln"}},
     ),
