@@ -61,6 +61,33 @@ class PairingSuite(FacetSuite):
         call(session.messages.append, [returned("b", "fetch"), returned("a", "7f1e")])
         assert answers(session, call) == [("search", "a"), ("fetch", "b")]
 
+    @pytest.mark.parametrize("ids", [("7f1e",), ("7f1e", "7f1f"), ("7f1e", "c2"), ("c2", "7f1e"), ("7f1e", "c1")])
+    def test_b131_results_under_ids_that_no_call_has_answer_the_calls_that_wait(
+        self, open_memory: MemoryOpener, call: Call, ids: tuple[str, ...]
+    ) -> None:
+        here, there = (open_memory().scope("s") for _ in range(2))
+        calls = [("search", "c1"), ("search", "c2")][: len(ids)]
+        call(here.messages.append, [ASKED, called(*calls)])
+        texts = {"c1": "a", "c2": "b", "7f1e": "b" if "c1" in ids else "a", "7f1f": "b"}
+        for scope, id in zip((here, there), ids, strict=False):
+            call(scope.messages.append, returned(texts[id], id))
+        assert answers(here, call) == answers(there, call) == [("search", "a"), ("search", "b")][: len(ids)]
+        before = call(here.messages.all)
+        call(
+            there.messages.append,
+            [returned(each.text, id, id=each.id) for each, id in zip(before[2:], ids, strict=True)],
+        )
+        assert call(here.messages.all) == before
+
+    def test_b131_a_late_result_answers_no_call_of_another_turn_or_tool(self, session: Scope, call: Call) -> None:
+        asked = {**ASKED, "turn_id": "t1"}
+        call(session.messages.append, [asked, called(("search", "c1"), turn_id="t1")])
+        call(session.messages.append, returned("late", "7f1e", turn_id="t2"))
+        call(session.messages.append, returned("strange", "7f1f", "fetch", turn_id="t1"))
+        assert [each.tool_call_id for each in call(session.messages.all)[2:]] == ["7f1e", "7f1f"]
+        call(session.messages.append, returned("a", "c1", turn_id="t1"))
+        assert answers(session, call) == [("search", "a")]
+
     def test_b131_a_result_without_id_answers_a_call_that_has_one(self, session: Scope, call: Call) -> None:
         call(session.messages.append, [ASKED, called(("search", "c1")), returned("a")])
         assert answers(session, call) == [("search", "a")]

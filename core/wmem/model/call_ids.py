@@ -5,13 +5,14 @@ processes agree, and storing a message again changes nothing.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmem.fork import cached_property
 from wmem.model.part import ToolCall
+from wmem.model.stray_results import CallRecord, Exchange, PastRecords, Stray, Timeline, match_strays
 
 if TYPE_CHECKING:
     from wmem.model.message import Message
@@ -32,20 +33,6 @@ def with_usable_ids(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         taken.add(id)
         usable.append(call if id == call.id else call.model_copy(update={"id": id}))
     return tuple(usable)
-
-
-class CallRecord(NamedTuple):
-    """What pairing needs of a message.
-
-    Attributes:
-        ids: Of the calls it makes, or of the one it answers; a result without an id has none.
-        load: Returns the whole message; needed only where ids alone do not pair it.
-    """
-
-    role: str | None
-    ids: tuple[str, ...]
-    turn_id: str | None
-    load: "Callable[[], Message]"
 
 
 class _Caller:
@@ -110,6 +97,11 @@ class CallHistory:
         """Whether a message calls a tool under this id."""
         return self._find_caller(id, None) is not None
 
+    def find_waiting(self, record: CallRecord) -> list[ToolCall]:
+        """The calls of a message that no result answers."""
+        answered = next(caller.answered_ids for caller in self if caller.record is record)
+        return [call for call in record.load().tool_calls if call.id not in answered]
+
     def _choose_call(
         self, own: str | None, result: CallRecord, stored_id: str | None
     ) -> tuple[_Caller | None, str | None]:
@@ -172,10 +164,12 @@ class Pairing(NamedTuple):
     """The calls that results answer, by position where the result itself does not say so.
 
     Attributes:
+        past_call_ids: The same of what was said before, by how many of it are newer: see `wmem.model.stray_results`.
         certain: Every result says itself which call it answers, and the call was found.
     """
 
     call_ids: dict[int, str]
+    past_call_ids: dict[int, str]
     certain: bool
 
 
@@ -188,7 +182,8 @@ def pair_records(
         older: What was said before, newest first.
         stored_ids: For each message, the call that it answers in the store; empty if nothing is stored.
     """
-    history = CallHistory(older)
+    past = PastRecords(older)
+    history = CallHistory(past)
     call_ids: dict[int, str] = {}
     certain = True
     for place, record in enumerate(records):
@@ -200,7 +195,33 @@ def pair_records(
             certain = certain and record.ids == (id,) and (id == stored_id or history.has_call(record.ids[0]))
         elif record.ids:
             history.add(record)
-    return Pairing(call_ids, certain and not call_ids)
+    timeline = Timeline(past, records)
+    for exchange in timeline.find_exchanges():
+        call_ids |= _pair_strays(exchange, timeline, history, call_ids)
+    past_call_ids = {-1 - place: call_ids.pop(place) for place in [*call_ids] if place < 0}
+    return Pairing(call_ids, past_call_ids, certain and not call_ids and not past_call_ids)
+
+
+def _pair_strays(
+    exchange: Exchange, timeline: Timeline, history: CallHistory, call_ids: Mapping[int, str]
+) -> dict[int, str]:
+    """The calls that results under an id that no call has answer, by their places."""
+    strays: list[tuple[int, CallRecord]] = []
+    for place in sorted(exchange.results):
+        record = timeline.get(place)
+        if record is None or not record.ids or place in call_ids or record.ids[0] in exchange.caller.ids:
+            continue
+        if not history.has_call(record.ids[0]):
+            strays.append((place, record))
+    if not strays:
+        return {}
+    waiting = history.find_waiting(exchange.caller)
+    tools = {call.name for call in waiting}
+
+    def name(record: CallRecord) -> str | None:
+        return record.load().name or next((id for id in record.ids if id in tools), None)
+
+    return match_strays([Stray(place, name(record)) for place, record in strays], waiting)
 
 
 def to_call_record(message: "Message") -> CallRecord:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, BaseMessage, FunctionMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -45,7 +46,8 @@ class Working(Scripted):
         super()._generate(messages, *args, **kwargs)
         last = self.prompts[-1]
         given = [call for each in last if isinstance(each, AIMessage) for call in each.tool_calls]
-        reply = AIMessage("", tool_calls=self.calls) if len(results) < len(self.calls) else AIMessage("Done.")
+        unanswered = len(results) < len(self.calls) and len(self.prompts) < 10
+        reply = AIMessage("", tool_calls=self.calls) if unanswered else AIMessage("Done.")
         assert len({call["id"] for call in given}) == len(given)
         return ChatResult(generations=[ChatGeneration(message=reply)])
 
@@ -80,6 +82,55 @@ async def test_b131_an_agent_whose_model_gives_calls_no_id_of_their_own_ends_aft
             ("search", "found 2"),
         ]
     assert len(model.prompts) == 4
+
+
+class OwnIds(AgentMiddleware):
+    """Answers under ids of its own, as some proxies of tools do."""
+
+    def __init__(self, tools: Sequence[str]) -> None:
+        super().__init__()
+        self._names = tools
+
+    def _rename(self, message: Any) -> Any:
+        return (
+            message.model_copy(update={"tool_call_id": f"own-{message.text}"})
+            if message.name in self._names
+            else message
+        )
+
+    def wrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return self._rename(handler(request))
+
+    async def awrap_tool_call(self, request: Any, handler: Any) -> Any:
+        return self._rename(await handler(request))
+
+
+@pytest.mark.parametrize("renamed", [("search", "fetch"), ("search",), ("fetch",)])
+@pytest.mark.parametrize("budget", [4_000, 400])
+async def test_b131_an_agent_whose_tools_answer_under_ids_of_their_own_ends_after_one_round(
+    run: Any, memory: wmem.AgentMemory, renamed: Sequence[str], budget: int
+) -> None:
+    calls = [{**call, "id": f"c{at}"} for at, call in enumerate(called("", "search", "fetch", "search"))]
+    model = Working(calls=calls)
+    middleware = [OwnIds(renamed), WmemMiddleware(memory, budget=budget, reserve=0)]
+    saver = InMemorySaver()
+    for question in ("What is new?", "And now?"):
+        model.calls = [{**call, "id": f"{call['id']}-{len(question)}"} for call in calls]
+        agent = create_agent(model, tools=[search, fetch], middleware=middleware, checkpointer=saver)
+        state = await run(agent, {"messages": [HumanMessage(question)]}, config=THREAD)
+        assert state["messages"][-1].text == "Done."
+        assert answers(model.prompts[-1])[-3:] == [
+            ("search", "found 0"),
+            ("fetch", "fetched 1"),
+            ("search", "found 2"),
+        ]
+    assert len(model.prompts) == 4
+    stored = memory.scope("t").messages.all()
+    assert len(stored) == 12
+    afresh = [OwnIds(renamed), WmemMiddleware(memory, budget=budget, reserve=0)]
+    agent = create_agent(Scripted(), middleware=afresh, checkpointer=saver)
+    await run(agent, {"messages": [HumanMessage("thanks")]}, config=THREAD)
+    assert memory.scope("t").messages.all()[:-2] == stored
 
 
 async def test_b131_structured_output_without_an_id_of_its_call_ends_the_run(

@@ -52,6 +52,27 @@ async def test_b131_an_agent_whose_model_gives_calls_no_id_of_their_own_is_remem
     assert answers(script.prompts[2]) == [(1, "2"), (2, "4")]
 
 
+class OwnIds(FunctionAgent):
+    """Has tools that answer under ids of their own."""
+
+    async def handle_tool_call_results(self, ctx: Any, results: Any, memory: Any) -> None:
+        for at, result in enumerate(results):
+            result.tool_id = f"own-{at}"
+        await super().handle_tool_call_results(ctx, results, memory)
+
+
+async def test_b131_an_agent_whose_tools_answer_under_ids_of_their_own_is_remembered(make: Make) -> None:
+    both = calling("", 1, 2)
+    blocks = [block.model_copy(update={"tool_call_id": f"c{at}"}) for at, block in enumerate(both.blocks)]
+    memory, script = make(), Script(both.model_copy(update={"blocks": blocks}), "2 and 4", "still 2 and 4")
+    for question in ("add", "again?"):
+        agent = OwnIds(name="a", description="adds", tools=[add], llm=script.llm, streaming=False)
+        answer = await agent.run(question, memory=memory)
+    assert str(answer) == "still 2 and 4"
+    assert len(script.prompts) == 3
+    assert answers(script.prompts[2]) == [(1, "2"), (2, "4")]
+
+
 @pytest.mark.parametrize("id", ABSENT)
 def test_b131_results_that_are_put_one_after_another_find_their_calls(make: Make, id: str | None) -> None:
     memory = make()

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.call_ids import CallRecord, Pairing, pair_records
+from wmem.model.call_ids import Pairing, pair_records
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
 from wmem.model.checks import check_id, check_new_names
 from wmem.model.ids import new_ulid
@@ -16,6 +16,7 @@ from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
+from wmem.model.stray_results import CallRecord
 from wmem.model.values import dump_model
 from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
@@ -140,37 +141,64 @@ def pair_with_stored(records: Sequence[CallRecord], ids: Sequence[str | None], s
     Args:
         ids: The ids of the messages; a stored result stays with its call.
     """
-    given = set(ids)
-    newest = (row for row in islice(state.newest_messages(), _CALL_LOOK_BACK) if row.id not in given)
     before = [state.rows.get(id) if id is not None else None for id in ids]
     stored_ids = [row.calls[0] if row is not None and row.role == "tool" and row.calls else None for row in before]
-    return pair_records(records, to_call_records(newest), stored_ids)
+    return pair_records(records, to_call_records(_list_before(ids, state)), stored_ids)
 
 
-def _pair_rows(handle: Handle, rows: Sequence[Row], state: State, now: float) -> tuple[list[Row], bool]:
-    """The rows, each result with the call it answers, and whether all results said so themselves."""
+class _PairedRows(NamedTuple):
+    """Rows to store, each result with the call it answers.
+
+    Attributes:
+        stray: Results that are stored already, and answer a call as is known only now.
+        certain: All results said themselves what they answer.
+    """
+
+    rows: list[Row]
+    stray: list[Row]
+    certain: bool
+
+
+def _pair_rows(handle: Handle, rows: Sequence[Row], state: State, now: float) -> _PairedRows:
     pairing = pair_with_stored([*to_call_records(rows)], [row.id for row in rows], state)
+
+    def pair(row: Row, id: str) -> Row:
+        return to_row(to_message(row).model_copy(update={"tool_call_id": id}), handle, now)
+
     paired = list(rows)
     for place, id in pairing.call_ids.items():
-        paired[place] = to_row(to_message(rows[place]).model_copy(update={"tool_call_id": id}), handle, now)
-    return paired, pairing.certain
+        paired[place] = pair(rows[place], id)
+    past = list(_list_before((row.id for row in rows), state)) if pairing.past_call_ids else []
+    stray = [pair(past[place], id) for place, id in pairing.past_call_ids.items()]
+    return _PairedRows(paired, stray, pairing.certain)
+
+
+def _list_before(ids: Iterable[str | None], state: State) -> Iterator[Row]:
+    """The newest stored messages, newest first, without those of these ids, among which calls are looked for."""
+    given = set(ids)
+    return (row for row in islice(state.newest_messages(), _CALL_LOOK_BACK) if row.id not in given)
 
 
 def _is_first_result(rows: Sequence[Row], state: State) -> bool:
     """Fast path: whether this is a single result, whose call is among the newest messages and not answered yet."""
     if len(rows) != 1 or not rows[0].calls or rows[0].id in state.rows:
         return False
-    [id] = rows[0].calls
-    newest = (row for row in islice(state.newest_messages(), _FAST_LOOK_BACK) if id in row.calls)
-    return next((row.role for row in newest), None) == "assistant"
+    [id], turn_id = rows[0].calls, rows[0].turn_id
+    others: set[str] = set()  # a result among them that is none of this call's message may answer what is left
+    for row in islice(state.newest_messages(), _FAST_LOOK_BACK):
+        if id in row.calls:
+            return row.role == "assistant" and others.issubset(row.calls)
+        if row.role == "tool" and (turn_id is None or row.turn_id in (None, turn_id)):
+            others.update(row.calls)
+    return False
 
 
 def _append_paired(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     """Append on the condition that nobody answers one of the calls meanwhile."""
 
     def decide(state: State) -> tuple[Sequence[Change], list[Row]]:
-        paired, _ = _pair_rows(handle, rows, state, now)
-        return _to_changes(paired, state), paired
+        paired = _pair_rows(handle, rows, state, now)
+        return _to_changes([*paired.stray, *paired.rows], state), paired.rows
 
     paired = yield from handle.commit(decide, now)
     state = handle.engine.replica(handle.path).state
@@ -185,7 +213,7 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
     replica = handle.engine.replica(handle.path)
     if "tool" in map(_ROLE, rows):
         with replica.lock:
-            certain = _is_first_result(rows, replica.state) or _pair_rows(handle, rows, replica.state, now)[1]
+            certain = _is_first_result(rows, replica.state) or _pair_rows(handle, rows, replica.state, now).certain
         if not certain:
             return (yield from _append_paired(handle, rows, now))
     changes = _to_changes(rows, replica.state)
@@ -203,7 +231,7 @@ def append(handle: Handle, rows: Sequence[Row], now: float) -> Flow[list[Row]]:
 
 def replace(handle: Handle, rows: Sequence[Row], now: float) -> Flow[None]:
     """Replace all messages; see `Messages.replace`."""
-    rows, _ = _pair_rows(handle, rows, State(), now)
+    rows = _pair_rows(handle, rows, State(), now).rows
 
     def decide(state: State) -> tuple[Sequence[Change], None]:
         before = list(state.messages)
