@@ -29,11 +29,19 @@ from langchain_core.messages import (
 
 from langchain_wmem._blocks import DIALECTS, Dialect, write_parts
 from langchain_wmem._call_ids import name_block_calls, name_calls
-from langchain_wmem._fields import KIND_OF_ROLE, NOTE_SOURCE, ROLE_OF_KIND, read_fields, to_json, write_fields
+from langchain_wmem._fields import (
+    KIND_OF_ROLE,
+    NOTE_SOURCE,
+    ROLE_OF_KIND,
+    listed_calls,
+    read_fields,
+    to_json,
+    write_fields,
+)
 from langchain_wmem._pieces import FRAMEWORK, is_piece, join_pieces, split_message
 from langchain_wmem._reasoning import drop_reasoning, without_reasoning
 from wmem import Message, Native
-from wmem.adapter import check_instances, describe_error, pair_results
+from wmem.adapter import check_instances, describe_error, find_takers, pair_results
 from wmem.errors import InvalidInputError, SerializationError
 
 MESSAGE_CLASSES: dict[type[BaseMessage], str] = {
@@ -130,7 +138,14 @@ def _read_whole(original: BaseMessage, kind: str, data: dict[str, Any], *, docum
     if not native and kind == KIND_OF_ROLE[neutral.role] and dialect == "v1":
         return neutral
     marks = {"documents": True} if documents else {}
-    beside = Native(framework=FRAMEWORK, data={"type": kind, "data": native, "dialect": dialect, **marks})
+    listed = listed_calls(data)
+    beside_content = bool(listed) and len(listed) == len(neutral.tool_calls)
+    content = () if beside_content or isinstance(data["content"], str) else data["content"]
+    beside = Native(
+        framework=FRAMEWORK,
+        data={"type": kind, "data": native, "dialect": dialect, **marks},
+        takers=find_takers(content),
+    )
     kept = neutral.model_copy(update={"native": beside})
     if message_to_dict(_to_langchain(kept)) != {"type": original.type, "data": {**data, "id": original.id or None}}:
         msg = f"LangChain does not revive message {original.id!r} as it is; was a field assigned after it was made?"

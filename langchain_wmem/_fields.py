@@ -100,6 +100,11 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
     return [*calls, *read_block_calls(data["content"], {call.id for call in calls})]
 
 
+def listed_calls(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The calls that a message has beside its content."""
+    return [*data.get("tool_calls", ()), *data.get("invalid_tool_calls", ())]
+
+
 def read_block_calls(content: object, known_ids: Collection[str]) -> list[ToolCall]:
     """The calls that an assistant makes in blocks of its content alone, as Anthropic's API and Bedrock have them."""
     if not isinstance(content, list):

@@ -11,9 +11,9 @@ from uuid import uuid4
 
 from langchain_core.messages import BaseMessage
 
-from langchain_wmem._fields import ROLE_OF_KIND, read_fields, write_fields
+from langchain_wmem._fields import ROLE_OF_KIND, listed_calls, read_fields, write_fields
 from wmem import Message, Native
-from wmem.adapter import is_result_block, split_blocks
+from wmem.adapter import find_takers, is_result_block, split_blocks
 from wmem.errors import InvalidInputError
 
 FRAMEWORK = "langchain"
@@ -46,13 +46,9 @@ def split_message(kind: str, data: Mapping[str, Any]) -> list[Message]:
     if role not in ("user", "assistant") and not (kind == "tool" and all(map(is_result_block, content))):
         return []
     try:
-        return _split(kind, data, {call["id"] for call in _calls(data)})
+        return _split(kind, data, {call["id"] for call in listed_calls(data)})
     except (InvalidInputError, TypeError, ValueError, KeyError, AttributeError):
         return []  # they are no results; as blocks that wmem does not know, they are stored as well
-
-
-def _calls(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [*data.get("tool_calls", ()), *data.get("invalid_tool_calls", ())]
 
 
 def _split(kind: str, data: Mapping[str, Any], known_ids: Collection[object]) -> list[Message]:
@@ -72,7 +68,11 @@ def _split(kind: str, data: Mapping[str, Any], known_ids: Collection[object]) ->
             beside = _NOTHING_BESIDE
         native: dict[str, Any] = {"type": kind, "data": own if at else {**whole, **own}}
         native |= {"piece": [at, len(pieces)], "places": [*places]}
-        made.append(message.model_copy(update={"native": Native(framework=FRAMEWORK, data=native)}))
+        made.append(
+            message.model_copy(
+                update={"native": Native(framework=FRAMEWORK, data=native, takers=find_takers(own["content"]))}
+            )
+        )
     return made
 
 

@@ -33,6 +33,7 @@ _KEYED_BLOCKS = frozenset(
     ("toolUse", "toolResult", "functionCall", "functionResponse", "function_call", "function_response")
 )
 _KEYED_CALLS = ("toolUse", "functionCall", "function_call")
+_CALL_TAKERS: Mapping[str, Sequence[str]] = {"tool_use": ("anthropic", "bedrock"), "function_call": ("openai",)}
 _ANSWERED = ("output-available", "output-error", "output-denied", "result")
 _NOT_SENT = ("step-start", "data-", "source-")  # parts of a page, which the SDK sends to no model
 
@@ -218,6 +219,26 @@ def is_result_block(block: object) -> bool:
     if not isinstance(block, Mapping):
         return False
     return _kind(block) in _RESULT_BLOCKS or _find_key(block) in _KEYED_BLOCKS.difference(_KEYED_CALLS)
+
+
+def find_takers(blocks: Iterable[object]) -> tuple[str, ...] | None:
+    """The provider profiles that take a message with these blocks; None if all do.
+
+    Only calls, results and texts without a type tell; any other block is fitted by itself.
+    """
+    takers = [own for block in blocks if isinstance(block, Mapping) and (own := _block_takers(block)) is not None]
+    return tuple(sorted(frozenset.intersection(*takers))) if takers else None
+
+
+def _block_takers(block: Json) -> frozenset[str] | None:
+    kind = _kind(block)
+    if kind is None:
+        return frozenset(("bedrock",)) if _find_key(block) or isinstance(block.get("text"), str) else None
+    if kind == "tool_result":
+        return frozenset(("bedrock",) if "toolUseId" in block else ("anthropic",))
+    if kind in _CALL_BLOCKS or kind in _RESULT_BLOCKS:
+        return frozenset(_CALL_TAKERS.get(kind, ()))
+    return None
 
 
 def _kind(block: Json) -> str | None:

@@ -75,3 +75,5 @@ class Native(BaseModel):
 
     framework: str
     data: JsonValue
+    takers: tuple[str, ...] | None = None
+    """The provider profiles that take calls or results in it; None for all. To another the neutral form is sent."""

@@ -69,6 +69,7 @@ def is_plain(message: Message) -> bool:
         and message.role in ("user", "assistant")
         and not (parts[0].text or "").isspace()
         and bool(parts[0].text)
+        and (message.native is None or message.native.takers is None)
     )
 
 
@@ -171,6 +172,9 @@ def _fit_messages(rules: ProviderRules, messages: Sequence[Message]) -> Iterator
             yield message
             continue
         changes: dict[str, object] = {}
+        takers = None if message.native is None else message.native.takers
+        if takers is not None and rules.provider not in (None, *takers):
+            changes["native"] = None
         if message.tool_calls and (calls := ids.fit_calls(message)) != message.tool_calls:
             changes["tool_calls"] = calls
         if message.role == "tool":

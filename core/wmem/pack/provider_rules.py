@@ -17,6 +17,7 @@ class ProviderRules:
     """The demands of one profile; a prompt that meets them is sent as it is.
 
     Attributes:
+        provider: The only provider that it is of; None where more than one is to take the prompt.
         system_in_front: System text stands only before everything else.
         user_first: The first message after system text is the user's.
         speaker: Characters of a speaker's name; None where messages have no name.
@@ -30,6 +31,7 @@ class ProviderRules:
         user_after_result: The user may speak right after a tool's result.
     """
 
+    provider: ProviderProfile | None = None
     system_in_front: bool = False
     user_first: bool = False
     speaker: re.Pattern[str] | None = None
@@ -85,14 +87,18 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         call_after_answer=False,
     ),
     "openai": ProviderRules(
+        provider="openai",
         speaker=_SPEAKER,
         call_id=re.compile(r".{1,40}", re.DOTALL),
         unique_ids=False,
         media_in_results=False,
         blank=True,
     ),
-    "anthropic": ProviderRules(system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_-]+")),
+    "anthropic": ProviderRules(
+        provider="anthropic", system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_-]+")
+    ),
     "gemini": ProviderRules(
+        provider="gemini",
         system_in_front=True,
         user_first=True,
         tool=re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}"),
@@ -101,13 +107,16 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         call_after_answer=False,
     ),
     "mistral": ProviderRules(
+        provider="mistral",
         system_in_front=True,
         user_first=True,
         call_id=re.compile(rf"[a-zA-Z0-9]{{{_MISTRAL_ID_LENGTH}}}"),
         media_in_results=False,
         user_after_result=False,
     ),
-    "bedrock": ProviderRules(system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}")),
+    "bedrock": ProviderRules(
+        provider="bedrock", system_in_front=True, user_first=True, call_id=re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+    ),
 }
 """``any`` has the demands of all five at once, but for Mistral's ids, which its LangChain package makes, and for the
 user directly after a result, which Mistral itself takes by now."""

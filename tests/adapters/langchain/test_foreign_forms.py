@@ -17,7 +17,7 @@ from tests.adapters.langchain.conftest import Run, Scripted
 from tests.adapters.langchain.test_equal_below_the_budget import in_blocks
 from tests.adapters.langchain.test_provider_packages import PACKAGES
 from tests.matrix import examples
-from tests.validators import violations
+from tests.validators import PROVIDERS, Provider, violations
 from wmem.errors import BudgetError
 from wmem.types import ProviderProfile
 
@@ -220,3 +220,21 @@ def test_b132_blocks_that_are_no_exchange_are_stored_and_come_back(
     assert messages_to_dict(history.messages[1:]) == messages_to_dict([message])
     for profile in get_args(ProviderProfile):
         memory.scope("s").pack(budget=500, profile=profile).to_langchain()
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("form", FORMS)
+def test_b132_a_provider_that_does_not_take_the_blocks_gets_calls_and_results_beside_the_content(
+    provider: Provider, form: str
+) -> None:
+    talk = named([*in_blocks(form), AIMessage("Sun and rain. " * 20), HumanMessage("thanks")])
+    with wmem.open("memory://", agent_id="a") as memory:
+        session = memory.scope("s")
+        session.messages.append(from_langchain(talk))
+        for budget in (*range(60, 200, 20), 2_000):
+            prompt = session.pack(budget=budget, profile=provider).to_langchain()
+            assert PACKAGES[provider](prompt) == []
+            assert halves(prompt) == []
+        [*_, whole] = [session.pack(budget=2_000, profile=provider).to_langchain()]
+        assert (whole == talk) == ((form, provider) in {("anthropic", "anthropic"), ("bedrock", "bedrock")})
+        assert session.pack(budget=2_000).to_langchain() == talk
