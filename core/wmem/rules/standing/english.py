@@ -37,7 +37,8 @@ _SCOPE = (
     r"|(?:until|unless) i (?:say|tell|ask|explicitly|specifically|specify|request)|in (?:the )?future(?:,| (?:answers|replies|responses|messages|chats|conversations|emails)\b)"
     r"|for all (?:future|subsequent)|at all times|every (?:single )?time(?: you|\W{1,2}$|,)|each time you"
     r"|(?:in|with|for|to|of|per|after|before) (?:all|every|each|any|future)(?: single| of| your| one| future){0,3} "
-    rf"{_ANSWERS})"
+    rf"{_ANSWERS}|(?:in|with|for) (?:(?:all|every|each|any|your|all of your|all your) (?:the |your )?(?:following|subsequent|next|coming|further)"
+    r" (?:answers?|reply|replies|responses?|outputs?|messages?)|(?:the )?(?:following|subsequent) (?:replies|responses|answers))\b)"
 )
 _STYLE = (
     r"(?:concise|brief|short|direct|blunt|honest|formal|informal|polite|casual|friendly|professional|critical|terse|succinct"
@@ -64,6 +65,15 @@ _UNWANTED = (
     r"|hallucinat\w{1,4}|clich[eé]s|passive voice|em.?dash(?:es)?|rhetorical questions|hashtags|buzzwords|spoilers?"
     r"|anglicisms|introductions|intros|conclusions|flowery \w{4,10}|semicolons)\b"
 )
+_UNWANTED_WORDS = (
+    "emoji emojis emoticons smileys jargon tables apologies apologise apologize apologising apologizing apologetic follow-up "
+    "follow-ups followups guess guesses guessing disclaimer disclaimers bullet bullets bulleted bulletpoints markdown headings "
+    "headers preamble preambles pleasantries talk filler fluff caveats exclamation slang swear swearing curse cursing sarcasm "
+    "sarcastic jokes greeting greetings lecture lectures lecturing moralise moralising moralize moralizing bold italics "
+    "abbreviations acronyms flattery flatter praise praising sugarcoat sugar-coat hallucinate hallucinations cliches clichés "
+    "passive dashes em-dashes rhetorical hashtags buzzwords spoilers spoiler anglicisms introductions intros conclusions flowery "
+    "semicolons"
+)
 _SOME = (
     r"(?:(?:use|using|include|including|add|adding|any|the|all|so|many|more|of|your|those|these|that|with|too|much|silly|and"
     r"|or|me|such|unnecessary|long|give|giving|put|putting|write|writing|make|making|ever) ){0,4}"
@@ -74,6 +84,15 @@ _TALK = (
 )
 _RULES = r"(?:rule|instruction|request|restriction|preference|requirement|convention|guideline)s?\b"
 _SAID = r"what i (?:said|told you|asked|wrote|wanted)(?: you)?(?: (?:earlier|before|above))?"
+_MAY = (
+    r"(?:you(?: can|'re allowed to| are allowed to|'re welcome to| are welcome to| may| could)|feel free to|go ahead and"
+    r"|it(?:'s| is) (?:ok|okay|fine|alright|all right)(?: now)?(?: for you to| to| if you)|i(?:'m| am) (?:ok|okay|fine) with(?: you)?"
+    r"|i don't mind(?: you| if you)?)"
+)
+_MANNER = (
+    r"(?:limits?|cap|ban|rule|restrictions?|format|formatting|style|tone|accent|voice|persona|character|act|role|role-?play"
+    r"|mode|thing|stuff)"
+)
 _DROP = r"(?:forget|ignore|disregard|scrap|drop|never ?mind|cancel|undo|lift|revoke|take back|remove)"
 _WHENEVER = r"(?:whenever|every time|each time|any ?time)"
 
@@ -100,7 +119,7 @@ _REMARK = rf"{_QUESTION}|, (?:and|but|so|which) (?:i\b|also\b|it\b|is\b)|, (?:li
 
 _ALWAYS = (
     rf"(?<!and )(?<!but )always (?!(?:an?|been|good|here|the|happy|full|up|glad|ready|nice|great|fun|open|in|on|so|has|love|enjoy"
-    rf"|believe|thought|wanted|knew|felt|\w{{2,20}}(?:ed|ing|[^s]s))\b)[a-z]|always {_VERB}(?! (?:me smile|me feel|me laugh|me of|us of|you))"
+    rf"|believe|thought|wanted|knew|felt|\w{{2,20}}(?:ed|ing|[^s]s))\b)[a-z]|always {_VERB}(?! (?:(?:me|us) (?:smile|feel|laugh|of|happy|proud)|you))"
 )
 
 _LIST = (
@@ -115,7 +134,8 @@ _ROWS = (
         _LANGUAGES,
         r"(?:(?:you|we) (?:can|could|may) |feel free to )?"
         rf"(?:(?:(?:switch|change|go|come|get) )?back (?:in)?to {_LANGUAGE}|switch (?:in)?to {_LANGUAGE}"
-        rf"|(?:(?:answer|reply|respond|write|speak|talk|continue) )?(?:in )?{_LANGUAGE} again)"
+        rf"|(?:(?:answer|reply|respond|write|speak|talk|continue) )?(?:in )?{_LANGUAGE} again"
+        rf"|{_MAY} (?:now )?(?:answer|reply|respond|write|speak|talk|continue|go on)(?: to me)? (?:in )?{_LANGUAGE}(?= (?:now|again|instead)))"
         r"(?:,? (?:now|please|again|from (?:now|here) on|instead)){0,3}(?=\W{0,3}$|[,.;!])",
     ),
     # -- taking back
@@ -141,6 +161,24 @@ _ROWS = (
         "take back",
         "forget ignore disregard drop scrap nevermind never cancel undo lift revoke remove take",
         rf"{_DROP} (?:about )?(?:{_SAID}|(?:the|my|that|this|those) (?:[\w'-]{{1,20}} ){{0,4}}{_RULES}|about )",
+    ),
+    TableRow(
+        "take back",
+        "forget ignore disregard drop scrap nevermind mind lift",
+        rf"(?:forget|ignore|disregard|drop|scrap|never ?mind|lift) (?:about )?(?:the|my|that|this|those) (?:[\w'-]{{1,20}} ){{1,3}}{_MANNER}"
+        r"(?:,? (?:now|please|again|for now|from now on|i gave you)){0,2}(?=\W{0,3}$|[,;!])",
+    ),
+    TableRow("take back", "mind", r"i(?:'ve| have)? changed my mind (?:about|on|regarding) "),
+    TableRow(
+        "take back prohibition",
+        _UNWANTED_WORDS,
+        rf"{_MAY} (?:(?:now|also|again|of course|start|go back to|return to) ){{0,2}}{_SOME}(?P<topic>{_UNWANTED})",
+    ),
+    TableRow(
+        "take back prohibition",
+        _UNWANTED_WORDS,
+        rf"{_SOME}(?P<topic>{_UNWANTED}) (?:are|is) (?:(?:now|again|totally|perfectly|also) ){{0,2}}(?:fine|ok|okay|allowed|welcome)"
+        r"(?: now| again| after all| with me| by me){0,2}(?=\W{0,3}$|,)",
     ),
     TableRow(
         "take back",
@@ -184,6 +222,17 @@ _ROWS = (
         hint=rf"(?:when|{_WHENEVER}) (?:(?:i|we) {_TALK}|you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer))",
     ),
     TableRow(
+        "language",
+        _LANGUAGES,
+        r"(?:always |only |just )?(?:(?:answer|reply|respond|write|speak|talk|chat|communicate|converse|continue|switch|text|explain)"
+        r"(?: to me| with me| me| back| everything| all| always| just| strictly| exclusively| only| over| things){0,3}"
+        rf" (?:in|to|into) (?:only |plain |simple |brazilian |british |american |standard |formal |easy |traditional |simplified ){{0,4}}?"
+        rf"(?<= ){_LANGUAGE}(?: only| please| again| now)?(?=\W{{0,3}}$|,|\.|;|!| from| unless| even| no matter| for th| and | because"
+        rf"| since| until| instead| when| at all| throughout| - )|(?:speak|talk)(?: only)? {_LANGUAGE}(?: to me| with me| only| please)"
+        rf"|translate everything.{{0,40}} (?:in)?to {_LANGUAGE}|i (?:only (?:speak|understand|read)|(?:don't|do not) (?:speak|understand"
+        rf"|read)(?: much| any)?) {_LANGUAGE})",
+    ),
+    TableRow(
         "always",
         "always",
         _ALWAYS,
@@ -198,34 +247,18 @@ _ROWS = (
         r"(?! (?:up|never|us down|me down|you down|too late))",
     ),
     TableRow(
-        "language",
-        _LANGUAGES,
-        r"(?:(?:answer|reply|respond|write|speak|talk|chat|communicate|converse|continue|switch|text|explain)"
-        r"(?: to me| with me| me| back| everything| all| always| just| strictly| exclusively| only| over| things){0,3}"
-        rf" (?:in|to|into) (?:only |plain |simple |brazilian |british |american |standard |formal |easy |traditional |simplified ){{0,4}}?"
-        rf"(?<= ){_LANGUAGE}(?: only| please| again| now)?(?=\W{{0,3}}$|,|\.|;|!| from| unless| even| no matter| for th| and | because"
-        rf"| since| until| instead| when| at all| throughout| - )|(?:speak|talk)(?: only)? {_LANGUAGE}(?: to me| with me| only| please)"
-        rf"|translate everything.{{0,40}} (?:in)?to {_LANGUAGE}|i (?:only (?:speak|understand|read)|(?:don't|do not) (?:speak|understand"
-        rf"|read)(?: much| any)?) {_LANGUAGE})",
-    ),
-    TableRow(
         "form",
         "json yaml xml csv markdown html prose verse rhyme rhymes haiku haikus bullet bullets text paragraphs sentences lowercase "
         "uppercase case caps words word sentence line lines paragraph characters terms language english person",
         r"(?:(?:answer|reply|respond|speak|talk|explain (?:everything|things|stuff|it all))"
         rf"(?: to me| me| everything| always| just| strictly| only| with){{0,2}} (?:in|with|using) (?:only |just )?{_FORM}(?! (?:about|of|that|for)\b)"
-        rf"|(?:no more than|at most|max(?:imum)?(?: of)?|not more than|under|fewer than|less than|within|only|just) {_COUNTED}"
+        r"|(?:(?:use|write|give(?: me)?|send(?: me)?|answer (?:in|with)|stick to|limit yourself to|keep (?:it|answers|replies) (?:to|under)) )?"
+        rf"(?:no more than|at most|max(?:imum)?(?: of)?|not more than|under|fewer than|less than|within|only|just) {_COUNTED}"
         rf" (?:per|in each|in every|in your|each|every|at a time|for each)(?: {_ANSWERS})?)",
     ),
     TableRow(
         "do not",
-        "emoji emojis emoticons smileys jargon tables apologies apologise apologize apologising apologizing apologetic follow-up "
-        "follow-ups followups guess guesses guessing disclaimer disclaimers bullet bullets bulleted bulletpoints markdown headings "
-        "headers preamble preambles pleasantries talk filler fluff caveats exclamation slang swear swearing curse cursing sarcasm "
-        "sarcastic jokes greeting greetings lecture lectures lecturing moralise moralising moralize moralizing bold italics "
-        "abbreviations acronyms flattery flatter praise praising sugarcoat sugar-coat hallucinate hallucinations cliches clichés "
-        "passive dashes em-dashes rhetorical hashtags buzzwords spoilers spoiler anglicisms introductions intros conclusions flowery "
-        "semicolons",
+        _UNWANTED_WORDS,
         rf"(?:don't|do not|stop|quit|avoid|no more|no|refrain from|cease|skip|leave out|drop|without|i don't want|i hate|i dislike"
         rf"|i can't stand|enough with|lay off|cut)(?: me)? {_SOME}{_UNWANTED}",
         ends=True,
@@ -319,7 +352,7 @@ _ROWS = (
         r"(?:(?:remember|keep in mind|bear in mind|make a note|take note|don't forget|do not forget|never forget|note|fyi|just so you know"
         r"|for (?:your|future) reference|for the record|for later)(?: for (?:later|next time|the future|future reference))?[,:]?"
         r"(?: that| this[:,])? (?:i(?! (?:asked|said|told|mentioned|was saying)\b)\b|i'm|i've|my|we(?!'ve discussed| discussed| talked| said)\b|our|us\b"
-        r"|all (?:my|our)\b)(?! last| previous| question| earlier))",
+        r"|all (?:my|our)\b)(?!(?:'m| am)?(?: last| previous| question| earlier| always here| here for| proud| with you)))",
     ),
     TableRow(
         "names",

@@ -31,15 +31,30 @@ class _Phrases(NamedTuple):
     when: str
     forget: str
     again: str
+    back: str
+    """Ways to go back to LANGUAGE, or to another."""
+    may: str
+    """What says that something is allowed, before what is unwanted otherwise."""
+    fine: str
+    """The same, behind it."""
+    omit: str
+    """What says the contrary in such a clause."""
     all: str
     last: str
     words: str
+    adverbs: str = "(?!)"
+    """Words that say in which language."""
+    one_thing: str = "(?!)"
+    """What one is asked to explain, write or translate in a language this time only."""
 
 
 def _to_table(phrases: _Phrases) -> Table:
     language = rf"(?:{phrases.languages})\b"
     words = f"{phrases.words} {phrases.languages.replace('|', ' ')}"
     scope, end = rf"(?:{phrases.scope})", r"\W{0,3}$"
+    within = rf"(?:(?:{phrases.into}) {language}|(?:{phrases.adverbs})\b)"
+    language = rf"(?:{phrases.languages}|{phrases.adverbs})\b"
+    other = rf"(?!(?:{phrases.one_thing})\b)"
     return Table(
         lead=rf"\W{{0,12}}(?:(?:{phrases.lead}|{scope}|(?P<asked>{phrases.asked}))(?=\W)[,:!.]? ?){{0,5}}",
         joint=rf"[;:] |,? (?=(?:{phrases.joint}) )| [-–—] ",
@@ -49,13 +64,20 @@ def _to_table(phrases: _Phrases) -> Table:
         rows=(
             TableRow("take back all", words, rf"(?:{phrases.all})"),
             TableRow("take back last", words, rf"(?:{phrases.last}){end}"),
+            TableRow("language", words, rf"(?:{phrases.back.replace('LANGUAGE', language)})(?={end}|[,.;!])"),
+            TableRow(
+                "take back prohibition",
+                words,
+                rf"(?:{phrases.may})(?!.{{0,60}}\b(?:{phrases.omit})\b)(?: [\w'’]{{1,14}}){{0,4}}? ?(?P<topic>{phrases.unwanted})\b",
+            ),
+            TableRow("take back prohibition", words, rf"(?P<topic>{phrases.unwanted}) (?:{phrases.fine})\b"),
             TableRow("take back", words, rf"(?:{phrases.forget}|{phrases.again})"),
             TableRow("when I", words, rf"(?:{phrases.when})"),
             TableRow(
                 "language",
                 words,
-                rf"(?:(?:{phrases.answer})(?: \w{{1,12}}){{0,4}}? (?:{phrases.into}) {language}"
-                rf"|(?:\w{{2,12}} ){{0,3}}?(?:{phrases.into}) {language} (?:{phrases.answer}))",
+                rf"(?:(?:{phrases.answer})(?: {other}\w{{1,12}}){{0,4}}? {within}"
+                rf"|(?:{other}\w{{2,12}} ){{0,3}}?{within} (?:{phrases.answer}))",
             ),
             TableRow("form", words, rf"(?:{phrases.form})"),
             TableRow(
@@ -81,7 +103,7 @@ GERMAN = _to_table(
         asked="(?:kannst|könntest|würdest) du|(?:können|könnten|würden) sie",
         joint="und|aber|bitte|also|sondern|denn",
         question="kannst|könntest|können|wie|was|wann|wo|warum|welche|soll|ist|gibt",
-        scope="ab jetzt|ab sofort|ab heute|von nun an|von jetzt an|künftig|zukünftig|in zukunft|für den rest (?:des|dieses) \\w{3,12}",
+        scope="ab jetzt|ab sofort|ab heute|von nun an|von jetzt an|künftig|zukünftig|in zukunft|für den rest (?:des|dieses) \\w{3,12}|in (?:allen|den|all deinen|deinen) (?:folgenden |nächsten |weiteren |künftigen )?antworten",
         scoped="bitte|nur|immer|nie|niemals|keine?|kurz|antworte|schreib|nenn|verwende|benutze|nutze|sprich|gib|sag|duze|sieze|erkläre?|mach|zeig",
         answer="antworte|antworten|antworten sie|schreibe?|schreib mir|schreiben|sprich|sprechen|sprechen sie|rede|reden|erklär|erkläre|übersetze alles",
         into="auf|in|ins",
@@ -103,6 +125,10 @@ GERMAN = _to_table(
         when=r"(?:wenn|immer wenn|jedes mal,? wenn|sobald) ich .{0,60}(?:frage|sage|schreibe|schicke|einfüge|bitte|erwähne|poste|teile), (?:dann )?(?:bitte )?(?:antworte|gib|schreib|nenn|zeig|erklär|nutze|verwende|übersetze|korrigiere)",
         forget=r"(?:vergiss|ignoriere),? (?:bitte )?(?:was ich (?:über|zu|zum|zur|von)|das mit|die regel|die anweisung|meine regel|meine bitte)\b",
         again=r"du (?:kannst|darfst) (?:jetzt |nun )?(?:[\w ]{0,30})?wieder\b|du musst (?:jetzt )?(?:[\w ]{0,40})?nicht mehr\b",
+        back=r"(?:bitte |jetzt |nun |ab jetzt ){0,2}(?:wieder|zurück|weiter)(?: bitte| jetzt){0,2} (?:auf |in |zu |zum |ins )?LANGUAGE(?: bitte| sprechen| reden| antworten| schreiben){0,2}|(?:auf |in )?LANGUAGE,? (?:bitte |jetzt )?wieder(?: bitte)?|(?:du (?:kannst|darfst)|wir können|lass uns)(?: jetzt| nun| gerne| bitte| mit mir| wieder){0,3} (?:auf |in )?LANGUAGE (?:sprechen|reden|schreiben|antworten|weitermachen)",
+        may=r"du (?:kannst|darfst)|sie (?:können|dürfen)|ihr (?:könnt|dürft)",
+        fine=r"(?:sind|ist)(?: jetzt| nun| wieder| doch| auch| für mich){0,3} (?:ok|okay|erlaubt|in ordnung|willkommen)",
+        omit=r"weglassen|lassen|entfernen|löschen|streichen|sparen|vermeiden|auslassen|verzichten|nicht|keine?",
         all=r"(?:vergiss|ignoriere) (?:bitte )?(?:alles,? was ich gesagt|alle (?:meine |bisherigen )?(?:regeln|anweisungen|wünsche))",
         last=r"(?:vergiss|ignoriere) (?:bitte )?(?:diese|die letzte|meine letzte|die) (?:regel|anweisung|bitte)",
         words=(
@@ -111,6 +137,7 @@ GERMAN = _to_table(
             "rückfragen warnhinweise überschriften nenn nenne heiße heisse name duze sieze merk merke denk vergiss behalte info bevorzuge mag esse veganer veganerin vegan vegetarier "
             "vegetarierin allergisch wenn sobald ignoriere wieder mehr nennen sprich stichpunkten sätzen"
         ),
+        one_thing=r"das|dies\w{0,2}|es|den|die|folgend\w{2,3}|diesen|diese|was",
     )
 )
 
@@ -120,7 +147,7 @@ DUTCH = _to_table(
         asked="(?:kun|kan|wil|zou) je",
         joint="en|maar|dus|want|graag|alsjeblieft",
         question="kun|kan|wil|zou|hoe|wat|wanneer|waar|waarom|welke|is",
-        scope="vanaf nu|voortaan|van nu af aan|in het vervolg|vanaf vandaag|de rest van dit gesprek",
+        scope="vanaf nu|voortaan|van nu af aan|in het vervolg|vanaf vandaag|de rest van dit gesprek|in al (?:je|de) (?:volgende |komende )?antwoorden|in alle (?:volgende |komende )?antwoorden",
         scoped="antwoord|schrijf|gebruik|noem|spreek|geef|zeg|altijd|nooit|geen|alleen|graag|kort|houd|hou",
         answer="antwoord|antwoorden|schrijf|schrijven|spreek|praat|praten|leg alles uit|vertaal alles",
         into="in het|in|naar het",
@@ -135,9 +162,14 @@ DUTCH = _to_table(
         when=r"(?:als|wanneer|telkens als|elke keer dat) ik .{0,60}(?:vraag|zeg|stuur|plak|noem|schrijf), (?:dan )?(?:antwoord|geef|schrijf|noem|toon|gebruik|vertaal|leg)",
         forget=r"(?:vergeet|negeer) (?:wat ik (?:over|zei)|de regel|mijn regel|die regel over)\b",
         again=r"je (?:mag|kunt|kan) (?:nu )?(?:[\w' ]{0,30})?weer\b|je hoeft (?:[\w ]{0,40})?niet (?:meer|langer)\b",
+        back=r"(?:nu )?(?:weer|terug|verder)(?: graag)? (?:in het |naar het |in )?LANGUAGE(?: graag| alsjeblieft| praten){0,2}|(?:in het )?LANGUAGE weer(?: graag| alsjeblieft)?|(?:je|u) (?:mag|kunt|kan)(?: nu| weer| gerust| met mij){0,3} (?:in het )?LANGUAGE (?:praten|spreken|schrijven|antwoorden)",
+        may=r"(?:je|u) (?:mag|kunt|kan)",
+        fine=r"(?:zijn|is)(?: nu| weer| toch| ook){0,2} (?:ok|oké|toegestaan|prima|welkom)",
+        omit=r"weglaten|laten|verwijderen|schrappen|vermijden|overslaan|stoppen|niet|geen",
         all=r"(?:vergeet|negeer) (?:alles wat ik|al mijn (?:regels|instructies)|alle (?:regels|instructies))",
         last=r"(?:vergeet|negeer) (?:die|deze|de laatste|mijn laatste) (?:regel|instructie)",
         words="spreek nu voortaan vervolg vandaag rest altijd nooit eerst vragen emoji emoji's emojis smileys tabellen jargon excuses opsommingen opsommingstekens uitroeptekens verontschuldigingen disclaimers vaktermen noem heet naam onthoud vergeet denk info voorkeur liever eet vegan veganist vegetariër allergisch als wanneer telkens keer negeer weer meer langer kort beknopt korte beknopte zin zinnen antwoorden noemen",
+        one_thing=r"dit|dat|deze|de|het|volgende",
     )
 )
 
@@ -147,7 +179,7 @@ SWEDISH = _to_table(
         asked="(?:kan|skulle|vill) du",
         joint="och|men|så|snälla|för",
         question="kan|skulle|vill|hur|vad|när|var|varför|vilken|är",
-        scope="från och med nu|hädanefter|framöver|i fortsättningen|från och med idag|resten av samtalet",
+        scope="från och med nu|hädanefter|framöver|i fortsättningen|från och med idag|resten av samtalet|i alla (?:dina |kommande |följande )?svar",
         scoped="svara|skriv|använd|kalla|tala|prata|ge|säg|alltid|aldrig|inga|bara|endast|håll|vill jag ha",
         answer="svara|skriv|tala|prata|förklara|översätt allt",
         into="på|till",
@@ -162,9 +194,14 @@ SWEDISH = _to_table(
         when=r"(?:när|varje gång|om) jag .{0,60}(?:frågar|säger|skickar|klistrar in|nämner|skriver)\b.{0,40}?,? (?:svara|ge|skriv|nämn|visa|använd|översätt|förklara)\b",
         forget=r"(?:glöm|strunta i|ignorera) (?:vad jag sa om|det jag sa om|regeln|min regel)\b",
         again=r"du (?:får|kan) (?:nu )?(?:[\w ]{0,30})?igen\b|du behöver (?:inte|ej) (?:[\w ]{0,40})?(?:längre|mer)\b",
+        back=r"(?:tillbaka|åter)(?: nu)? (?:till |på )?LANGUAGE(?: tack)?|(?:på )?LANGUAGE igen|du (?:får|kan)(?: nu| gärna| åter){0,2} (?:prata|tala|svara|skriva)(?: på)? LANGUAGE(?: igen| nu)?",
+        may=r"du (?:får|kan)",
+        fine=r"(?:är|går)(?: nu| åter| också){0,2} (?:ok|okej|tillåtna|tillåtet|bra)",
+        omit=r"ta bort|utelämna|skippa|undvika|hoppa|sluta|inte|inga",
         all=r"(?:glöm|ignorera) (?:allt jag (?:sagt|sa)|alla (?:mina )?(?:regler|instruktioner))",
         last=r"(?:glöm|ignorera) (?:den|den där|min senaste|den senaste) (?:regeln|instruktionen|regel)",
         words="nu hädanefter framöver fortsättningen idag resten alltid aldrig först fråga emojis emoji emojier smileys tabeller jargong ursäkter punktlistor utropstecken facktermer anglicismer kalla heter namn dua ihåg glöm tänk notera föredrar hellre äter vegan vegetarian allergisk när gång ignorera strunta igen längre mer kort kortfattat utförligt korta kortfattade punktform meningar mening enkelt svar",
+        one_thing=r"det|den|detta|denna|följande",
     )
 )
 
@@ -174,7 +211,7 @@ FRENCH = _to_table(
         asked="(?:peux|pourrais)-tu|tu (?:peux|pourrais)|(?:pouvez|pourriez)-vous|est-ce que tu (?:peux|pourrais)",
         joint="et|mais|donc|car|alors|s'il te plaît",
         question="peux|pouvez|pourrais|est-ce|comment|quel|quelle|quand|où|pourquoi|que|qu'est-ce",
-        scope="désormais|dorénavant|à partir de maintenant|à partir d'aujourd'hui|à l'avenir|pour le reste de (?:la|cette) conversation|jusqu'à nouvel ordre",
+        scope="désormais|dorénavant|à partir de maintenant|à partir d'aujourd'hui|à l'avenir|pour le reste de (?:la|cette) conversation|jusqu'à nouvel ordre|dans (?:toutes |chacune de )?(?:tes|vos|les) (?:prochaines )?réponses",
         scoped="réponds|répondez|écris|écrivez|utilise|utilisez|parle|parlez|donne|appelle|toujours|jamais|pas de|n'utilise|ne (?:mets|dis|fais|réponds|parle|donne)|seulement|sois|fais|dis|tutoie|vouvoie",
         answer="réponds|réponds-moi|répondez|répondez-moi|écris|écrivez|parle|parle-moi|parlez|explique tout|traduis tout|répondre",
         into="en|uniquement en|seulement en",
@@ -189,9 +226,13 @@ FRENCH = _to_table(
         when=r"(?:quand|lorsque|chaque fois que|si) (?:je|j') ?.{0,60}(?:demande|dis|envoie|colle|mentionne|écris|pose)\b.{0,40}, (?:réponds|donne|écris|montre|utilise|traduis|explique|indique|corrige)",
         forget=r"(?:oublie|ignore|laisse tomber) (?:ce que j'ai dit (?:sur|à propos)|la règle|ma règle|mon instruction|la consigne)",
         again=r"tu peux (?:de nouveau|à nouveau|maintenant)\b|tu peux .{2,50} (?:de nouveau|à nouveau)|tu n'as plus besoin|tu n'es plus obligée?|plus besoin de",
+        back=r"(?:(?:de|à) nouveau|retour|reviens|revenons|repasse|repassons|retournons|encore)(?: maintenant)? (?:en |à l'|au |à )LANGUAGE|(?:tu peux|vous pouvez|on peut)(?: maintenant| de nouveau| à nouveau){0,2} (?:(?:re)?parler|répondre|écrire|passer|venir|repasser|revenir|continuer) (?:à l'|au |en )?LANGUAGE(?: maintenant| de nouveau| à nouveau){0,2}|en LANGUAGE (?:de|à) nouveau",
+        may=r"(?:tu peux|vous pouvez)(?: maintenant| de nouveau| à nouveau| aussi){0,2} (?:utiliser|mettre|ajouter|employer|inclure|réutiliser|remettre|faire)",
+        fine=r"sont(?: de nouveau| maintenant| à nouveau){0,2} (?:ok|autorisée?s|permis|permises|les bienvenue?s)",
+        omit=r"enlever|supprimer|retirer|éviter|omettre|arrêter|pas|sans|plus",
         all=r"(?:oublie|ignore) (?:tout ce que j'ai dit|toutes (?:mes|les) (?:règles|instructions|consignes))",
         last=r"(?:oublie|ignore) (?:cette|ma dernière|la dernière) (?:règle|instruction|consigne)",
-        words="désormais dorénavant maintenant d'aujourd'hui l'avenir conversation ordre brièvement phrase phrases courtes brèves bref brève concis concise simplement court façon manière toujours jamais d'abord avant demander emojis emoji émojis émoji smileys tableaux jargon excuses puces anglicismes d'exclamation titres d'emojis d'émojis d'excuses d'anglicismes appelle-moi appelez-moi m'appelle m'appeler nom prénom tutoie-moi vouvoie-moi souviens-toi rappelle-toi retiens n'oublie note info préfère mange végan végane végétarien végétarienne allergique intolérant quand lorsque chaque oublie ignore laisse nouveau besoin n'as n'es",
+        words="réponses désormais dorénavant maintenant d'aujourd'hui l'avenir conversation ordre brièvement phrase phrases courtes brèves bref brève concis concise simplement court façon manière toujours jamais d'abord avant demander emojis emoji émojis émoji smileys tableaux jargon excuses puces anglicismes d'exclamation titres d'emojis d'émojis d'excuses d'anglicismes appelle-moi appelez-moi m'appelle m'appeler nom prénom tutoie-moi vouvoie-moi souviens-toi rappelle-toi retiens n'oublie note info préfère mange végan végane végétarien végétarienne allergique intolérant quand lorsque chaque oublie ignore laisse nouveau besoin n'as n'es",
     )
 )
 
@@ -201,7 +242,7 @@ SPANISH = _to_table(
         asked="¿?(?:puedes|podrías|puede|podría)",
         joint="y|pero|así que|porque|por favor",
         question="¿?(?:puedes|podrías|cómo|qué|cuál|cuándo|dónde|por qué|es|hay)",
-        scope="a partir de ahora|de ahora en adelante|desde ahora|en adelante|en el futuro|de aquí en adelante|durante el resto de (?:la|esta) conversación|hasta nuevo aviso",
+        scope="a partir de ahora|de ahora en adelante|desde ahora|en adelante|en el futuro|de aquí en adelante|durante el resto de (?:la|esta) conversación|hasta nuevo aviso|en (?:todas )?(?:tus|las|sus) (?:próximas |siguientes )?respuestas",
         scoped="responde|respóndeme|contesta|escribe|usa|utiliza|llámame|habla|háblame|da|dame|siempre|nunca|no (?:uses|utilices|pongas|digas|escribas|hagas|respondas|me)|sin|solo|sólo|sé|di|trátame|quiero|mantén",
         answer="responde|respóndeme|responda|contesta|contéstame|escribe|escríbeme|habla|háblame|traduce todo|explica todo|responder",
         into="en|al|solo en|sólo en|únicamente en",
@@ -210,15 +251,19 @@ SPANISH = _to_table(
         always=r"(?:usa|utiliza|escribe|di|responde|menciona|pregunta|da|dame|incluye|indica|pon|añade)(?:me)? siempre\b|siempre (?:usa|utiliza|escribe|responde|menciona|incluye|indica|pregunta|di|da|pon)\b|nunca (?:uses|utilices|escribas|digas|respondas|menciones|borres|toques|sugieras|incluyas|hagas)\b|no (?:uses|hagas|escribas|digas|borres|menciones) nunca\b|pregúntame (?:primero|antes)|sin preguntarme",
         unwanted=r"emojis?|emoticonos|tablas|jerga|disculpas|viñetas|anglicismos|signos de exclamación|tecnicismos|listas",
         no="sin|no uses|no utilices|evita|deja de usar|nada de|no pongas|no más",
-        names=r"llámame \w|me llamo \w|mi nombre es \w|puedes llamarme \w|tutéame|trátame de (?:tú|usted)",
+        names=r"llámame \w|me llamo \w|mi nombre es \w|puedes llamarme \w|tutéame|(?:trátame|háblame)(?: siempre)? de (?:tú|usted)",
         remember=r"(?:recuerda|acuérdate(?: de)?|no olvides|ten en cuenta|toma nota(?: de)?|apunta)[,:]? que (?:yo|soy|mi|mis|tengo|nosotros|nuestr[oa]s?|vivo|trabajo|no|me)\b",
         prefer=r"(?:prefiero\b|no como (?:carne|gluten|pescado|huevos)|soy (?:vegano|vegana|vegetariano|vegetariana|alérgico|alérgica|celíaco|celíaca|intolerante))",
         when=r"(?:cuando|cada vez que|siempre que|si) (?:te |yo |me )?.{0,60}(?:pregunte|pregunto|pida|pido|diga|digo|envíe|mande|pegue|mencione|escriba)\b.{0,40}, (?:responde|da|dame|escribe|muestra|usa|traduce|explica|indica|corrige|incluye)",
         forget=r"(?:olvida|ignora|olvídate de) (?:lo que (?:te )?dije (?:sobre|de|acerca)|la regla|mi regla|la instrucción)",
         again=r"(?:ya )?puedes (?:volver a|[\w ]{2,40} (?:de nuevo|otra vez))|ya no (?:hace falta|es necesario|tienes que|necesito)",
+        back=r"(?:vuelve|volvamos|vuelva|regresa|cambia|de vuelta|de nuevo|otra vez)(?: otra vez)? (?:a hablar en |a hablar |al |a |en )LANGUAGE|(?:ya |ahora )?(?:puedes|podemos|puede)(?: ya| ahora){0,2} (?:volver (?:a hablar |a responder |a escribir )?|hablar |responder |escribir |contestar |hablarme |responderme )(?:en |al |a )?LANGUAGE(?: de nuevo| otra vez| ya| ahora){0,2}|en LANGUAGE (?:otra vez|de nuevo)",
+        may=r"(?:ya |ahora )?(?:puedes|puede)(?: ya| ahora| también){0,2} (?:usar|utilizar|poner|añadir|incluir|emplear|hacer)",
+        fine=r"(?:ya )?(?:están (?:bien|permitid[oa]s)|son bienvenid[oa]s)",
+        omit=r"quitar|eliminar|omitir|evitar|dejar|borrar|no|sin",
         all=r"(?:olvida|ignora) (?:todo lo que (?:te )?(?:dije|he dicho)|todas (?:mis|las) (?:reglas|instrucciones))",
         last=r"(?:olvida|ignora) (?:esa|esta|la última|mi última) (?:regla|instrucción|petición)",
-        words="ahora adelante futuro conversación aviso brevemente frase frases viñetas palabras forma brevedad cortas breves breve conciso concisa directo directa siempre nunca primero antes preguntarme pregúntame emojis emoji emoticonos tablas jerga disculpas anglicismos exclamación tecnicismos listas llámame llamo nombre llamarme tutéame trátame recuerda acuérdate olvides cuenta nota apunta prefiero como vegano vegana vegetariano vegetariana alérgico alérgica celíaco celíaca intolerante soy cuando cada vez si olvida olvídate ignora puedes ya",
+        words="háblame respuestas ahora adelante futuro conversación aviso brevemente frase frases viñetas palabras forma brevedad cortas breves breve conciso concisa directo directa siempre nunca primero antes preguntarme pregúntame emojis emoji emoticonos tablas jerga disculpas anglicismos exclamación tecnicismos listas llámame llamo nombre llamarme tutéame trátame recuerda acuérdate olvides cuenta nota apunta prefiero como vegano vegana vegetariano vegetariana alérgico alérgica celíaco celíaca intolerante soy cuando cada vez si olvida olvídate ignora puedes ya",
     )
 )
 
@@ -228,7 +273,7 @@ PORTUGUESE = _to_table(
         asked="(?:você )?(?:pode|poderia|podes|podias)",
         joint="e|mas|então|porque|por favor",
         question="pode|poderia|como|o que|qual|quando|onde|por que|é|há",
-        scope="a partir de agora|de agora em diante|daqui para a frente|daqui em diante|daqui pra frente|no futuro|durante o resto d[ae]sta conversa|até segunda ordem",
+        scope="a partir de agora|de agora em diante|daqui para a frente|daqui em diante|daqui pra frente|no futuro|durante o resto d[ae]sta conversa|até segunda ordem|em todas as (?:suas |tuas |próximas )?respostas|nas (?:próximas|suas|tuas) respostas",
         scoped="responda|responde|escreva|escreve|use|usa|utilize|me chame|chame-me|fale|fala|dê|dá|sempre|nunca|não (?:use|utilize|escreva|diga|responda|coloque|faça|me)|sem|só|apenas|seja|sê|diga|mantenha",
         answer="responda|responde|me responda|responda-me|escreva|escreve|fale|fala|traduza tudo|explique tudo|responder",
         into="em|para o|só em|apenas em|somente em",
@@ -243,9 +288,13 @@ PORTUGUESE = _to_table(
         when=r"(?:quando|sempre que|toda vez que|se) eu .{0,60}(?:perguntar|pedir|disser|enviar|mandar|colar|mencionar|escrever)\b.{0,40}, (?:responda|dê|escreva|mostre|use|traduza|explique|indique|corrija|inclua)",
         forget=r"(?:esqueça|ignore|esquece) (?:o que eu (?:disse|falei) (?:sobre|de|acerca)|a regra|minha regra|a minha regra|a instrução)",
         again=r"(?:você |já )?pode (?:voltar a|[\w ]{2,40} (?:de novo|novamente|outra vez))|(?:você )?não precisa mais|já não (?:precisa|é preciso)",
+        back=r"(?:volta|volte|voltemos|de volta|de novo|novamente)(?: a falar| a responder)? (?:ao |a |em |para o |pro )LANGUAGE|(?:você |já )?(?:pode|podes|podemos)(?: já| agora){0,2} (?:voltar (?:a falar |a responder |a escrever )?|falar |responder |escrever )(?:em |ao |para o )?LANGUAGE(?: de novo| novamente| agora){0,2}|em LANGUAGE (?:de novo|novamente|outra vez)",
+        may=r"(?:você |já )?(?:pode|podes)(?: já| agora| também){0,2} (?:usar|utilizar|colocar|pôr|incluir|botar|fazer)",
+        fine=r"(?:são|estão)(?: agora| de novo){0,2} (?:permitid[oa]s|ok|liberad[oa]s)",
+        omit=r"tirar|remover|omitir|evitar|deixar|apagar|parar|não|sem",
         all=r"(?:esqueça|ignore) (?:tudo o que eu (?:disse|falei)|todas as (?:minhas )?(?:regras|instruções))",
         last=r"(?:esqueça|ignore) (?:essa|esta|a última|a minha última|minha última) (?:regra|instrução)",
-        words="agora diante frente futuro conversa ordem brevemente resumidamente frase frases tópicos palavras forma curtas breves breve conciso concisa direto direta sempre nunca primeiro antes perguntar emojis emoji tabelas jargão jargões desculpas marcadores anglicismos exclamação gírias chame chame-me chamo nome chamar trate-me lembre-se lembra-te esqueça mente anote note prefiro como vegano vegana vegetariano vegetariana alérgico alérgica intolerante sou quando vez se esquece ignore pode precisa",
+        words="respostas agora diante frente futuro conversa ordem brevemente resumidamente frase frases tópicos palavras forma curtas breves breve conciso concisa direto direta sempre nunca primeiro antes perguntar emojis emoji tabelas jargão jargões desculpas marcadores anglicismos exclamação gírias chame chame-me chamo nome chamar trate-me lembre-se lembra-te esqueça mente anote note prefiro como vegano vegana vegetariano vegetariana alérgico alérgica intolerante sou quando vez se esquece ignore pode precisa",
     )
 )
 
@@ -255,7 +304,7 @@ ITALIAN = _to_table(
         asked="(?:puoi|potresti|può|potrebbe)",
         joint="e|ma|quindi|perché|per favore",
         question="puoi|potresti|come|cosa|che|quale|quando|dove|perché|è|c'è",
-        scope="d'ora in poi|da ora in poi|da adesso in poi|da ora in avanti|in futuro|per il resto (?:della|di questa) conversazione|fino a nuovo ordine",
+        scope="d'ora in poi|da ora in poi|da adesso in poi|da ora in avanti|in futuro|per il resto (?:della|di questa) conversazione|fino a nuovo ordine|(?:in tutte le|nelle)(?: tue| prossime| sue){0,2} risposte",
         scoped="rispondi|rispondimi|scrivi|usa|utilizza|chiamami|parla|dai|dammi|sempre|mai|non (?:usare|scrivere|dire|rispondere|mettere|darmi)|niente|senza|solo|sii|di'|dammi del",
         answer="rispondi|rispondimi|risponda|scrivi|scrivimi|parla|parlami|traduci tutto|spiega tutto|rispondere",
         into="in|solo in|soltanto in",
@@ -270,9 +319,13 @@ ITALIAN = _to_table(
         when=r"(?:quando|ogni volta che|se) (?:ti )?.{0,60}(?:chiedo|dico|mando|invio|incollo|scrivo|nomino)\b.{0,40}, (?:rispondi|dammi|scrivi|mostra|usa|traduci|spiega|indica|correggi|includi)",
         forget=r"(?:dimentica|ignora|lascia perdere) (?:quello che ho detto (?:su|sul|sull|di|del)|la regola|la mia regola|l'istruzione)",
         again=r"(?:ora )?puoi (?:di nuovo|tornare a|[\w ]{2,40} di nuovo)|non (?:c'è più bisogno|devi più|serve più)",
+        back=r"(?:torna|torniamo|di nuovo|passa|ritorna)(?: a parlare)? (?:all'|al |in |a )LANGUAGE|(?:ora |adesso )?(?:puoi|possiamo|può)(?: ora| adesso| di nuovo){0,2} (?:tornare (?:a parlare |a rispondere )?|parlare |rispondere |scrivere )(?:in |all'|al )?LANGUAGE(?: di nuovo| ora| adesso){0,2}|in LANGUAGE di nuovo",
+        may=r"(?:ora |adesso )?(?:puoi|può)(?: ora| adesso| anche){0,2} (?:usare|utilizzare|mettere|aggiungere|inserire|fare)",
+        fine=r"(?:vanno|sono)(?: di nuovo| ora| adesso){0,2} (?:bene|permess[ie]|ok|ammess[ie])",
+        omit=r"togliere|rimuovere|omettere|evitare|eliminare|lasciare|smettere|non|senza",
         all=r"(?:dimentica|ignora) (?:tutto quello che ho detto|tutte le (?:mie )?(?:regole|istruzioni))",
         last=r"(?:dimentica|ignora) (?:questa|quella|l'ultima|la mia ultima) (?:regola|istruzione|richiesta)",
-        words="d'ora ora adesso poi avanti futuro conversazione ordine brevemente frase frasi breve parole elenchi modo brevi corte conciso concisa diretto diretta sempre mai prima chiedermi chiedimi emoji faccine tabelle gergo scuse anglicismi esclamativi tecnicismi puntati chiamami chiamo nome chiamarmi dammi ricorda ricordati dimenticare presente mente annota preferisco mangio vegano vegana vegetariano vegetariana allergico allergica celiaco celiaca intollerante sono quando ogni se dimentica ignora lascia nuovo puoi più",
+        words="risposte all'italiano all'inglese d'ora ora adesso poi avanti futuro conversazione ordine brevemente frase frasi breve parole elenchi modo brevi corte conciso concisa diretto diretta sempre mai prima chiedermi chiedimi emoji faccine tabelle gergo scuse anglicismi esclamativi tecnicismi puntati chiamami chiamo nome chiamarmi dammi ricorda ricordati dimenticare presente mente annota preferisco mangio vegano vegana vegetariano vegetariana allergico allergica celiaco celiaca intollerante sono quando ogni se dimentica ignora lascia nuovo puoi più",
     )
 )
 
@@ -282,11 +335,12 @@ RUSSIAN = _to_table(
         asked="(?:можешь|можете|мог бы ты|могли бы вы)(?: ли)?(?: ты| вы)?",
         joint="и|но|а|поэтому|пожалуйста",
         question="можешь|можете|как|что|какой|какая|когда|где|почему|сколько",
-        scope="с этого момента|отныне|впредь|с сегодняшнего дня|теперь всегда|в дальнейшем|в будущем|до конца разговора|на будущее",
+        scope="с этого момента|отныне|впредь|с сегодняшнего дня|теперь всегда|в дальнейшем|в будущем|до конца разговора|на будущее|во всех (?:следующих |своих |твоих |дальнейших )?ответах|в следующих ответах",
         scoped="отвечай|отвечайте|пиши|пишите|используй|используйте|говори|называй|называйте|давай|всегда|никогда|не (?:используй|пиши|говори|отвечай|называй|предлагай)|без|только|обращайся|объясняй",
         answer="отвечай|отвечайте|пиши|пишите|говори|говорите|объясняй|переводи всё|переводи все|отвечать",
         into="на|только на",
-        languages="русском|английском|немецком|французском|испанском|итальянском|украинском|польском|турецком|китайском|японском|русский|английский|немецкий|французский",
+        adverbs="по-русски|по-английски|по-немецки|по-французски|по-испански|по-итальянски|по-украински|по-польски|по-китайски",
+        languages="русском|русскому|английскому|английском|немецком|французском|испанском|итальянском|украинском|польском|турецком|китайском|японском|русский|английский|немецкий|французский",
         form=r"(?:отвечай|отвечайте|пиши|пишите|объясняй)(?: мне| всегда| только| очень){0,3} (?:кратко|коротко|подробно|просто|простыми словами|одним предложением|списком|по пунктам|развёрнуто)|будь (?:кратким|краткой|краток|лаконичен)|(?:короткие|краткие) ответы(?:,? пожалуйста)?\W{0,3}$",
         always=r"(?:всегда|никогда не) (?:отвечай|отвечайте|пиши|пишите|используй|указывай|добавляй|говори|спрашивай|предлагай|удаляй|упоминай|объясняй|проверяй|показывай|трогай|меняй)\b|(?:отвечай|пиши|используй|указывай|добавляй|спрашивай) (?:мне |меня )?всегда\b|(?:сначала|прежде) спрашивай меня|не спросив меня|спрашивай меня (?:сначала|прежде)",
         unwanted=r"эмодзи|смайл\w{1,5}|смайлик\w{1,3}|таблиц\w{0,3}|жаргон\w{0,2}|извинени\w{1,3}|извиняйся|маркированн\w{2,3} списк\w{1,3}|восклицательн\w{2,3} знак\w{1,3}|англицизм\w{1,3}|канцеляризм\w{1,3}",
@@ -297,8 +351,12 @@ RUSSIAN = _to_table(
         when=r"(?:когда|каждый раз,? когда|если) я .{0,60}(?:спрашиваю|прошу|говорю|присылаю|пишу|вставляю|упоминаю|спрошу|пришлю)\b.{0,40}, (?:отвечай|давай|пиши|показывай|используй|переводи|объясняй|указывай|исправляй)",
         forget=r"(?:забудь|забудьте|игнорируй) (?:то,? )?(?:что я (?:говорил|говорила|сказал|сказала|просил|просила) (?:про|о|об|насчёт|насчет)|про правило|правило|моё правило|мою просьбу)\b",
         again=r"(?:можешь|можно|можете) (?:снова|опять)\b|(?:больше не (?:нужно|надо))\b|можешь [\w ]{2,30} снова",
+        back=r"(?:снова|опять|обратно|вернись|вернёмся|вернемся)(?: снова| опять)? (?:на |к )?LANGUAGE|давай(?: снова| опять| теперь)? (?:на )?LANGUAGE|(?:можешь|можете|можно)(?: снова| опять| теперь){0,2} (?:говорить|отвечать|писать|общаться) (?:на )?LANGUAGE(?: снова| опять| теперь)?|(?:на )?LANGUAGE (?:снова|опять)",
+        may=r"(?:можешь|можете|можно)(?: снова| опять| теперь){0,2} (?:использовать|ставить|писать|добавлять|вставлять|делать)",
+        fine=r"(?:снова |теперь |опять )?(?:можно|разрешены|разрешаю)",
+        omit=r"убрать|убирать|удалить|опустить|избегать|перестать|не|без",
         all=r"(?:забудь|игнорируй) (?:всё|все),? (?:что я (?:говорил|говорила|сказал|сказала|просил|просила)|мои (?:правила|инструкции|просьбы))",
         last=r"(?:забудь|игнорируй) (?:это|последнее|моё последнее|про это) (?:правило|указание)",
-        words="момента отныне впредь дня теперь дальнейшем будущем конца будущее кратко коротко подробно просто простыми предложением списком пунктам развёрнуто кратким краткой краток лаконичен короткие краткие всегда никогда сначала прежде спросив эмодзи смайлы смайлов смайлики смайликов таблиц таблицы жаргон жаргона извинений извинения извиняться извиняйся списков списки знаков знаки англицизмов канцеляризмов называй называйте зови зовите зовут имя обращайся обращайтесь ты называть запомни запомните помни забывай забудь забудьте учти виду предпочитаю ем веган веганка вегетарианец вегетарианка аллергия люблю когда если раз игнорируй снова опять больше",
+        words="ответах русскому английскому по-русски по-английски по-немецки по-французски по-испански по-итальянски по-украински по-польски по-китайски момента отныне впредь дня теперь дальнейшем будущем конца будущее кратко коротко подробно просто простыми предложением списком пунктам развёрнуто кратким краткой краток лаконичен короткие краткие всегда никогда сначала прежде спросив эмодзи смайлы смайлов смайлики смайликов таблиц таблицы жаргон жаргона извинений извинения извиняться извиняйся списков списки знаков знаки англицизмов канцеляризмов называй называйте зови зовите зовут имя обращайся обращайтесь ты называть запомни запомните помни забывай забудь забудьте учти виду предпочитаю ем веган веганка вегетарианец вегетарианка аллергия люблю когда если раз игнорируй снова опять больше",
     )
 )

@@ -150,12 +150,13 @@ def _match_clauses(table: Table, rows: Sequence[TableRow], sentence: Sentence) -
             if row.anywhere:
                 match = pattern.search(text, start, after)
             else:
-                # What leads to a request may also be its beginning: "you can", "from now on".
-                match = pattern.match(text, body) or (pattern.match(text, start) if body > start else None)
+                # What leads to a request may also be its beginning: "you can", "from now on"; "can you" allows nothing.
+                begins = body > start and not (sentence.asks and row.changes_earlier)
+                match = pattern.match(text, body) or (pattern.match(text, start) if begins else None)
             if match is None:
                 continue
             if not row.anywhere:
-                yield start, end, row
+                yield *(match.span("topic") if "topic" in pattern.groupindex else (start, end)), row
                 break
             remark = compile_pattern(table.remark).search(text, match.end(), end)
             # What somebody prefers may stand before the verb: "like I prefer".

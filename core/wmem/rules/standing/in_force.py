@@ -14,6 +14,12 @@ from wmem.model.standing import TAKE_BACK, StandingRequest
 T = TypeVar("T")
 
 _ONE_ANSWER = frozenset({"language", "names"})
+_PROHIBITIONS = frozenset({"do not", "never"})
+_NEGATION_WORDS = (
+    "no not never don t without avoid free keine kein nie niemals ohne pas jamais sans sin nunca não sem non mai senza "
+    "niente geen nooit zonder inga aldrig utan не без никогда"
+)
+_NEGATIONS = frozenset(_NEGATION_WORDS.split())
 _CONDITION_WORDS = "when whenever if unless every each except wenn quand si cuando quando als när если"
 _CONDITIONS = frozenset(_CONDITION_WORDS.split())
 # Words that say that something is taken back, or what every request says, and not what it is about.
@@ -23,7 +29,8 @@ _EMPTY_WORDS = (
     "talking speak speaking stop quit forget ignore disregard scrap drop cancel undo lift revoke remove never mind always "
     "again anymore longer now please can may could fine ok okay allowed welcome feel free need want go back rule rules "
     "instruction instructions request requests restriction restrictions preference preferences requirement convention "
-    "earlier before any all everything it s i m it me you your my don t no not only just about"
+    "earlier before any all everything it s i m it me you your my don t no not only just about re ve ahead changed mind limit "
+    "limits cap ban format formatting style tone accent voice persona character act role roleplay mode thing"
 )
 _SAYS_NOTHING = frozenset(_EMPTY_WORDS.split())
 
@@ -48,6 +55,7 @@ class RequestsInForce:
         self._all = False
         self._last = 0
         self._topics: list[AbstractSet[str]] = []
+        self._allowed: list[str] = []
         self._said: set[AbstractSet[str]] = set()
         self._answered: set[str] = set()
 
@@ -61,11 +69,9 @@ class RequestsInForce:
         if self._last:
             self._last -= 1
             return "taken back"
-        if self._topics:
-            terms = frozenset(self._analyzer.to_terms(request.text))
-            if any(topic <= terms for topic in self._topics):
-                return "taken back"
         words = frozenset(to_words(request.text))
+        if (self._topics or self._allowed) and self._is_taken_back(request, words):
+            return "taken back"
         if words in self._said:
             return "repeated"
         self._said.add(words)
@@ -75,12 +81,24 @@ class RequestsInForce:
             self._answered.add(request.rule)
         return None
 
+    def _is_taken_back(self, request: StandingRequest, words: AbstractSet[str]) -> bool:
+        """Whether a newer request takes back what a request is about, or allows what it prohibits."""
+        language, own = self._analyzer.analyze(request.text)
+        terms = frozenset(own)
+        topics = self._topics
+        if request.rule in _PROHIBITIONS or not _NEGATIONS.isdisjoint(words):
+            # One or two words tell no language: they are stemmed as the request is.
+            topics = [*topics, *(frozenset(self._analyzer.to_terms(each, language)) for each in self._allowed)]
+        return any(topic and topic <= terms for topic in topics)
+
     def _take_back(self, request: StandingRequest) -> None:
         match request.rule.removeprefix(TAKE_BACK).strip():
             case "all":
                 self._all = True
             case "last":
                 self._last += 1
+            case "prohibition":
+                self._allowed.append(request.text)
             case _:
                 if topic := self._topic(request.text):
                     self._topics.append(topic)

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
+from wmem.model.standing import TAKE_BACK
+
 _SENTENCE_END = re.compile(r"\\W\{\d,\d\}\$")
 
 
@@ -19,7 +21,7 @@ class TableRow(NamedTuple):
     Attributes:
         rule: Its name in reports.
         words: The words of which a sentence must hold one; in a script without spaces, parts of the text.
-        pattern: A regular expression, for where a clause begins.
+        pattern: A regular expression, for where a clause begins; a group ``topic`` in it is all of the clause that counts.
         anywhere: Whether it is for what stands within a sentence instead.
         ends: Whether the clause ends earlier requests besides being one.
         hint: A regular expression for a text that may hold the clause at all, where the pattern is slow to search for.
@@ -31,6 +33,11 @@ class TableRow(NamedTuple):
     anywhere: bool = False
     ends: bool = False
     hint: str = ""
+
+    @property
+    def changes_earlier(self) -> bool:
+        """Whether it ends earlier requests, or gives the one answer anew."""
+        return self.rule == "language" or self.rule.startswith(TAKE_BACK)
 
 
 class Table(NamedTuple):
@@ -65,4 +72,7 @@ def compile_pattern(pattern: str) -> "re.Pattern[str]":
 
 def to_hint(row: TableRow) -> str:
     """A regular expression for what a text holds if a clause of it matches a row, unless that is in a quotation."""
-    return row.hint or _SENTENCE_END.sub(r"(?! ?\\w)", row.pattern).replace("$", "")
+    pattern = row.pattern.replace(
+        "(?P<topic>", "(?:"
+    )  # a name may stand only once in what the hints of several rows make
+    return row.hint or _SENTENCE_END.sub(r"(?! ?\\w)", pattern).replace("$", "")
