@@ -1,7 +1,9 @@
 """An erasure that ends in its middle, as with its process, is finished by repeating it, wherever it began."""
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -10,6 +12,8 @@ from wmem.flow import Flow, Ports
 from wmem.model.change import Erased as ErasedIds
 from wmem.model.change import RowPlace
 from wmem.scope.erasure import dispose, erase
+from wmem.scope.items.promotion import promote
+from wmem.scope.merge import merge_to_parent
 from wmem.state import State
 from wmem.testing.store_bytes import read_store_bytes
 
@@ -119,3 +123,48 @@ def test_a_checkpoint_tells_once_where_an_erasure_of_many_goes() -> None:
     state.fold(1, [ErasedIds(ids, others)])
     assert state.checkpoint().unfinished == (ErasedIds(ids, others),)
     assert State.from_checkpoint(state.checkpoint()).unfinished == dict.fromkeys(ids, others)
+
+
+Copying: TypeAlias = Callable[[wmem.Scope, str], Flow[object]]
+
+
+def merging(child: wmem.Scope, _: str) -> Flow[object]:
+    return merge_to_parent(child._handle, overwrite=True, items=True)
+
+
+def promoting(child: wmem.Scope, id: str) -> Flow[object]:
+    return promote(child._handle, id, if_promoted="return")
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["first copy there", "not the first"])
+@pytest.mark.parametrize("copying", [merging, promoting])
+def test_a_copy_under_way_when_its_source_is_erased_is_never_made(
+    copying: Copying, first: bool, tmp_path: Path
+) -> None:
+    """Also if whoever makes it dies before he sees that: the erasure said that nothing is left."""
+    for asks in count(0):
+        url = f"sqlite://{tmp_path}/{asks}.db"
+        with wmem.open(url, agent_id="agent") as memory:
+            parent = memory.scope("s")
+            child = parent.child("c")
+            if not first:
+                parent.entries.set("k", "v")
+                memory.scope("other").items.promote(memory.scope("other").items.add("other").id)
+            item = child.items.add(CANARY)
+            ports = memory._core.ports.sync
+            flow = copying(child, item.id)
+            reply: object = None
+            try:
+                for _ in range(asks):
+                    name, args = flow.send(reply)
+                    reply = ports[name](*args)
+                name, args = flow.send(reply)  # decided, and not yet done
+            except StopIteration:
+                break
+            assert child.erase(item.id).complete
+            ports[name](*args)
+            for scope in (parent, child, memory.episodic, memory.semantic):
+                assert CANARY not in [each.content for each in scope.items.all(include_promoted=True)]
+            flow.close()
+        assert CANARY.encode() not in read_store_bytes(url)
+    assert asks > len(("a read", "a copy", "a mark"))

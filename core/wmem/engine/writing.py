@@ -32,6 +32,8 @@ RETRY_S = 5.0  # a write that meets others for longer raises ConflictError
 POST_RETRY_S = 60.0  # the same for a write that depends on no state, where it cannot be unconditional
 
 Decide = Callable[[State], tuple[Sequence[Change], R]]
+DecideBeside = Callable[[State, State], tuple[Sequence[Change], R]]
+"""As `Decide`, in the light of the state of another scope."""
 
 
 def post(
@@ -76,7 +78,7 @@ def post(
             if time.monotonic() > deadline:
                 raise
             yield from ask(Pause.sleep, backoff(0))
-            replica = yield from _sync_to_write(engine, path, unknown=True)
+            (replica,) = yield from _sync_to_write(engine, [path], unknown=True)
             if record_id in replica.state.applied or (
                 replica.cursor.version > since.version + APPLIED_MAX
                 and (yield from _is_stored(engine, path, record_id, since))
@@ -119,16 +121,19 @@ def _post_in_turn(
 def commit(
     engine: Engine[P],
     path: Path,
-    decide: Decide[R],
+    decide: Decide[R] | DecideBeside[R],
     *,
     opening: Sequence[Change],
     incarnation: Incarnation | None,
     now: float,
+    beside: Path | None = None,
 ) -> Flow[tuple[R, Incarnation | None]]:
     """Decide on the current state and append the changes only if the state is still the same.
 
     Args:
         decide: Maps the state to changes and a result; pure, may run several times.
+        beside: Another scope, whose state `decide` is given as well, of the same instant or a later one. It may
+            change before the append, and is not locked: only look up single rows in it.
         opening: Changes that precede the others in the first record of a scope.
         incarnation: The incarnation the caller expects; None for any.
 
@@ -141,18 +146,23 @@ def commit(
         UnknownOutcomeError: A reply was lost, and no later try showed whether the record is stored.
     """
     with engine.write_queue.ticket(path) as ticket:
-        return (yield from _commit_in_turn(engine, ticket, decide, opening=opening, incarnation=incarnation, now=now))
+        return (
+            yield from _commit_in_turn(
+                engine, ticket, decide, opening=opening, incarnation=incarnation, now=now, beside=beside
+            )
+        )
 
 
 def _commit_in_turn(
     engine: Engine[P],
     ticket: Ticket,
-    decide: Decide[R],
+    decide: Decide[R] | DecideBeside[R],
     *,
     opening: Sequence[Change],
     incarnation: Incarnation | None,
     now: float,
     blind: bool = False,
+    beside: Path | None = None,
 ) -> Flow[tuple[R, Incarnation | None]]:
     """See `commit`.
 
@@ -169,8 +179,16 @@ def _commit_in_turn(
     while True:
         # Blind writers line up at once: of many that try at the same place, all but one are refused.
         deadline += yield from engine.write_queue.wait_turn(ticket, tries or blind)
-        replica = yield from _sync_to_write(engine, path, unknown=unknown, blind_in=incarnation if blind else None)
-        earlier, step = step, _decide(replica, decide, record_id, incarnation, step, blind=blind)
+        replica, *others = yield from _sync_to_write(
+            engine,
+            [path] if beside is None else [path, beside],
+            unknown=unknown,
+            blind_in=incarnation if blind else None,
+        )
+        earlier = step
+        step = _decide(
+            replica, decide, record_id, incarnation, step, blind=blind, others=[each.state for each in others]
+        )
         if step is None:
             assert earlier is not None  # only an earlier try can be in doubt
             if (yield from _is_stored(engine, path, record_id, earlier.expected)):
@@ -207,26 +225,25 @@ def _commit_in_turn(
 
 
 def _sync_to_write(
-    engine: Engine[P], path: Path, *, unknown: bool, blind_in: Incarnation | None = None
-) -> Flow[Replica[P]]:
-    """Sync a replica before a write; a failure after a lost reply leaves the outcome unknown.
+    engine: Engine[P], paths: Sequence[Path], *, unknown: bool, blind_in: Incarnation | None = None
+) -> Flow[list[Replica[P]]]:
+    """Sync replicas before a write to the first; a failure after a lost reply leaves the outcome unknown.
 
     Args:
         blind_in: The write depends on no state: as long as the replica is in this incarnation, and
             not known to be behind, it is not synced.
     """
     if blind_in is not None and not unknown:
-        replica = engine.replica(path)
+        replica = engine.replica(paths[0])
         if replica.has_synced and not replica.stale and replica.incarnation == blind_in:
-            return replica
+            return [replica]
     try:
-        (replica,) = yield from engine.sync([path])
+        return (yield from engine.sync(paths))
     except StoreError as exc:
         if not unknown:
             raise
-        msg = f"scope {path!r}: the reply to a write was lost, and then the store failed: {exc}"
+        msg = f"scope {paths[0]!r}: the reply to a write was lost, and then the store failed: {exc}"
         raise UnknownOutcomeError(msg) from exc
-    return replica
 
 
 def _append(
@@ -342,12 +359,13 @@ class _Attempt(NamedTuple, Generic[R]):
 
 def _decide(
     replica: Replica[Any],
-    decide: Decide[R],
+    decide: Callable[..., tuple[Sequence[Change], R]],
     record_id: int,
     incarnation: Incarnation | None,
     earlier: _Attempt[R] | None,
     *,
     blind: bool,
+    others: Sequence[State],
 ) -> _Attempt[R] | None:
     """Decide on a state; None when only the journal can tell whether an earlier try was stored."""
     with replica.lock:
@@ -360,7 +378,7 @@ def _decide(
             raise StaleIncarnation(replica.path)
         if earlier is not None and expected.version > earlier.expected.version + APPLIED_MAX:
             return None  # a fold remembers only the last ids
-        changes, result = decide(state)
+        changes, result = decide(state, *others)
         done = not changes and not blind
         touches = replica.take_touches() if not done and current is not None else ()
         place = replica.place(expected.version + 1)

@@ -7,7 +7,7 @@ names its session, a merged entry the ids it came from; both are believed.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from wmem.model.change import RowPlace
+from wmem.model.change import Change, RowPlace, StepAdvanced
 from wmem.model.history import Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.origin import Origin, find_origins, has_origins, own_lineage
@@ -18,6 +18,21 @@ from wmem.state import State
 
 _Identity: TypeAlias = tuple[Path, int | None, str]
 """A row's scope (as segments below the agent's), its incarnation (None for any) and its id."""
+
+
+def is_erased(state: State, id: str) -> bool:
+    """Whether a row was erased, so that no copy of it may be made any more."""
+    return id in state.erased and id not in state.rows
+
+
+def create_empty(now: float) -> tuple[Sequence[Change], None]:
+    """What makes a scope before the first copy goes there.
+
+    A copy is made on two conditions: the row was there at an instant, and nothing was written to the scope of the copy
+    since. An erasure writes its tombstone, and then to every scope that it might have been copied to: if there is no
+    such scope yet, the instant is later than the tombstone.
+    """
+    return [StepAdvanced(0, now)], None
 
 
 def find_promoted(there: State, there_path: Path, row: Row, path: Path, incarnation: int) -> Row | None:

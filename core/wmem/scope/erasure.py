@@ -81,8 +81,11 @@ def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) ->
     # All is found first, and each tombstone tells where the rest is: an interrupted erasure is finished by another.
     yield from erasure.trace_rows()
     yield from erasure.erase_rows(asked)
-    # Again: a concurrent copy either sees the tombstone or is found now.
-    yield from erasure.trace_rows()
+    # Again: a copy that was under way is refused from here on, or is found now.
+    yield from erasure.refuse_copies()
+    while (yield from erasure.trace_rows()):
+        yield from erasure.erase_rows({})
+        yield from erasure.refuse_copies()
     yield from erasure.erase_rows({})
     if not asked.keys() <= erasure.gone.keys():
         erasure.changed |= {path for path in erasure.scopes if path[-1] in (SEMANTIC, EPISODIC)}
@@ -110,14 +113,23 @@ class _Erasure:
         self.gone: dict[str, None] = {}
         self._handle = handle
 
-    def trace_rows(self) -> Flow[None]:
-        """Find the rows to erase in all scopes, until nothing new is found."""
+    def refuse_copies(self) -> Flow[None]:
+        """Write to each scope that a copy may be on its way to: it was decided on a state from before this."""
+        for target in {target for path in self.scopes for target in _paths_of_copies(path)} & self.scopes.keys():
+            scope = self.scopes[target]
+            if scope.incarnation is not None:
+                with suppress(DisposedError):
+                    yield from scope.post((), scope.settings.clock())
+
+    def trace_rows(self) -> Flow[bool]:
+        """Find the rows to erase in all scopes, until nothing new is found; returns whether there are any."""
         before = (-1, -1)
         while (size := (len(self.trace), len(self.scopes))) != before:
             before = size
             for path, scope in tuple(self.scopes.items()):
                 self.rows[path], self.merged[path] = yield from self._trace_in(scope)
                 yield from self._find_scopes(path)
+        return any(self.rows.values())
 
     def _trace_in(self, scope: Handle) -> Flow[tuple[Sequence[Row], Sequence[Path]]]:
         """Add the rows of a scope that belong to the trace; returns them, and the scopes merged into this one."""

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
-from wmem.engine.writing import Decide, StaleIncarnation
+from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
 from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
@@ -312,6 +312,13 @@ class Handle:
 
     def commit(self, decide: Decide[R], now: float) -> Flow[R]:
         """Append changes decided from the current state; see `writing.commit`."""
+        return self._commit(decide, now, None)
+
+    def commit_beside(self, decide: DecideBeside[R], now: float, beside: "Handle") -> Flow[R]:
+        """Append changes decided from the current state in the light of another scope's; see `writing.commit`."""
+        return self._commit(decide, now, beside.path)
+
+    def _commit(self, decide: Callable[..., tuple[Sequence[Change], R]], now: float, beside: Path | None) -> Flow[R]:
         replica, _ = yield from self.replica()
         if self.incarnation is None:
             yield from self._prepare_creation(replica)
@@ -319,19 +326,25 @@ class Handle:
         fresh = self.incarnation is None and (replica.incarnation is None or replica.state.disposed)
         tries = 0
 
-        def check_and_decide(state: State) -> tuple[Sequence[Change], R]:
+        def check_and_decide(state: State, *others: State) -> tuple[Sequence[Change], R]:
             nonlocal tries
             tries += 1
             if state.disposed:
                 raise StaleIncarnation(self.path)
             # Another writer may have created it with another policy: raise before anything is written.
             self.adopt_policy(state)
-            changes, result = decide(state)
+            changes, result = decide(state, *others)
             return ((*changes, StepAdvanced(0, now)) if changes and self._is_leased else changes), result
 
         try:
             result, birth = yield from writing.commit(
-                self.engine, self.path, check_and_decide, opening=(opening,), incarnation=self.incarnation, now=now
+                self.engine,
+                self.path,
+                check_and_decide,
+                opening=(opening,),
+                incarnation=self.incarnation,
+                now=now,
+                beside=beside,
             )
         except StaleIncarnation:
             self._is_disposed = True

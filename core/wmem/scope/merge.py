@@ -12,7 +12,7 @@ from wmem.model.origin import append_origin
 from wmem.model.results import MergeCount
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
-from wmem.scope.copies import is_merge_of
+from wmem.scope.copies import create_empty, is_erased, is_merge_of
 from wmem.scope.entries.quota import check_entry_limit
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
@@ -49,22 +49,15 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[Mer
         state, source = handle.bind(replica), replica.cursor
         rows = state.visible([*state.entries.values(), *(state.items if items else ())], now)
 
-    def decide(target: State) -> tuple[Sequence[Change], tuple[MergeCount, Sequence[Change]]]:
+    def decide(target: State, own: State) -> tuple[Sequence[Change], tuple[MergeCount, Sequence[Change]] | None]:
         if not rows or target.merged.get((handle.path, overwrite, items)) == source:
             return [], (MergeCount(0), ())
-        puts: dict[str, ItemPut] = {}
-        overwritten: list[str] = []
-        renamed: dict[str, str] = {}
-        for row in rows:
-            id, existing = _find_place(handle, parent, target, row, source, used_ids=puts)
-            if existing is not None and existing.visible(now):
-                if not overwrite:
-                    continue
-                if existing.content != row.content:
-                    overwritten.append(existing.key or id)
-            if row.key is None and id != row.id:
-                renamed[row.id] = id
-            puts[id] = ItemPut(_to_parent_row(handle, parent, row, id, existing))
+        if target.policy is None:
+            return create_empty(now)
+        current = [row for row in rows if not is_erased(own, row.id)]
+        puts, overwritten, renamed = _put_rows(
+            handle, parent, target, current, source=source, now=now, overwrite=overwrite
+        )
         made = [put.row for put in puts.values()]
         check_entry_limit(parent, target, made, now, "merged")
         room_made = make_room(parent, target, [row for row in made if row.key is None], now)
@@ -72,11 +65,34 @@ def merge_to_parent(handle: Handle, *, overwrite: bool, items: bool) -> Flow[Mer
         count = MergeCount(len(puts), overwritten=overwritten, renamed=renamed)
         return [*room_made, *puts.values(), merged], (count, room_made)
 
-    count, evicted = yield from parent.commit(decide, now)
+    done = None
+    while done is None:
+        done = yield from parent.commit_beside(decide, now, handle)
+    count, evicted = done
     log_evictions(parent, evicted)
     if count:
         yield from _erase_stale_copies(handle, rows)
     return count
+
+
+def _put_rows(
+    handle: Handle, parent: Handle, target: State, rows: Sequence[Row], *, source: Cursor, now: float, overwrite: bool
+) -> tuple[dict[str, ItemPut], list[str], dict[str, str]]:
+    """What the parent gets, by id; which of its entries are overwritten, and which items have another id there."""
+    puts: dict[str, ItemPut] = {}
+    overwritten: list[str] = []
+    renamed: dict[str, str] = {}
+    for row in rows:
+        id, existing = _find_place(handle, parent, target, row, source, used_ids=puts)
+        if existing is not None and existing.visible(now):
+            if not overwrite:
+                continue
+            if existing.content != row.content:
+                overwritten.append(existing.key or id)
+        if row.key is None and id != row.id:
+            renamed[row.id] = id
+        puts[id] = ItemPut(_to_parent_row(handle, parent, row, id, existing))
+    return puts, overwritten, renamed
 
 
 def merge_at_exit(handle: Handle) -> Flow[None]:

@@ -21,7 +21,7 @@ from wmem.model.values import dump_json, load_json
 from wmem.policy import Policy
 from wmem.rules.importance import importance as importance_of
 from wmem.rules.routing import EPISODIC, SEMANTIC, route
-from wmem.scope.copies import find_promoted
+from wmem.scope.copies import create_empty, find_promoted, is_erased
 from wmem.scope.erasure import erase
 from wmem.scope.handle import Handle
 from wmem.scope.items.flows import find_item, touch
@@ -62,20 +62,9 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         return to_item(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
     target = long_term_handle(handle, route(row, rest.get("kind", "fact")))
-    incarnation = handle.incarnation
-    assert incarnation is not None  # the row is from there
     draft = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule, to=target.path)
-
-    def decide(there: State) -> tuple[Sequence[Change], MemoryItem]:
-        # Looked up by its source: an earlier attempt, of any process, may have copied it.
-        copy = find_promoted(there, target.path, row, handle.path, incarnation.chain)
-        if copy is not None:
-            return [], to_current_item(there, copy, now)
-        made = draft._replace(id=_free_promoted_id(there, item_id, now))
-        return [ItemPut(made)], to_current_item(there, made, now)
-
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
-    kept = yield from target.commit(decide, now)
+    kept = yield from _copy(handle, target, row, draft, now)
 
     def mark(own: State) -> tuple[Sequence[Change], bool]:
         held = own.rows.get(item_id)
@@ -91,6 +80,33 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         if (metrics := handle.settings.metrics) is not None:
             metrics.promoted.add(1, {"rule": rule or "manual"})
         _log.info("promoted item %s of scope %s as %s (%s)", item_id, handle.id, kept.id, rule or "manual")
+    return kept
+
+
+def _copy(handle: Handle, target: Handle, row: Row, draft: Row, now: float) -> Flow[MemoryItem]:
+    """Copy a row to long-term memory, unless a copy is there.
+
+    Args:
+        draft: The copy, but for its id.
+    """
+    assert handle.incarnation is not None  # the row is from there
+    life = handle.incarnation.chain
+
+    def decide(there: State, own: State) -> tuple[Sequence[Change], MemoryItem | None]:
+        if is_erased(own, row.id):
+            raise NotFoundError(f"item {row.id!r} in scope {handle.path!r} was erased meanwhile")
+        if there.policy is None:
+            return create_empty(now)
+        # Looked up by its source: an earlier attempt, of any process, may have copied it.
+        copy = find_promoted(there, target.path, row, handle.path, life)
+        if copy is not None:
+            return [], to_current_item(there, copy, now)
+        made = draft._replace(id=_free_promoted_id(there, row.id, now))
+        return [ItemPut(made)], to_current_item(there, made, now)
+
+    kept = None
+    while kept is None:
+        kept = yield from target.commit_beside(decide, now, handle)
     return kept
 
 
