@@ -271,7 +271,8 @@ async def test_B04_a_session_that_ended_in_a_pending_call_is_packed_without_it(
     with pytest.raises(ValueError, match="nowhere"):
         await run(agent, user("Rain?"))
     assert [role for role, _ in said(opened)] == ["user", "assistant", "tool", "assistant"]
-    opened.scope("s").messages.append({"role": "tool", "content": "lost", "tool_call_id": "call-gone"})
+    lost = {"role": "tool", "content": "lost", "tool_call_id": "call-gone", "name": "snow"}
+    opened.scope("s").messages.append(lost)
     await run(agent, user("Never mind."))
     call = model.prompts[2][1]
     assert [message.type for message in model.prompts[2]] == ["human", "ai", "tool", "human"]
