@@ -31,6 +31,7 @@ _MISTRAL_BLOCKS = {
     "system": {"text"}, "tool": {"text"}, "assistant": {"text", "thinking"},
     "user": {"text", "image_url", "input_audio", "document_url", "file"},
 }  # fmt: skip
+_TEXT = {"type", "text"}
 _MISTRAL_FOLLOWERS = {
     "system": {"system", "user", "assistant"}, "user": {"system", "user", "assistant"},
     "assistant": {"user", "assistant", "tool"}, "tool": {"user", "assistant", "tool"},
@@ -134,6 +135,9 @@ def mistral_violations(messages: Sequence[Json], *, bridged: bool = False) -> li
                 if each.get("type") not in _MISTRAL_BLOCKS[role] or isinstance(each.get("thinking"), str)
             ]
             wrong += [] if content else ["empty content"]
+            wrong += [
+                f"key {key!r} of a text" for each in content if each.get("type") == "text" for key in {*each} - _TEXT
+            ]
         if role == "assistant" and not content and not message.get("tool_calls"):
             wrong.append("neither content nor calls")
         for call in message.get("tool_calls", ()):

@@ -57,6 +57,8 @@ class Conversation(NamedTuple):
         kinds = {str(block.get("type")) for block in blocks}
         if any(block.get("type") == "thinking" and "signature" not in block for block in blocks):
             return "gemini"  # its package alone takes such
+        if any("cache_control" in block for block in blocks):
+            return "anthropic"
         if kinds & _ANTHROPIC_BLOCKS or any(kind.endswith("_tool_result") for kind in kinds):
             return "anthropic"
         return "bedrock" if any(not _CONVERSE_BLOCKS.isdisjoint(block) for block in blocks) else None

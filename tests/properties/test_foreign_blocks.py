@@ -33,6 +33,7 @@ shown: list[dict[str, Any]] = [
     {"document": {"name": "kilns", "format": "txt", "source": {"text": PROSE}}},
     {"image": {"format": "png", "source": {"s3Location": {"uri": "s3://kilns/one.png"}}}},
     {"cachePoint": {"type": "default"}},
+    {**TEXT, "cache_control": {"type": "ephemeral"}},
 ]
 thought: list[dict[str, Any]] = [
     {"type": "thinking", "thinking": PROSE * 8, "signature": SIGNATURE},

@@ -35,6 +35,7 @@ _KEYED_BLOCKS = frozenset(
 _KEYED_CALLS = ("toolUse", "functionCall", "function_call")
 _CALL_TAKERS: Mapping[str, Sequence[str]] = {"tool_use": ("anthropic", "bedrock"), "function_call": ("openai",)}
 _ANSWERED = ("output-available", "output-error", "output-denied", "result")
+_PAGE_KEYS = frozenset(("state", "providerMetadata"))  # of a text on a page, for the page alone
 _NOT_SENT = ("step-start", "data-", "source-")  # parts of a page, which the SDK sends to no model
 
 
@@ -354,6 +355,8 @@ def _common_fields(data: Json) -> dict[str, Any]:
 def _plain_block(block: Json) -> Json:
     """A block as the chat form has it, where it has one for what it holds."""
     kind = _kind(block)
+    if kind == "text" and not _PAGE_KEYS.isdisjoint(block):
+        return {key: value for key, value in block.items() if key not in _PAGE_KEYS}
     if kind is not None:
         read = _PLAIN.get(kind)
         return (read(block) if read else None) or block

@@ -40,8 +40,13 @@ _KINDS: Mapping[_Takers, Sequence[str]] = {
     ),
 }  # fmt: skip
 _BLOCK_TAKERS: Mapping[str, _Takers] = {kind: takers for takers, kinds in _KINDS.items() for kind in kinds}
-_KEY_TAKERS: Mapping[str, _Takers] = {"citations": _CLAUDE, "annotations": _OPENAI, "thoughtSignature": _GEMINI}
-"""Keys of a text's block. A ``cache_control`` stays: who has no use for it passes over it."""
+_KEY_TAKERS: Mapping[str, _Takers] = {
+    "citations": _CLAUDE,
+    "annotations": _OPENAI,
+    "thoughtSignature": _GEMINI,
+    "cache_control": _THOUGHT | _OPENAI,  # who has no use for it passes over it, but Mistral refuses it
+}
+"""Keys of the block of a text or a medium, beside what it holds."""
 _KEYED_MEDIA = ("image", "document", "video", "audio")  # of Converse, by their key
 _SERVER_TOOL_ID = "srvtoolu_"  # of Anthropic; Bedrock's own models have such blocks, too
 _FILE_IDS: tuple[tuple[str, _Takers], ...] = (("file-", _OPENAI), ("file_", _ANTHROPIC))
@@ -77,10 +82,8 @@ class BlockFitter:
         fitted: list[Part] = []
         lost: list[str] = []
         for part in parts:
-            if part.kind == "text":
-                fitted.append(self._fit_text(part, lost))
-            elif part.kind == "refusal" or (takers := _takers(part)) is None or self._profile in takers:
-                fitted.append(part)
+            if part.kind in ("text", "refusal") or (takers := _takers(part)) is None or self._profile in takers:
+                fitted.append(self._fit_keys(part, lost) if part.data else part)
             elif (made := self._convert(part, fitted) or _to_text(part)) is not None:
                 fitted.append(made)
             else:
@@ -93,12 +96,14 @@ class BlockFitter:
         # What is in a framework's own JSON of it, the adapter sees to be out of date.
         return message.model_copy(update={"parts": tuple(fitted)})
 
-    def _fit_text(self, part: Part, lost: list[str]) -> Part:
-        """The text without keys that are of another provider, and of the chat form's type."""
+    def _fit_keys(self, part: Part, lost: list[str]) -> Part:
+        """A text or a medium without keys that are of another provider, a text of the chat form's type."""
         data = part.data or {}
+        if part.kind not in ("text", *_MEDIA_KINDS):
+            return part
         gone = [key for key in data if self._profile not in _KEY_TAKERS.get(key, (self._profile,))]
         lost += gone
-        if data.get("type") in _RESPONSES_TEXTS:
+        if part.kind == "text" and data.get("type") in _RESPONSES_TEXTS:
             gone.append("type")
         if not gone:
             return part
