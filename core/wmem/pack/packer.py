@@ -151,10 +151,7 @@ class _Packer:
         """The messages as they are sent; those that only repeat the leading system text are noted as not sent."""
         reasoning = SentReasoning(self.options.reasoning)
         for each in newest_first:
-            if each.plain is not None and not reasoning.in_flight:
-                yield each
-                continue
-            candidate = reasoning.resolve(each)
+            candidate = reasoning.resolve(each) if reasoning.in_flight or each.reasoning else each
             if candidate.role in SYSTEM_ROLES:
                 if candidate.id not in skip and candidate.id in self.request.repeated:
                     skip.add(candidate.id)

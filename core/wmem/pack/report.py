@@ -111,7 +111,7 @@ def _list_dropped(
             drops.append(_DroppedUnit((each,), why))
     # A recalled member has its own report.
     out = (
-        (unit, [each for each in unit.members if each.id not in named])
+        (unit, [each for each in unit.members if each.id not in named] if named else unit.members)
         for unit in conversation.units
         if unit not in selection.selected
     )

@@ -245,11 +245,12 @@ class Selection:
         for unit in longest_history(
             prefix, self.request.total, older, min(prefix.conversation_limit(self.room) - used, self.tokens_left)
         ):
-            if not self.is_sendable(unit):
+            rendered = self._render_sendable(unit)
+            if rendered is None:
                 continue
             # Truncated to a size that depends only on the room, so that its text is the same in every turn.
-            whole = self.loader.cost(unit) <= prefix.largest
-            served = [self.loader.render(unit)] if whole else self.loader.truncate([unit], prefix.step)
+            whole = rendered.tokens <= prefix.largest
+            served = [rendered] if whole else self.loader.truncate([unit], prefix.step)
             if served is None or served[0].tokens > self.tokens_left:
                 self.dropped[unit] = "budget"
                 return

@@ -73,14 +73,15 @@ def longest_history(prefix: StablePrefix, total: int, history: Iterable[tuple[Un
         total: Messages of the conversation, read or not.
         history: Units and their cost, newest first; read as far as the start points need it.
     """
+    step, largest, length = prefix.step, prefix.largest, prefix.span
     read: list[tuple[Unit, int, int]] = []
     upto = span = 0
     for unit, cost in history:
-        begun, span = span, (total - 1 - unit.place) // prefix.span
+        begun, span = span, (total - 1 - unit.place) // length
         # Read what fits, and on to the beginning of the span that holds the oldest of it.
         if upto > limit and span < begun:
             break
-        upto += cost if cost <= prefix.largest else prefix.step
+        upto += cost if cost <= largest else step
         if upto > limit and not read:
             return []
         read.append((unit, span, upto))
@@ -90,7 +91,7 @@ def longest_history(prefix: StablePrefix, total: int, history: Iterable[tuple[Un
         if index + 1 == len(read) or read[index + 1][1] != span:
             steps, before = -1, upto
         # Compares the tokens of its span before the unit, in whole steps.
-        if (before - upto) // prefix.step > steps and upto <= limit:
+        if (before - upto) // step > steps and upto <= limit:
             return [unit for unit, _, _ in read[: index + 1]]
-        steps = (before - upto) // prefix.step
+        steps = (before - upto) // step
     return []

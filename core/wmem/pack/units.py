@@ -105,17 +105,17 @@ class ConversationReader:
                 read_ids.add(id)
                 if id in skip:
                     self.skipped_places[id] = place
-                elif candidate.plain is not None:  # nearly every message
+                elif not candidate.calls and candidate.role != "tool":  # nearly every message
                     units.append(Unit(members=(candidate,), place=place, newest=place, tokens=candidate.tokens))
                 else:
-                    self._take(candidate, place)
+                    self._pair(candidate, place)
             yield True
             if self.messages_read == self._max_messages:
                 return
         self.exhausted = True
 
-    def _take(self, candidate: Candidate, place: int) -> None:
-        """Make a unit of a message; a result waits for its call."""
+    def _pair(self, candidate: Candidate, place: int) -> None:
+        """Make a unit of a message that calls tools, with their results; a result waits for its call."""
         if candidate.role == "tool":
             key = candidate.calls[0] if candidate.calls else ""
             self.open_results.setdefault(key, []).append((place, candidate))

@@ -19,6 +19,8 @@ _MEDIA_WORDS = {"image": "picture", "audio": "audio", "video": "video", "file": 
 
 def message_text(message: Message) -> str:
     """The text of a message, with its media and its tool calls in words."""
+    if len(message.parts) == 1 and not message.tool_calls:  # nearly every message
+        return _part_text(message.parts[0])
     texts = [text for part in message.parts if (text := _part_text(part))]
     return "\n".join((*texts, *map(_call_in_words, message.tool_calls)))
 

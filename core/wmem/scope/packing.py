@@ -42,7 +42,7 @@ from wmem.scope.pack_cache import (
     list_standing_rows,
     to_sendable_requests,
 )
-from wmem.tokens.counter import Counter, is_text_alone, message_cost, parts_count_name
+from wmem.tokens.counter import Counter, MessageCost, is_text_alone, message_cost, parts_count_name
 
 if TYPE_CHECKING:
     from wmem.model.part import Role
@@ -52,6 +52,7 @@ _MIN_HITS = 64  # hits that are considered however small the budget
 _SHORT_MEMORY_TOKENS = 8  # tokens of a short memory
 _LONG_MEMORY_DIVISOR = 4  # a long memory is truncated to the budget divided by this
 _BUDGETS_OF_HITS = 3  # hits are taken until they fill so many budgets
+_ID = attrgetter("id")
 _PREFERENCE_FACTOR = 1.25
 
 
@@ -86,8 +87,9 @@ def pack_scope(
     front = leading[-1].id if leading else None
     live = _LiveMessages(handle, () if messages is None else messages, own, now, leading=front, fitter=fitter)
     previous = own.use_derived(DecodedMessages, attrgetter("messages"))
-    candidate = _CandidateFactory(counter, previous, live.overrides, fitter)
-    stored = candidate.to_stored  # of items, and of what the parents hold
+    factory = _CandidateFactory(counter, previous, live.overrides, fitter)
+    stored = factory.to_stored  # of items, and of what the parents hold
+    candidate = factory if live.overrides or fitter is not None else stored
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in always})
     pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
@@ -112,9 +114,7 @@ def pack_scope(
         PackRequest(
             options=options,
             count=counter,
-            newest_first=live.merge_with_stored(
-                _iter_newest_first(own, candidate if live.overrides or fitter is not None else stored)
-            ),
+            newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
             total=total + live.unstored_count,
             conversation_tokens=tokens + live.unstored_tokens,
             pinned=pinned,
@@ -141,7 +141,7 @@ def pack_scope(
             warnings=tuple(warnings),
         )
     )
-    own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=candidate.decoded))
+    own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=factory.decoded))
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
@@ -212,10 +212,11 @@ def _iter_newest_first(replica: Replica[Any], to_candidate: Callable[[Row], Cand
         with replica.lock:
             rows = list(islice(replica.state.newest_messages(), read, read + size))
         # Messages appended since the last chunk shift others into this one again.
-        yield from map(to_candidate, [row for row in rows if row.id not in seen] if seen else rows)
+        fresh = rows if seen.isdisjoint(map(_ID, rows)) else [row for row in rows if row.id not in seen]
+        yield from map(to_candidate, fresh)
         if len(rows) < size:
             return
-        seen.update([row.id for row in rows])
+        seen.update(map(_ID, rows))
         read, size = read + size, size * 2
 
 
@@ -250,11 +251,13 @@ class _CandidateFactory:
         if live is not None:
             return _to_live_candidate(row, live, self._counter, self._fitter, place)
         candidate = self.to_stored(row, place)
-        if self._fitter is None or candidate.plain is not None or row.role is None or self._is_text(row):
+        is_text = row.counter == self._text_name and is_text_alone(row.content)
+        if self._fitter is None or is_text or row.role is None:
             return candidate
         message = candidate.load()
         fitted = self._fitter(message, row.id)
-        cost = (candidate.tokens, candidate.reasoning) if fitted is message else message_cost(fitted, self._counter)
+        known = MessageCost(candidate.tokens, candidate.reasoning)
+        cost = known if fitted is message else message_cost(fitted, self._counter)
         return _to_candidate(row, cost, partial(_identity, fitted), place)
 
     def to_stored(self, row: Row, place: int = 0) -> Candidate:
@@ -262,22 +265,25 @@ class _CandidateFactory:
         known = self._previous.get(row.id)
         if known is not None and known.row is row and known.counter == self._parts_name:
             self.decoded[row.id] = known
-            candidate = known.candidate
-        elif (cost := self._cost_in_row(row)) is not None:
+            return known.candidate._replace(place=place) if place else known.candidate
+        if row.counter == self._text_name and row.tokens is not None and row.role and is_text_alone(row.content):
+            # Fast path: nearly every message. Positional arguments are faster, and there are very many rows.
+            role: Role = row.role  # type: ignore[assignment]  # it is its message's
+            load = partial(self._load, row)
+            return Candidate(
+                row.id, role, row.tokens, row.created_at, load, row.calls, row.turn_id, row.pinned, row.reasoning, place
+            )
+        cost = self._cost_of_row(row)
+        if cost is not None:
             return _to_candidate(row, cost, partial(self._load, row), place)
-        else:
-            candidate = self._decode(row)
-        return candidate._replace(place=place) if place else candidate
+        return self._decode(row)._replace(place=place)
 
-    def _is_text(self, row: Row) -> bool:
-        """Whether a message is only text, and counted by this counter."""
-        return row.counter == self._text_name and is_text_alone(row.content)
-
-    def _cost_in_row(self, row: Row) -> tuple[int, int] | None:
+    def _cost_of_row(self, row: Row) -> MessageCost | None:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
-        if row.tokens is not None and row.role is not None and (self._is_text(row) or row.counter == self._parts_name):
-            return row.tokens, row.reasoning
-        return None
+        is_text = row.counter == self._text_name and is_text_alone(row.content)
+        if row.tokens is None or row.role is None or not (is_text or row.counter == self._parts_name):
+            return None
+        return MessageCost(row.tokens, row.reasoning)
 
     def _load(self, row: Row) -> Message:
         return self._decode(row).load()
@@ -288,7 +294,7 @@ class _CandidateFactory:
         if known is not None and known.row is row:
             return known.candidate
         message = _decode(row)
-        cost = self._cost_in_row(row) or message_cost(message, self._counter)
+        cost = self._cost_of_row(row) or message_cost(message, self._counter)
         candidate = _to_candidate(row, cost, partial(_identity, message))
         if message.metadata or message.native is not None or any(part.data for part in message.parts):
             return candidate
@@ -307,10 +313,11 @@ def _to_live_candidate(
     return candidate._replace(calls=live.answers, pinned=live.pinned, place=place)
 
 
-def _to_candidate(row: Row, cost: tuple[int, int], load: Callable[[], Message], place: int = 0) -> Candidate:
+def _to_candidate(row: Row, cost: MessageCost, load: Callable[[], Message], place: int = 0) -> Candidate:
     role: Role | None = row.role  # type: ignore[assignment]  # a row has the role of its message
-    # Positional arguments are faster, and there are very many rows.
-    return Candidate(row.id, role, cost[0], row.created_at, load, row.calls, row.turn_id, row.pinned, cost[1], place)
+    return Candidate(
+        row.id, role, cost.tokens, row.created_at, load, row.calls, row.turn_id, row.pinned, cost.reasoning, place
+    )
 
 
 def _decode(row: Row) -> Message:
