@@ -135,9 +135,13 @@ def _match_clauses(table: Table, rows: Sequence[TableRow], sentence: Sentence) -
     """Where in a sentence a clause that stands begins, where it ends at the latest, and the row it matches."""
     text = sentence.text
     starts = [0, *(match.end() for match in compile_pattern(table.joint).finditer(text))][:_MAX_STARTS]
-    for start, after in zip(starts, [*starts[1:], len(text)], strict=True):
+    body = 0
+    for number, start in enumerate(starts):
+        if start < body:
+            continue  # within what leads to the clause before
         lead = compile_pattern(table.lead).match(text, start)
         body = lead.end() if lead else start
+        after = next((each for each in starts[number + 1 :] if each >= body), len(text))
         end = len(text)
         if sentence.asks and (lead is None or lead.group("asked") is None):
             # What is said before a question may stand, the question does not.
