@@ -35,6 +35,7 @@ def lines(name: str) -> Iterator[tuple[str, bool]]:
         ("english_held_out.txt", 30, 2, 1),
         ("other_languages.txt", 165, 0, 0),
         ("held_out_2.txt", 30, 0, 0),
+        ("held_out_3.txt", 30, 0, 0),
     ],
 )
 def test_of_the_lines_that_stand_nearly_all_are_found_and_of_others_nearly_none(

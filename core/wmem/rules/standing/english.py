@@ -35,9 +35,9 @@ _SCOPE = (
     r"|(?:going|moving) forward|henceforth|for the (?:rest|remainder) of (?:this|the|our) \w{2,20}"
     r"|(?:for|during|throughout) (?:this|the|our) (?:whole|entire) \w{2,20}|for the (?:whole|entire) \w{2,20}"
     r"|(?:until|unless) i (?:say|tell|ask|explicitly|specifically|specify|request)|in (?:the )?future(?:,| (?:answers|replies|responses|messages|chats|conversations|emails)\b)"
-    r"|for all (?:future|subsequent)|at all times|every (?:single )?time(?: you|\W{1,2}$|,)|each time you"
+    r"|for all (?:future|subsequent|upcoming)|at all times|every (?:single )?time(?: you|\W{1,2}$|,)|each time you"
     r"|(?:in|with|for|to|of|per|after|before) (?:all|every|each|any|future)(?: single| of| your| one| future){0,3} "
-    rf"{_ANSWERS}|(?:in|with|for) (?:(?:all|every|each|any|your|all of your|all your) (?:the |your )?(?:following|subsequent|next|coming|further)"
+    rf"{_ANSWERS}|(?:in|with|for) (?:(?:all|every|each|any|your|all of your|all your) (?:the |your )?(?:following|subsequent|next|upcoming|coming|further)"
     r" (?:answers?|reply|replies|responses?|outputs?|messages?)|(?:the )?(?:following|subsequent) (?:replies|responses|answers))\b)"
 )
 _STYLE = (
@@ -85,13 +85,13 @@ _TALK = (
 _RULES = r"(?:rule|instruction|request|restriction|preference|requirement|convention|guideline)s?\b"
 _SAID = r"what i (?:said|told you|asked|wrote|wanted)(?: you)?(?: (?:earlier|before|above))?"
 _MAY = (
-    r"(?:you(?: can|'re allowed to| are allowed to|'re welcome to| are welcome to| may| could)|feel free to|go ahead and"
+    r"(?:you(?: can|'re allowed to| are allowed to|'re welcome to| are welcome to|'re free to| are free to| may| could)|feel free to|go ahead and"
     r"|it(?:'s| is) (?:ok|okay|fine|alright|all right)(?: now)?(?: for you to| to| if you)|i(?:'m| am) (?:ok|okay|fine) with(?: you)?"
     r"|i don't mind(?: you| if you)?)"
 )
 _MANNER = (
-    r"(?:limits?|cap|ban|rule|restrictions?|format|formatting|style|tone|accent|voice|persona|character|act|role|role-?play"
-    r"|mode|thing|stuff)"
+    r"(?:limits?|cap|ban|rule|restrictions?|format|formatting|style|tone|accent|voice|persona|role-?play"
+    r"|mode|thing)"
 )
 _DROP = r"(?:forget|ignore|disregard|scrap|drop|never ?mind|cancel|undo|lift|revoke|take back|remove)"
 _WHENEVER = r"(?:whenever|every time|each time|any ?time)"
@@ -218,8 +218,8 @@ _ROWS = (
         "when I",
         "when whenever every each anytime",
         rf"(?:always \w{{3,16}}|(?:never |do not )?{_VERB})(?! me know).{{2,120}} (?:(?:when|{_WHENEVER}) (?:i|we) {_TALK}"
-        rf"|(?:{_WHENEVER}|when) you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer))\b",
-        hint=rf"(?:when|{_WHENEVER}) (?:(?:i|we) {_TALK}|you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer))",
+        rf"|(?:{_WHENEVER}|when) you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer|greet|address))\b",
+        hint=rf"(?:when|{_WHENEVER}) (?:(?:i|we) {_TALK}|you (?:answer|reply|respond|mention|explain|suggest|recommend|use|cite|quote|give|show|refer|greet|address))",
     ),
     TableRow(
         "language",

@@ -30,7 +30,7 @@ _EMPTY_WORDS = (
     "again anymore longer now please can may could fine ok okay allowed welcome feel free need want go back rule rules "
     "instruction instructions request requests restriction restrictions preference preferences requirement convention "
     "earlier before any all everything it s i m it me you your my don t no not only just about re ve ahead changed mind limit "
-    "limits cap ban format formatting style tone accent voice persona character act role roleplay mode thing"
+    "limits cap ban format formatting style tone accent voice persona roleplay mode thing"
 )
 _SAYS_NOTHING = frozenset(_EMPTY_WORDS.split())
 
