@@ -77,7 +77,7 @@ class BlockFitter:
     def __call__(self, message: Message, id: str) -> Message:
         """The message of that id as the provider takes its blocks; the same object where it takes all of them."""
         parts = message.parts
-        if all(part.kind == "text" and part.data is None for part in parts):
+        if all(map(self._passes, parts)):
             return message
         fitted: list[Part] = []
         lost: list[str] = []
@@ -95,6 +95,15 @@ class BlockFitter:
         self.changed[id] = tuple(dict.fromkeys(lost))
         # What is in a framework's own JSON of it, the adapter sees to be out of date.
         return message.model_copy(update={"parts": tuple(fitted)})
+
+    def _passes(self, part: Part) -> bool:
+        """Whether the provider takes the part, or passes over it, at first sight: nearly all are such."""
+        kind, data = part.kind, part.data
+        if kind == "text":
+            return data is None
+        if kind == "reasoning":
+            return "key" in data if data else part.signature is not None and self._profile in _THOUGHT
+        return kind == "image" and data is None and part.file_id is None
 
     def _fit_keys(self, part: Part, lost: list[str]) -> Part:
         """A text or a medium without keys that are of another provider, a text of the chat form's type."""

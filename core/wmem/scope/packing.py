@@ -256,8 +256,10 @@ class _CandidateFactory:
             return candidate
         message = candidate.load()
         fitted = self._fitter(message, row.id)
-        known = MessageCost(candidate.tokens, candidate.reasoning)
-        cost = known if fitted is message else message_cost(fitted, self._counter)
+        cost = MessageCost(candidate.tokens, candidate.reasoning)
+        if fitted is not message:
+            only_thoughts = candidate.reasoning and fitted.parts == message.without_reasoning().parts
+            cost = MessageCost(candidate.tokens, 0) if only_thoughts else message_cost(fitted, self._counter)
         return _to_candidate(row, cost, partial(_identity, fitted), place)
 
     def to_stored(self, row: Row, place: int = 0) -> Candidate:
