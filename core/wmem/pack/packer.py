@@ -32,7 +32,6 @@ from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
 from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
-from wmem.pack.standing import render_section
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.pack.wording import message_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD, PROMPT_OVERHEAD, message_tokens, tools_tokens
@@ -216,7 +215,7 @@ class _Packer:
         note = "\n".join(
             filter(
                 None,
-                (render_section(selection), render_note(entries, request.zone) if entries else ""),
+                (selection.standing_section, render_note(entries, request.zone) if entries else ""),
             )
         )
         ordered = self._order_units(selection)
@@ -287,7 +286,7 @@ class _Packer:
             return {"note": recalled, "standing": selection.standing_tokens}
         return {
             "note": recalled,
-            "standing": selection.pricer.price_section(render_section(selection), note, recalled),
+            "standing": selection.pricer.price_section(selection.standing_section, note, recalled),
         }
 
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:

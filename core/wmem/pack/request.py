@@ -188,7 +188,8 @@ class PackRequest:
         recalled: What recall found, best first.
         standing: Standing requests of the user, newest first, clause by clause.
         standing_scores: By the id of its message, how much a clause bears on the query; 0 for others.
-        clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter.
+        clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter; of "" those
+            of the section without any.
         query: The recall query; blank for none.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.

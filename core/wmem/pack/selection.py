@@ -69,6 +69,7 @@ class Selection:
         self.note_entries: dict[str, NoteEntry] = {}
         self.standing: Sequence[StandingEntry] = ()
         """Standing requests in the note, oldest first."""
+        self.standing_section = ""
         self.standing_tokens = 0
         self.rejected_requests: list[tuple[Candidate, str]] = []
         self.summary: ExtractiveSummary | None = None

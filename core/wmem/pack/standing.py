@@ -122,15 +122,11 @@ def set_entries(selection: "Selection", entries: Sequence[StandingEntry]) -> Non
     """Replace the section, and charge what it takes in a note of its own."""
     before = selection.standing_tokens
     selection.standing = entries
-    section = render_section(selection)
+    clauses = [(entry.at, each.text) for entry in entries for each in entry.requests]
+    section = render_requests(clauses, selection.request.zone) if clauses else ""
+    selection.standing_section = section
     selection.standing_tokens = MESSAGE_OVERHEAD + selection.request.count(section) if section else 0
     selection.tokens_left += before - selection.standing_tokens
-
-
-def render_section(selection: "Selection") -> str:
-    """The section of requests, the newest last; "" without any."""
-    clauses = [(entry.at, each.text) for entry in selection.standing for each in entry.requests]
-    return render_requests(clauses, selection.request.zone) if clauses else ""
 
 
 def _list_in_force(selection: "Selection") -> Iterator[_Clause]:
@@ -222,20 +218,17 @@ def _to_entries(selection: "Selection", clauses: Iterable[_Clause], *, dated: bo
 
 def _price_heading(selection: "Selection") -> int:
     """Tokens of the section without a clause."""
-    return MESSAGE_OVERHEAD + _count(selection, render_requests(()))
+    cache = selection.request.clause_tokens
+    if "" not in cache:
+        cache[""] = MESSAGE_OVERHEAD + selection.request.count(render_requests(()))
+    return cache[""]
 
 
 def _count_line(selection: "Selection", request: StandingRequest) -> int:
-    return _count(selection, f"{quote_block(request.text)}\n")
-
-
-def _count(selection: "Selection", text: str) -> int:
-    """Tokens of a text that is counted in every pack."""
-    cache = selection.request.clause_tokens
-    tokens = cache.get(text)
-    if tokens is None:
-        tokens = cache[text] = selection.request.count(text)
-    return tokens
+    cache, clause = selection.request.clause_tokens, request.text
+    if clause not in cache:
+        cache[clause] = selection.request.count(f"{quote_block(clause)}\n")
+    return cache[clause]
 
 
 def _reject(selection: "Selection", candidate: Candidate, reason: str) -> None:
