@@ -84,7 +84,7 @@ class Timeline:
                 continue
             at, results = self._walk_back(place, record.turn_id)
             caller = self.get(at)
-            if caller is not None and caller.role != "tool" and caller.ids:
+            if caller is not None and caller.role == "assistant" and caller.ids:
                 callers[at] = caller
                 found.setdefault(at, set()).update(results)
         return (Exchange(callers[at], frozenset(results)) for at, results in found.items())
