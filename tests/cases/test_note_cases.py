@@ -79,10 +79,12 @@ def test_b146_days_are_those_of_the_zone_that_was_given_and_it_is_said(
     said = user("My exam on roof gardens is today.", created_at="2026-03-07T20:30:00-05:00")
     call(session.messages.append, [said, *small_talk(60)])
     there, utc = (call(session.pack, "roof gardens", budget=600, zone=each) for each in (zone, None))
-    assert headings(there) == ["Sat 7 March 2026"]
+    # Below them stand those of the small talk that is left out.
+    assert "Sat 7 March 2026" in headings(there)
     assert f"days in {'UTC-05:00' if zone is LIMA else 'America/Bogota'}:" in there.note
     # What the first pack quoted is quoted anew, not under its day.
-    assert headings(utc) == ["Sun 8 March 2026"]
+    assert "Sun 8 March 2026" in headings(utc)
+    assert "Sat 7 March 2026" not in headings(utc)
     assert "days in UTC:" in utc.note
     assert there.tokens <= 600
 
@@ -93,7 +95,7 @@ def test_b146_a_policy_names_the_zone_of_its_scope_for_every_process(open_memory
     call(scope.messages.append, [said, *small_talk(60)])
     for memory in (open_memory(), open_memory.in_other_process()):
         reopened = memory.scope("s", policy=Policy.session())
-        assert headings(call(reopened.pack, "roof gardens", budget=600)) == ["Sat 7 March 2026"]
+        assert "Sat 7 March 2026" in headings(call(reopened.pack, "roof gardens", budget=600))
     with pytest.raises(InvalidInputError, match="'America/Bogota' not 'Asia/Tokyo'"):
         call(open_memory().scope("s", policy=Policy.session(zone="Asia/Tokyo")).messages.count)
 

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
 from tests.talks import REQUESTS, Stored, Turn, natural_talk, templated_talk, to_stored, trim
 from wmem.model.message import Message, parse_messages
 from wmem.tokens.counter import PROMPT_OVERHEAD, default_counter, message_tokens, tools_tokens
@@ -36,15 +39,21 @@ class Step(NamedTuple):
     """A place in a talk where an agent asks for a prompt.
 
     Attributes:
+        turn: Its number.
         question: What the user said last.
         stored: All messages so far.
         requests: What the user wanted followed from then on.
     """
 
-    where: str
+    turn: int
     question: str
     stored: Sequence[Stored]
     requests: Sequence[str]
+
+    @property
+    def where(self) -> str:
+        """For people."""
+        return f"turn {self.turn}"
 
 
 @dataclass
@@ -62,7 +71,8 @@ class Watch:
     asks: bool = True
     faults: list[str] = field(default_factory=list)
     _before: Mapping[str, Message] = field(default_factory=dict)
-    _note_before: int = 0
+    _left_out_before: bool = False
+    _turn_before: int = -1
 
     @property
     def room(self) -> int:
@@ -110,18 +120,30 @@ class Watch:
         before = self._before
         lost = [Stored(each, message_tokens(each, COUNT)) for id, each in before.items() if id not in sent]
         # New messages, and those that were cut or left out while a larger exchange was in flight.
-        more = sum(max(0, _tokens(each) - _tokens(before.get(id))) for id, each in sent.items())
-        more += max(0, packed.sizes["note"] - self._note_before)
+        came = sum(max(0, _tokens(each) - _tokens(before.get(id))) for id, each in sent.items())
         tokens = sum(each.tokens for each in lost)
+        # The note grows by half of what comes in, and begins as soon as anything is left out.
+        more = came + came // 2 + (0 if self._left_out_before else max(160, self.room // 10) + self.room // 10)
+        # What was in flight gives back what it took beside the tail's share.
+        more += max(0, _flight_tokens(before.values()) - int(self.room * self.share))
         # The last unit that had to go may be larger than what was needed; in the least part nothing is worth adding.
         excess = tokens - _last_unit_tokens(lost) - more - packed.budget // 16
-        if excess > 0 and self.share and not self.options.get("stable"):
-            self._add(step, f"{len(lost)} messages of {tokens} tokens left, {more} came in")
-        self._before, self._note_before = sent, packed.sizes["note"]
+        in_a_row = step.turn <= self._turn_before + 1
+        if excess > 0 and in_a_row and self.share and not self.options.get("stable"):
+            self._add(step, f"{len(lost)} messages of {tokens} tokens left, {came} came in")
+        self._before, self._left_out_before, self._turn_before = sent, len(sent) < len(step.stored), step.turn
 
 
 def _tokens(message: Message | None) -> int:
     return message_tokens(message, COUNT) if message else 0
+
+
+def _flight_tokens(sent: Iterable[Message]) -> int:
+    """Tokens from the newest user message on."""
+    tokens = 0
+    for message in sent:
+        tokens = message_tokens(message, COUNT) + (0 if message.role == "user" else tokens)
+    return tokens
 
 
 def _last_unit_tokens(lost: Sequence[Stored]) -> int:
@@ -151,7 +173,7 @@ def walk(talk: Iterable[Turn], session: wmem.Scope, *, within: Container[int]) -
         for step in turn.steps:
             take(step)
             if number in within:
-                yield Step(f"turn {number}", question, known, requests)
+                yield Step(number, question, known, requests)
         if turn.answer:
             take(turn.answer)
 
@@ -202,6 +224,49 @@ def test_a_talk_that_just_outgrew_its_budget_loses_hardly_more_than_what_is_over
             largest = max(_last_unit_tokens(step.stored[: at + 1]) for at in range(len(step.stored)))
             least = min(said, room - over // 2 - (room // 10 if step.requests else 0) - largest)
             assert packed.sizes["messages"] >= least, step.where
+
+
+small_talk = st.sampled_from(["thanks", "ok", "and then?", "great!"])
+questions = st.builds(
+    lambda thing, words: f"What about the {thing}? {' '.join(['river stone'] * words)}",
+    st.sampled_from(["boiler", "train", "tax form", "garden", "lamp"]),
+    st.integers(0, 20),
+)
+exchanges = st.lists(st.tuples(small_talk | questions, st.integers(1, 40)), min_size=30, max_size=60)
+
+
+@examples(0.3)
+@given(
+    talk=exchanges,
+    budget=st.integers(300, 1_500),
+    options=st.sampled_from([{}, {"tail": 0.25}, {"tail": 0.8}, {"tail": 1.0}, {"recent": 6}, {"summary": 60}]),
+    items=st.integers(0, 3),
+)
+def test_what_recall_finds_moves_no_message(
+    talk: list[tuple[str, int]], budget: int, options: dict[str, Any], items: int
+) -> None:
+    """From turn to turn no message comes back, and no more of them leave than what came in and the note's growth."""
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        for number in range(items):
+            session.items.add(f"The lamp number {number} is in the garden.")
+        sizes: list[int] = []  # of all messages, oldest first
+        begin, left_out = 0, False
+        for question, words in talk:
+            session.messages.append({"role": "user", "content": question, "id": str(len(sizes))})
+            sizes.append(message_tokens(Message.of("user", question), COUNT))
+            packed = session.pack(question, budget=budget, **options)
+            assert packed.tokens <= budget
+            sent = [int(message.id) for message in packed.messages if message.id]
+            assert sent == [*range(sent[0], len(sizes))], "the newest, without a gap"
+            assert sent[0] >= begin, "none comes back"
+            if left_out:
+                came = sum(sizes[-2:])
+                # The newest of those that left may be larger than what had to.
+                assert sum(sizes[begin : sent[0] - 1]) <= came + came // 2 + budget // 16
+            begin, left_out = sent[0], sent[0] > 0
+            session.messages.append({"role": "assistant", "content": "word " * words, "id": str(len(sizes))})
+            sizes.append(message_tokens(Message.of("assistant", "word " * words), COUNT))
 
 
 @pytest.mark.slow

@@ -75,6 +75,40 @@ class PackSuite(FacetSuite):
         assert "herring" not in note
         assert call(child.pack, "harbour", budget=500, inherit=False).note == ""
 
+    @pytest.mark.parametrize("budget", [300, 1_000])
+    def test_items_and_entries_are_recalled_beside_nothing_but_a_tail(
+        self, memory: wmem.AgentMemory, call: Call, budget: int
+    ) -> None:
+        parent = memory.scope("s")
+        child = parent.child("task")
+        talk = [{"role": "user", "content": f"harbour news, number {number}"} for number in range(200)]
+        call(child.messages.append, talk)
+        before = call(child.pack, "the harbour", budget=budget, tail=1.0)
+        assert before.note == ""
+        call(parent.entries.set, "harbour pilot", "Ruth Okafor")
+        call(child.items.add, "the harbour closes at dusk")
+        packed = call(child.pack, "the harbour", budget=budget, tail=1.0)
+        assert "Ruth Okafor" in packed.note
+        assert "closes at dusk" in packed.note
+        assert packed.sizes["note"] <= max(80, budget // 10)
+        assert len(packed.messages) >= len(before.messages) * (budget - max(80, budget // 10)) // budget - 1
+
+    def test_where_a_query_finds_nothing_the_note_quotes_what_lies_before_the_tail(
+        self, session: Scope, call: Call
+    ) -> None:
+        talk = [
+            {"role": "user", "content": f"news of the harbour, number {number}", "id": str(number)}
+            for number in range(99)
+        ]
+        call(session.messages.append, talk)
+        found, nothing = (call(session.pack, query, budget=600) for query in ("harbour 7", "xylophone"))
+        assert [message.id for message in found.messages] == [message.id for message in nothing.messages]
+        first = next(int(message.id) for message in nothing.messages if message.id)
+        quoted = [line.rsplit(" ", 1)[1] for line in nothing.note.splitlines() if line.startswith("> ")]
+        assert quoted == [str(number) for number in range(first - len(quoted), first)]
+        assert {report.rule for report in nothing.included if report.placed == "note"} == {"filled"}
+        assert nothing.tokens > 550
+
     def test_an_expired_item_is_not_recalled_and_a_replaced_text_finds_nothing_more(
         self, memory: wmem.AgentMemory, call: Call, clock: Any
     ) -> None:

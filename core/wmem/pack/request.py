@@ -191,6 +191,8 @@ class PackRequest:
         clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter; of "" those
             of the section without any.
         query: The recall query; blank for none.
+        has_items: Whether recall might find items or entries.
+        places: Places of the stored messages in the conversation, by id: see `Candidate.place`.
         analyzer: Splits the query and texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
         zone: In which the days of the note are.
@@ -211,6 +213,8 @@ class PackRequest:
     standing_scores: Mapping[str, float] = field(default_factory=dict)
     clause_tokens: MutableMapping[str, int] = field(default_factory=dict)
     query: str = ""
+    has_items: bool = False
+    places: Mapping[str, int] = field(default_factory=dict)
     analyzer: Analyzer = field(default_factory=Analyzer)
     quotes: QuoteStore | None = None
     zone: tzinfo = UTC

@@ -6,7 +6,7 @@ half of what is left, so that it does not hide older messages; any other is trun
 left, if that is worth it, and ends the tail.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -21,7 +21,13 @@ from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, PackRequest, RecalledCandidate, Rendered
 from wmem.pack.shares import Shares, divide_room
 from wmem.pack.stable_prefix import StablePrefix, longest_history
-from wmem.pack.standing import StandingEntry, add_standing_requests, estimate_request_tokens, remove_repeated_requests
+from wmem.pack.standing import (
+    StandingEntry,
+    add_standing_requests,
+    estimate_request_tokens,
+    remove_repeated_requests,
+    request_share,
+)
 from wmem.pack.summary import MAX_COVERED_MESSAGES, ExtractiveSummary, summarize
 from wmem.pack.units import ConversationReader, Unit
 from wmem.pack.wording import message_text
@@ -34,6 +40,7 @@ _EXCHANGE_LOOK_BACK = 256  # further messages read to complete a tool exchange t
 
 _WORTH_DIVISOR = 16  # the budget divided by this is the least room in which a truncated message is worth including
 _WORTH_TOKENS = 64  # and this in any budget
+_LEAST_QUOTE_TOKENS = 12  # of a quote that is worth a look at what is left out
 _SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
 
 
@@ -111,15 +118,24 @@ class Selection:
         summary = min(summary, self.tokens_left)
         left = self.tokens_left - summary - (reserved if prefix is None else 0)
         note_left = self.add_recalled(left if whole else min(left, shares.note))
+        divided = prefix is None and not whole and bool(shares.tail and shares.note)
         if prefix is None:
-            self.expand_tail(reserved=summary)
-            self.fill_by_recency(reserved=summary)
+            if divided:
+                self.add_unquoted_recent(max(self._tail_left(shares), reserved))
+            free = self.tokens_left - self._tail_left(shares) if divided else 0
+            self.expand_tail(reserved=max(free, summary))
+            self.fill_by_recency(reserved=max(free, summary), divided=divided)
             self.remove_duplicate_quotes()
+        if divided:
+            self.expand_passages(min(note_left, self.tokens_left - summary))
+            self.quote_older(self.tokens_left - self._tail_left(shares) - summary, shares.note)
         if summary:
             (self.add_all_or_summary if prefix is None else self.add_summary)(summary)
         remove_repeated_requests(self)
-        # What is left over is spent on passages; with a tail the note keeps to its share.
-        self.expand_passages(self.tokens_left if whole or not self.options.tail else min(note_left, self.tokens_left))
+        if not divided:
+            # What is left over is spent on passages; with a tail the note keeps to its share.
+            less = whole or not self.options.tail
+            self.expand_passages(self.tokens_left if less else min(note_left, self.tokens_left))
 
     @cached_property
     def _query_terms(self) -> tuple[str, ...]:
@@ -290,11 +306,7 @@ class Selection:
         Large ones may be quoted better by what the query asks for: they wait, unless they take more than that
         quarter however far they are truncated. Returns the room of those that wait, and the least that they need.
         """
-        units = [
-            unit
-            for unit in takewhile(lambda unit: unit.newest < self.options.recent, self.conversation)
-            if unit not in self.selected and self.is_paired(unit) and self.is_sendable(unit)
-        ]
+        units = self._list_recent_left()
         allowed = min(self.tokens_left, self.options.budget // 4)
         while units and (cost := self.loader.cost(units[0])) <= allowed:
             self.add(unit := units.pop(0), "recent", self.loader.render(unit))
@@ -307,6 +319,21 @@ class Selection:
         for unit, each in zip(units, self.loader.truncate(units, needed) or (), strict=False):
             self.add(unit, "recent", each)
         return 0, 0
+
+    def _list_recent_left(self) -> list[Unit]:
+        """Which of the newest few messages are not included."""
+        return [
+            unit
+            for unit in takewhile(lambda unit: unit.newest < self.options.recent, self.conversation)
+            if unit not in self.selected and self.is_paired(unit) and self.is_sendable(unit)
+        ]
+
+    def add_unquoted_recent(self, room: int) -> None:
+        """Include those of the newest few messages that waited and are not quoted after all, truncated if need be."""
+        quoted = self.note_entries.keys()
+        units = [unit for unit in reversed(self._list_recent_left()) if quoted.isdisjoint(unit.ids)]
+        for unit, each in zip(units, self.loader.truncate(units, room) or (), strict=False):
+            self.add(unit, "recent", each)
 
     def add_recalled(self, room: int) -> int:
         """Put recalled memories that no message repeats into the note, best first; returns what is left of the room."""
@@ -350,39 +377,47 @@ class Selection:
             self.note_entries[entry.candidate.id] = entry
         return room
 
-    def fill_by_recency(self, reserved: int = 0) -> None:
+    def fill_by_recency(self, reserved: int = 0, *, divided: bool = False) -> None:
         """Fill with older messages by recency, without a gap; one quoted in the note moves to its place among them.
 
         Args:
             reserved: Tokens that stay free.
+            divided: Whether what moves leaves its room to the note.
         """
         self.tokens_left -= reserved
-        self._fill_by_recency()
-        self.tokens_left += reserved
+        unused = self._fill_by_recency(divided=divided)
+        self.tokens_left += reserved + unused
 
-    def _fill_by_recency(self) -> None:
+    def _fill_by_recency(self, *, divided: bool) -> int:
+        """Returns the room of quotes that was not used."""
+        unused = 0
         for unit in self.conversation.after(self._first_left):
             if self.tokens_left < MESSAGE_OVERHEAD:
-                return
+                break
             if unit in self.selected or not self.is_paired(unit):
                 continue
             moved = [self.note_entries[id] for id in unit.ids if id in self.note_entries] if self.note_entries else ()
+            left = self.tokens_left
             for entry in moved:
                 self._remove_from_note(entry)
+            freed, self.tokens_left = (self.tokens_left - left, left) if divided else (0, self.tokens_left)
             cost = self.loader.cost(unit)
             if cost <= self.tokens_left:
                 self._add_sendable(unit, "filled")
+                unused += freed
                 continue
             # The passage of a large unit in the note bears on the query; its beginning and end need not.
             served = None if moved else self._truncate_large(unit, cost) or self._truncate_last(unit, cost)
             if served is None:
                 for entry in moved:
                     self._add_to_note(entry)
+                self.tokens_left += freed
                 self.dropped[unit] = "budget"
                 if moved and self._is_large(cost):
                     continue
-                return
+                break
             self.add(unit, "filled", served)
+        return unused
 
     def _is_large(self, cost: int) -> bool:
         return cost > self.options.budget // 4 and self.tokens_left >= self.options.budget // _WORTH_DIVISOR
@@ -420,6 +455,44 @@ class Selection:
             if entry is not None and entry.rule != "pinned" and entry.quote.text in texts:
                 self._remove_from_note(entry)
                 self.rejected.append((recalled, "duplicate"))
+
+    def quote_older(self, room: int, share: int) -> None:
+        """Quote the newest messages that are left out, without a gap, in what recall left of the note's share.
+
+        Args:
+            room: Tokens for the quotes.
+            share: The share of the note.
+        """
+        if room < _LEAST_QUOTE_TOKENS:
+            return
+        said = self._message_texts() | {normalize_text(each.text) for entry in self.standing for each in entry.requests}
+        days = self._day_headings()
+        whole, most, least = self._quote_limits(share)
+        quoted: list[NoteEntry] = []
+        for unit in self._iter_left_out():
+            for candidate in reversed(unit.members):
+                if candidate.id in self.note_entries:
+                    continue
+                placed = candidate._replace(place=self.request.places.get(candidate.id, 0))
+                entry = self._to_note_entry(placed, most if candidate.tokens <= whole else least)
+                if entry is None or not entry.quote.text or entry.quote.text in said:
+                    continue
+                if (price := self.pricer.price(entry.quote, days)) > room:
+                    break
+                room -= price
+                self.tokens_left -= price
+                days.add(entry.quote.day)
+                quoted.append(entry._replace(rule="filled"))
+            else:
+                continue
+            break
+        self.note_entries |= {entry.candidate.id: entry for entry in reversed(quoted)}
+
+    def _iter_left_out(self) -> Iterator[Unit]:
+        """What could be sent but is not, newest first."""
+        for unit in self.conversation:
+            if unit not in self.selected and (self.is_paired(unit) or self.dropped[unit] in ("budget", "in-flight")):
+                yield unit
 
     def expand_passages(self, room: int) -> None:
         """Quote truncated memories of the note whole, best first, where there is room after all."""
@@ -469,11 +542,10 @@ class Selection:
     def _newest_left_out(self) -> list[tuple[Candidate, int]]:
         """The newest messages that could be sent but are not, and how many are newer than each."""
         left_out: list[tuple[Candidate, int]] = []
-        for unit in self.conversation:
+        for unit in self._iter_left_out():
             if len(left_out) >= MAX_COVERED_MESSAGES:
                 break
-            if unit not in self.selected and (self.is_paired(unit) or self.dropped[unit] in ("budget", "in-flight")):
-                left_out += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
+            left_out += [(each, unit.place) for each in unit.members if each.id not in self.note_entries]
         return left_out
 
     @cached_property
@@ -488,9 +560,14 @@ class Selection:
             room,
             tail=self.options.tail,
             conversation=_UNKNOWN_TOKENS if messages is None else messages,
-            standing=any(not each.ended for each in request.standing),
-            recalled=bool(request.recalled),
+            standing=request_share(self) if request.standing else 0,
+            asked=bool(request.query.strip()),
+            items=request.has_items,
         )
+
+    def _tail_left(self, shares: Shares) -> int:
+        """What the messages have not yet taken of the tail's share."""
+        return max(0, shares.tail - sum([each.rendered.tokens for each in self.selected.values()]))
 
     def _list_all_if_it_fits(self) -> list[Unit] | None:
         """The whole conversation if it fits, else None; reads no more of it than fits."""

@@ -103,6 +103,19 @@ def estimate_request_tokens(selection: "Selection") -> int:
     return heading + tokens if tokens else 0
 
 
+def request_share(selection: "Selection") -> int:
+    """The section's share of the room: what all that stands would take, up to a tenth; no query changes it."""
+    limit = selection.room // STANDING_DIVISOR
+    tokens = 0
+    for each in selection.request.standing:
+        if not each.ended:
+            tokens = tokens or _price_heading(selection)
+            tokens += _count_line(selection, each.request) + _TOKENS_OF_DATE
+            if tokens > limit:
+                return limit
+    return tokens
+
+
 def remove_repeated_requests(selection: "Selection") -> None:
     """Take out what a message of the prompt says by now."""
     if not selection.standing:

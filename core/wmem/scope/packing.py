@@ -27,6 +27,7 @@ from wmem.pack import pack
 from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.provider_order import is_plain
 from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered, StandingClause
+from wmem.pack.shares import recalls_messages
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
@@ -106,6 +107,8 @@ def pack_scope(
         if standing:
             hits = _favor_preferences(hits)
             scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == own.path}
+        if not recalls_messages(options.tail):
+            hits = _search_items(replicas, wanted)
         found = tuple(_limit_to_budget(hits, options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
@@ -133,6 +136,8 @@ def pack_scope(
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
             query=to_sendable(query or ""),
+            has_items=_have_items(replicas),
+            places=own.state.messages,
             analyzer=own.analyzer,
             zone=days_in,
             # By now what recall found is fitted: a quote of what was changed is for this profile alone.
@@ -156,6 +161,22 @@ def _pack_quotes(
     cache, rows = own.use_derived(QuoteCache, lambda cache: (cache, own.state.rows))
     mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
     return PackQuotes(cache, made_for, {row.id: row for row in mine if row.id not in changed})
+
+
+def _have_items(replicas: Sequence[Replica[Any]]) -> bool:
+    return any(replica.state.items or replica.state.entries for replica in replicas)
+
+
+def _search_items(replicas: Sequence[Replica[Any]], query: Query) -> Iterable[Hit]:
+    """The items and entries that match, best first: all are looked at, however many messages match better."""
+    if not _have_items(replicas):
+        return ()
+    rows = sum(len(replica.state.rows) for replica in replicas)
+    return search(replicas, query._replace(limit=rows, accepts=partial(_is_visible_item, query.now)))
+
+
+def _is_visible_item(now: float, row: Row) -> bool:
+    return row.role is None and row.visible(now)
 
 
 def _limit_to_budget(hits: Iterable[Hit], budget: int) -> Iterator[Hit]:

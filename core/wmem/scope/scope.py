@@ -279,8 +279,9 @@ class Scope(ScopeProperties):
             reserve: Tokens kept free for the reply.
             tail: The share of the room, 0 to 1, that the newest messages fill before anything is recalled:
                 all of them if the conversation fits. The room is the budget without system text, tools,
-                reserve and what is pinned. 0 recalls first, for questions about a long past; 1 recalls nothing
-                but what the conversation leaves room for.
+                reserve and what is pinned. What a query finds moves no message: where it finds little, the
+                note quotes the messages before the tail. 0 recalls first, for questions about a long past; 1
+                recalls no messages, only items and entries, which have a tenth of the room if there are any.
             recent: How many of the newest messages are kept at least, truncated to a quarter of the
                 budget together if need be.
             profile: The provider whose rules the prompt obeys: order of roles, names, ids, images, no
