@@ -16,7 +16,7 @@ MEDIA = {
     **dict.fromkeys(("image_url", "image", "input_image"), 1_600),
     **dict.fromkeys(("input_audio", "audio"), 2_000),
     **dict.fromkeys(("video_url", "video", "media"), 8_000),
-    **dict.fromkeys(("file", "document", "input_file"), 4_000),
+    **dict.fromkeys(("file", "document", "input_file", "document_url"), 4_000),
 }
 _CALL_KEYS = ("id", "type", "function", "custom")
 _TEXT_KEYS = ("content", "name", "tool_call_id", "refusal", "reasoning_content", "reasoning")

@@ -29,7 +29,7 @@ _OPENAI_BLOCKS = {
 }  # fmt: skip
 _MISTRAL_BLOCKS = {
     "system": {"text"}, "tool": {"text"}, "assistant": {"text", "thinking"},
-    "user": {"text", "image_url", "input_audio", "document_url", "file"},
+    "user": {"text", "image_url", "input_audio", "document_url"},
 }  # fmt: skip
 _TEXT = {"type", "text"}
 _MISTRAL_FOLLOWERS = {

@@ -297,6 +297,22 @@ class ForeignFormsSuite(FacetSuite):
             ]
             assert packed.warnings == ()
 
+    def test_a_file_for_mistral_is_a_document_at_a_url(self, session: Scope, call: Call) -> None:
+        file = {"type": "file", "file": {"filename": "kilns.pdf", "file_data": "data:application/pdf;base64,JVBERi0="}}
+        call(session.messages.append, {"role": "user", "content": [file]})
+        packed = call(session.pack, budget=9_000, profile="mistral")
+        [sent] = packed.to_openai()
+        url = "data:application/pdf;base64,JVBERi0="
+        document = {"type": "document_url", "document_url": url, "document_name": "kilns.pdf"}
+        assert sent["content"] == [document]
+        assert packed.tokens <= call(session.pack, budget=9_000).tokens + 9
+        call(session.messages.append, {"role": "user", "content": [document]})
+        for profile in PROVIDERS:
+            prompt = call(session.pack, budget=20_000, profile=profile).to_openai()
+            assert prompt[-1]["content"] == ([document] if profile == "mistral" else [file])
+            assert violations(profile, prompt) == []
+        assert call(session.pack, budget=20_000).to_openai()[-1]["content"] == [document]
+
     def test_b132_what_has_an_equal_form_is_converted(self, session: Scope, call: Call) -> None:
         talk: Talk = [
             {"role": "user", "content": [{"text": "A long handbook."}, {"cachePoint": {"type": "default"}}]},

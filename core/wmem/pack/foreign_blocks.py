@@ -33,6 +33,7 @@ _KINDS: Mapping[_Takers, Sequence[str]] = {
         "reasoningContent", "reasoning_content", "guardContent", "guard_content", "cachePoint", "citationsContent",
         "searchResult",
     ),
+    _MISTRAL: ("document_url", "reference"),
     _GEMINI: ("executable_code", "code_execution_result", "executableCode", "codeExecutionResult"),
     _OPENAI: (
         "input_image", "input_file", "web_search_call", "file_search_call", "code_interpreter_call", "mcp_call",
@@ -50,11 +51,13 @@ _KEY_TAKERS: Mapping[str, _Takers] = {
 _KEYED_MEDIA = ("image", "document", "video", "audio")  # of Converse, by their key
 _SERVER_TOOL_ID = "srvtoolu_"  # of Anthropic; Bedrock's own models have such blocks, too
 _FILE_IDS: tuple[tuple[str, _Takers], ...] = (("file-", _OPENAI), ("file_", _ANTHROPIC))
+_FILE_KEYS = {"input_file": ("file_data", "filename"), "document_url": ("document_url", "document_name")}
+"""Where blocks of a file have its content and its name."""
 _RESPONSES_TEXTS = ("input_text", "output_text")
 _MEDIA_KINDS = ("image", "audio", "video", "file")
 _TEXT_KEYS = (
     "title", "context", "text", "content", "code", "executable_code", "code_execution_result", "stdout", "stderr",
-    "output", "outputs", "logs", "results", "source", "data", "url", "file_url", "transcript",
+    "output", "outputs", "logs", "results", "source", "data", "url", "file_url", "document_url", "transcript",
 )  # fmt: skip
 THOUGHTS = ("thinking", "redacted_thinking", "reasoning", "reasoningContent", "reasoning_content")
 """Kinds of blocks that are reasoning."""
@@ -126,8 +129,9 @@ class BlockFitter:
             seen = block.get("detail")
             detail = {"detail": seen} if seen not in (None, "auto") else None
             return Part.model_validate({"kind": "image", **media_location(url), "data": detail})
-        if kind == "input_file" and str(block.get("file_data")).startswith("data:"):
-            return _file(media_location(block["file_data"]), block.get("filename"))
+        held, name = _FILE_KEYS.get(str(kind), ("", ""))
+        if str(block.get(held)).startswith("data:"):
+            return _file(media_location(block[held]), block.get(name))
         if kind == "document" and isinstance(source := block.get("source"), Mapping) and source.get("type") == "base64":
             return _file({"base64": source.get("data"), "mime_type": source.get("media_type")}, block.get("title"))
         if self._profile != "anthropic":

@@ -11,6 +11,7 @@ would refuse is changed, in the prompt alone, as little as will do, and alike in
   id that a later exchange uses again gets one of its own (not with ``openai``).
 - Images and files in a tool's result (``any``, ``openai``, ``mistral``) or in an assistant's message (not with
   ``gemini``) move to a user message behind it.
+- A file has the block that Mistral has for it, a document at a URL (``mistral``).
 - Blank messages and blank blocks are left out, refusals are text (not with ``openai``).
 - Calls right behind an assistant's words become one message with them (``any``, ``gemini``).
 - Between a tool's result and the user an assistant says that no answer was given (``mistral``).
@@ -83,7 +84,7 @@ def to_provider_messages(
         follows_user: Whether a user message already stands before these.
         left_out: Whether messages before the first of these were left out.
     """
-    fitted = list(messages if plain else _move_media(rules, _fit_messages(rules, messages)))
+    fitted = list(messages if plain else _fit_files(rules, _move_media(rules, _fit_messages(rules, messages))))
     begun = count_leading_system(fitted)
     if rules.user_first and begun < len(fitted) and fitted[begun].role != "user" and not follows_user:
         fitted.insert(begun, _opening(_LEFT_OUT if left_out else _BEGINNING))
@@ -263,6 +264,25 @@ def _move_media(rules: ProviderRules, messages: Iterable[Message]) -> Iterator[M
         yield message.model_copy(update={"parts": parts}) if media else message
     if moved:
         yield _user_with_media(moved)
+
+
+def _fit_files(rules: ProviderRules, messages: Iterable[Message]) -> Iterator[Message]:
+    if not rules.documents_at_url:
+        yield from messages
+        return
+    for message in messages:
+        parts = tuple(map(_to_document, message.parts))
+        same = all(each is part for each, part in zip(parts, message.parts, strict=True))
+        yield message if same else message.model_copy(update={"parts": parts})
+
+
+def _to_document(part: Part) -> Part:
+    if part.kind != "file" or not (part.url or part.base64):
+        return part
+    named = (part.data or {}).get("filename")
+    url = part.url or f"data:{part.mime_type or 'application/octet-stream'};base64,{part.base64}"
+    block = {"type": "document_url", "document_url": url, **({"document_name": named} if named else {})}
+    return Part(kind="other", data=block)
 
 
 def _user_with_media(media: Sequence[Part]) -> Message:

@@ -26,6 +26,7 @@ class ProviderRules:
         unique_ids: No two exchanges of a prompt have calls of one id.
         media_in_results: A tool's result may hold images and files.
         media_in_answers: An assistant's message may.
+        documents_at_url: A file has the block that Mistral has for it, in place of the chat form's.
         blank: A message may be blank, and a part may be a refusal.
         call_after_answer: Calls may follow an assistant's message that has none.
         user_after_result: The user may speak right after a tool's result.
@@ -40,6 +41,7 @@ class ProviderRules:
     unique_ids: bool = True
     media_in_results: bool = True
     media_in_answers: bool = False
+    documents_at_url: bool = False
     blank: bool = False
     call_after_answer: bool = True
     user_after_result: bool = True
@@ -112,6 +114,7 @@ RULES: Mapping[ProviderProfile, ProviderRules] = {
         user_first=True,
         call_id=re.compile(rf"[a-zA-Z0-9]{{{_MISTRAL_ID_LENGTH}}}"),
         media_in_results=False,
+        documents_at_url=True,
         user_after_result=False,
     ),
     "bedrock": ProviderRules(

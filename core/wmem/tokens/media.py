@@ -132,6 +132,7 @@ _KIND_OF_BLOCK: Mapping[str, str] = {
     **{f"{prefix}{kind}": kind for kind in MEDIA_TOKENS for prefix in ("", "input_")},
     **{f"{kind}_url": kind for kind in MEDIA_TOKENS},
     "document": "file",
+    "document_url": "file",
 }
 _REFERENCE_KEYS = frozenset(("type", "source", "detail", "url", "file_id", "file_url", *_KIND_OF_BLOCK))
 """Keys that say where a medium is, or how it is to be looked at; they cost nothing beside it."""
