@@ -9,7 +9,7 @@ from wmem.log import find_logger
 from wmem.model.call_ids import pair_results, with_usable_ids
 from wmem.model.checks import check_count, check_flag, check_fraction, check_instances
 from wmem.model.data_url import media_location
-from wmem.model.foreign_forms import MessagePiece, find_takers, is_result_block, read_call_block, split_blocks
+from wmem.model.exchange_blocks import MessagePiece, find_takers, is_result_block, read_call_block, split_blocks
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
