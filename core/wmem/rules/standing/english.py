@@ -68,7 +68,7 @@ _UNWANTED = (
 _UNWANTED_WORDS = (
     "emoji emojis emoticons smileys jargon tables apologies apologise apologize apologising apologizing apologetic follow-up "
     "follow-ups followups guess guesses guessing disclaimer disclaimers bullet bullets bulleted bulletpoints markdown headings "
-    "headers preamble preambles pleasantries talk filler fluff caveats exclamation slang swear swearing curse cursing sarcasm "
+    "headers preamble preambles pleasantries small filler fluff caveats exclamation slang swear swearing curse cursing sarcasm "
     "sarcastic jokes greeting greetings lecture lectures lecturing moralise moralising moralize moralizing bold italics "
     "abbreviations acronyms flattery flatter praise praising sugarcoat sugar-coat hallucinate hallucinations cliches clichés "
     "passive dashes em-dashes rhetorical hashtags buzzwords spoilers spoiler anglicisms introductions intros conclusions flowery "
@@ -179,6 +179,7 @@ _ROWS = (
         _UNWANTED_WORDS,
         rf"{_SOME}(?P<topic>{_UNWANTED}) (?:are|is) (?:(?:now|again|totally|perfectly|also) ){{0,2}}(?:fine|ok|okay|allowed|welcome)"
         r"(?: now| again| after all| with me| by me){0,2}(?=\W{0,3}$|,)",
+        hint=rf"{_UNWANTED} (?:are|is) ",
     ),
     TableRow(
         "take back",
@@ -236,7 +237,7 @@ _ROWS = (
         "always",
         "always",
         _ALWAYS,
-        hint=rf"(?<!\bi )(?<!'ve )(?<!'re )(?<!'m )(?<!\bit's )(?<!\bthat's )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )"
+        hint=rf"(?=always )(?<!\bi )(?<!'ve )(?<!'re )(?<!'m )(?<!\bit's )(?<!\bthat's )(?<!\bhe )(?<!\bshe )(?<!\bthey )(?<!\bis )(?<!\bare )(?<!\bwas )"
         rf"(?<!\bhas )(?<!n't )(?<!i'll )(?:{_ALWAYS})",
     ),
     TableRow(

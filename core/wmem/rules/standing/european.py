@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from wmem.rules.standing.table import Table, TableRow
 
+_STEM_LETTERS = 3  # of a word, by which it is known in a pattern
+
 
 class _Phrases(NamedTuple):
     """The phrases of a language; each is a regular expression, except the words that are looked up."""
@@ -50,11 +52,16 @@ class _Phrases(NamedTuple):
 
 def _to_table(phrases: _Phrases) -> Table:
     language = rf"(?:{phrases.languages})\b"
-    words = f"{phrases.words} {phrases.languages.replace('|', ' ')}"
+    words = f"{phrases.words} {phrases.languages.replace('|', ' ')}".split()
     scope, end = rf"(?:{phrases.scope})", r"\W{0,3}$"
     within = rf"(?:(?:{phrases.into}) {language}|(?:{phrases.adverbs})\b)"
     language = rf"(?:{phrases.languages}|{phrases.adverbs})\b"
     other = rf"(?!(?:{phrases.one_thing})\b)"
+
+    def row(rule: str, pattern: str, *, anywhere: bool = False, ends: bool = False) -> TableRow:
+        wanted = [word for word in words if word.rpartition("'")[2][:_STEM_LETTERS] in pattern]
+        return TableRow(rule, " ".join(wanted), pattern, anywhere=anywhere, ends=ends)
+
     return Table(
         lead=rf"\W{{0,12}}(?:(?:{phrases.lead}|{scope}|(?P<asked>{phrases.asked}))(?=\W)[,:!.]? ?){{0,5}}",
         joint=rf"[;:] |,? (?=(?:{phrases.joint}) )| [-–—] ",
@@ -62,37 +69,32 @@ def _to_table(phrases: _Phrases) -> Table:
         remark=rf"[,;] (?:{phrases.question}|{phrases.joint})\b",
         list_heading=rf"{scope}",
         rows=(
-            TableRow("take back all", words, rf"(?:{phrases.all})"),
-            TableRow("take back last", words, rf"(?:{phrases.last}){end}"),
-            TableRow("language", words, rf"(?:{phrases.back.replace('LANGUAGE', language)})(?={end}|[,.;!])"),
-            TableRow(
+            row("take back all", rf"(?:{phrases.all})"),
+            row("take back last", rf"(?:{phrases.last}){end}"),
+            row("language", rf"(?:{phrases.back.replace('LANGUAGE', language)})(?={end}|[,.;!])"),
+            row(
                 "take back prohibition",
-                words,
                 rf"(?:{phrases.may})(?!.{{0,60}}\b(?:{phrases.omit})\b)(?: [\w'’]{{1,14}}){{0,4}}? ?(?P<topic>{phrases.unwanted})\b",
             ),
-            TableRow("take back prohibition", words, rf"(?P<topic>{phrases.unwanted}) (?:{phrases.fine})\b"),
-            TableRow("take back", words, rf"(?:{phrases.forget}|{phrases.again})"),
-            TableRow("when I", words, rf"(?:{phrases.when})"),
-            TableRow(
+            row("take back prohibition", rf"(?P<topic>{phrases.unwanted}) (?:{phrases.fine})\b"),
+            row("take back", rf"(?:{phrases.forget}|{phrases.again})"),
+            row("when I", rf"(?:{phrases.when})"),
+            row(
                 "language",
-                words,
                 rf"(?:(?:{phrases.answer})(?: {other}\w{{1,12}}){{0,4}}? {within}"
                 rf"|(?:{other}\w{{2,12}} ){{0,3}}?{within} (?:{phrases.answer}))",
             ),
-            TableRow("form", words, rf"(?:{phrases.form})"),
-            TableRow(
-                "do not", words, rf"(?:{phrases.no})(?: [\w'’]{{1,14}}){{0,3}}? ?(?:{phrases.unwanted})\b", ends=True
-            ),
-            TableRow("always", words, rf"(?:{phrases.always})"),
-            TableRow("names", words, rf"(?:{phrases.names})"),
-            TableRow("remember", words, rf"(?:{phrases.remember})"),
-            TableRow(
+            row("form", rf"(?:{phrases.form})"),
+            row("do not", rf"(?:{phrases.no})(?: [\w'’]{{1,14}}){{0,3}}? ?(?:{phrases.unwanted})\b", ends=True),
+            row("always", rf"(?:{phrases.always})"),
+            row("names", rf"(?:{phrases.names})"),
+            row("remember", rf"(?:{phrases.remember})"),
+            row(
                 "from now on",
-                words,
                 rf"\b(?:{scope}[,:]? (?:{phrases.scoped})\b|(?:{phrases.scoped})\b.{{0,120}} {scope}{end})",
                 anywhere=True,
             ),
-            TableRow("prefer", words, rf"\b(?:{phrases.prefer})", anywhere=True),
+            row("prefer", rf"\b(?:{phrases.prefer})", anywhere=True),
         ),
     )
 

@@ -20,7 +20,7 @@ _MAX_CHARS = 4_000  # characters of a text that are looked at for a word
 _MAX_STARTS = 8  # clauses of a sentence that are tried
 _LIST_RULE = "rule list"
 _WORD = re.compile(r"[\w'/-]{1,40}")
-_SHOWN = re.compile(r"""["“«„「『‘`\n]|(?:^| )'""")  # marks of what is quoted, or listed
+_MARKS = ('"', "\n", " '", "`", "“", "«", "„", "「", "『", "‘")  # of what is quoted, or listed
 _LIST_ITEM = re.compile(r"(?:[-*•–+]|\(?\d{1,2}[.)]|[a-z]\)) ")  # dashes on purpose
 _LIST_NUMBER = re.compile(r"\(?\d{1,2}[.)]$")
 _BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿¡\n\t', " ")) | STRAIGHT  # on purpose
@@ -33,9 +33,10 @@ def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
     ask for more pasted a document.
     """
     shown = text if len(text) <= _MAX_CHARS else f"{text[: _MAX_CHARS // 2]} {text[-_MAX_CHARS // 2 :]}"
-    words = _rows_by_word().keys() & shown.lower().translate(_BLANKS).split()
+    lower = shown.lower()
+    words = _rows_by_word().keys() & lower.translate(_BLANKS).split()
     # Nearly every message holds no word of a row, or not what the row looks for.
-    if not (words and _may_ask(shown, words)) and (shown.isascii() or not _may_ask_without_spaces(shown)):
+    if not (words and _may_ask(lower, words)) and (shown.isascii() or not _may_ask_without_spaces(shown)):
         return ()
     found: dict[StandingRequest, None] = {}
     for request in _find(text):
@@ -47,13 +48,16 @@ def find_standing_requests(text: str) -> tuple[StandingRequest, ...]:
     return tuple(found)
 
 
-def _may_ask(text: str, words: Iterable[str]) -> bool:
-    """Whether a text holds what the rows of some words look for; of what is quoted or listed that is not known."""
-    if _SHOWN.search(text) is not None:
+def _may_ask(lower: str, words: Iterable[str]) -> bool:
+    """Whether a text in lower case holds what the rows of some words look for; of what is quoted that is not known."""
+    straight = lower if lower.isascii() else lower.translate(STRAIGHT)
+    if lower[0] == "'":
         return True
-    lower = text.lower().translate(STRAIGHT)
-    for word in words:  # noqa: SIM110  # a generator costs more on every message
-        if _compile_hints(word).search(lower) is not None:
+    for mark in _MARKS:  # a generator costs more on every message
+        if mark in lower:
+            return True
+    for word in words:  # noqa: SIM110  # as above
+        if _compile_hints(word).search(straight) is not None:
             return True
     return False
 
