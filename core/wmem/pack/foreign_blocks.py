@@ -177,7 +177,7 @@ def _takers(part: Part) -> _Takers | None:
         return _medium_takers(part)
     block = _block(part)
     if part.kind == "reasoning" and not block:
-        return _thought_takers(part)
+        return _reasoning_takers(part)
     kind = block_kind(part)
     shape = _shape_takers(kind, block)
     return _BLOCK_TAKERS.get(kind) if shape is None else shape
@@ -210,7 +210,7 @@ def _medium_takers(part: Part) -> _Takers | None:
     return _ANTHROPIC if part.kind == "file" and part.text else None
 
 
-def _thought_takers(part: Part) -> _Takers | None:
+def _reasoning_takers(part: Part) -> _Takers | None:
     """Of reasoning that is no block: under a key of the message, or as a framework has it."""
     data = part.data or {}
     if "key" in data:
