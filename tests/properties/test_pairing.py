@@ -110,10 +110,14 @@ def test_b131_a_result_that_names_its_call_keeps_it_and_none_is_left_out(flight:
 @given(
     flight=flights(names=True, alike=False) | flights(names=False, alike=False),
     late=st.sampled_from(["another turn", "an older call", "behind other words", "another tool"]),
+    is_answered=st.booleans(),
     data=st.data(),
 )
 def test_b131_the_late_result_of_another_call_answers_none_of_these(
-    flight: Flight, late: str, data: st.DataObject
+    flight: Flight,
+    late: str,
+    is_answered: bool,
+    data: st.DataObject,
 ) -> None:
     """It comes while calls are open; whoever asked for it is another worker."""
     fields: dict[str, Any] = {"another turn": {"turn_id": "t2"}, "another tool": {"name": "strange"}}.get(late, {})
@@ -121,7 +125,7 @@ def test_b131_the_late_result_of_another_call_answers_none_of_these(
     first = [
         Message.of("user", "before", id="u0"),
         Message(role="assistant", tool_calls=(ToolCall(id="old", name="search"),), id="a0"),
-        Message.of("tool", "early", id="r0", tool_call_id="old"),
+        Message.of("tool", "early", id="early", tool_call_id="old"),
     ]
     said = [message for batch in flight.batches for message in batch]
     if late == "another turn":
@@ -130,7 +134,7 @@ def test_b131_the_late_result_of_another_call_answers_none_of_these(
     between: list[Message] = [Message.of("user", "and?", id="u1")] if late == "behind other words" else []
     with wmem.open("memory://", agent_id="a") as memory:
         session = memory.scope("s")
-        append(session, [first, said[:at], [*between, stray]])
+        append(session, [first if is_answered else first[:2], said[:at], [*between, stray]])
         assert [each.tool_call_id for each in session.messages.all()][-1] == stray.tool_call_id
         live = session.pack(budget=2_000, messages=[*said[:at], *between, stray])
         calls = {call.id for call in flight.calls}

@@ -78,27 +78,31 @@ class Timeline:
     def find_exchanges(self) -> Iterator[Exchange]:
         """The exchanges to which results among the records belong; what other turns say between is no part of them."""
         found: dict[int, set[int]] = {}
-        callers: dict[int, CallRecord] = {}
         for place, record in enumerate(self._records):
             if record.role != "tool":
                 continue
-            at, results = self._walk_back(place, record.turn_id)
-            caller = self.get(at)
-            if caller is not None and caller.role == "assistant" and caller.ids:
-                callers[at] = caller
-                found.setdefault(at, set()).update(results)
-        return (Exchange(callers[at], frozenset(results)) for at, results in found.items())
+            caller, results = self._walk_back(place, record.turn_id)
+            if caller is not None:
+                found.setdefault(caller, set()).update(results)
+        for at, results in found.items():
+            caller_record = self.get(at)
+            if caller_record is not None:
+                yield Exchange(caller_record, frozenset(results))
 
-    def _walk_back(self, place: int, turn_id: str | None) -> tuple[int, set[int]]:
-        """The place of what was said before a run of results, and the results from there on."""
+    def _walk_back(self, place: int, turn_id: str | None) -> tuple[int | None, set[int]]:
+        """The place of the calls before a run of results, None if there are none, and the results from there on."""
         results = {place}
+        is_alone = True  # no other turn came between
         while (record := self.get(place := place - 1)) is not None:
             if turn_id is not None and record.turn_id not in (None, turn_id):
-                continue  # another worker's
+                is_alone = False
+                continue
+            if not is_alone and record.turn_id is None:
+                break  # it may be of the other turn
             if record.role != "tool":
-                break
+                return (place if record.role == "assistant" and record.ids else None), results
             results.add(place)
-        return place, results
+        return None, results
 
 
 class Stray(NamedTuple):
