@@ -14,6 +14,8 @@ from wmem.model.message import Message
 from wmem.model.sendable import to_sendable
 from wmem.pack.attachments import warn_of_attachments
 from wmem.pack.budget_errors import list_sizes, suggest_ways
+from wmem.pack.contents import fill
+from wmem.pack.flight import LOOK_BACK
 from wmem.pack.loader import MessageLoader
 from wmem.pack.provider_order import (
     count_leading_system,
@@ -30,7 +32,7 @@ from wmem.pack.reasoning import SentReasoning, resolve_reasoning
 from wmem.pack.render import NoteEntry, render_note
 from wmem.pack.report import build_report
 from wmem.pack.request import Candidate, PackRequest
-from wmem.pack.selection import LOOK_BACK, SelectedUnit, Selection
+from wmem.pack.selection import SelectedUnit, Selection
 from wmem.pack.stable_prefix import StablePrefix
 from wmem.pack.units import ConversationReader, Unit, group_units
 from wmem.pack.wording import message_text
@@ -45,7 +47,7 @@ def pack(request: PackRequest) -> Context:
     """Pack the best prompt within the budget, and report what was included and dropped.
 
     Reads no more of the conversation than the budget needs, decodes only what it
-    includes, and changes nothing. The selection module documents the order.
+    includes, and changes nothing. The contents module documents the order.
 
     Raises:
         BudgetError: Pinned and system text, tools and reserve leave no room for the newest
@@ -114,7 +116,7 @@ class _Packer:
         for attempt in range(_MAX_ATTEMPTS):
             choice = Selection(self.request, self.conversation, self.loader, self.pinned, room)
             try:
-                choice.fill(prefix)
+                fill(choice, prefix)
             except BudgetError as exc:
                 pinned_items = [each for each in choice.note_entries.values() if each.rule == "pinned"]
                 sizes = {**self.fixed_tokens, "pinned": pinned + sum(each.tokens for each in pinned_items)}

@@ -133,13 +133,9 @@ def remove_repeated_requests(selection: "Selection") -> None:
 
 def set_entries(selection: "Selection", entries: Sequence[StandingEntry]) -> None:
     """Replace the section, and charge what it takes in a note of its own."""
-    before = selection.standing_tokens
-    selection.standing = entries
     clauses = [(entry.at, each.text) for entry in entries for each in entry.requests]
     section = render_requests(clauses, selection.request.zone) if clauses else ""
-    selection.standing_section = section
-    selection.standing_tokens = MESSAGE_OVERHEAD + selection.request.count(section) if section else 0
-    selection.tokens_left += before - selection.standing_tokens
+    selection.set_requests(entries, section, MESSAGE_OVERHEAD + selection.request.count(section) if section else 0)
 
 
 def _list_in_force(selection: "Selection") -> Iterator[_Clause]:

@@ -141,7 +141,7 @@ def is_text_alone(content: bytes) -> bool:
 
     Earlier versions counted other parts otherwise, under the counter's plain name.
     """
-    return _OTHER_PART not in content
+    return content.find(_OTHER_PART) < 0  # `in` raises and catches an error for each bytes that it looks for
 
 
 def part_tokens(part: "Part", count: Counter) -> int:

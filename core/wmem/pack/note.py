@@ -1,0 +1,225 @@
+"""What the note of a prompt quotes: pinned items, recalled memories that no message repeats, a summary of the rest."""
+
+from typing import TYPE_CHECKING
+
+from wmem.errors import BudgetError
+from wmem.fork import cached_property
+from wmem.pack.render import NoteEntry, normalize_text, to_note_entry, to_quote
+from wmem.pack.repeats import Repeats, repeat_entry
+from wmem.pack.request import Candidate, Rendered
+from wmem.pack.selection import Selection
+from wmem.pack.summary import MAX_COVERED_MESSAGES, summarize
+from wmem.pack.wording import message_text
+from wmem.tokens.counter import MESSAGE_OVERHEAD
+
+if TYPE_CHECKING:
+    from wmem.pack.units import Unit
+
+_LEAST_QUOTE_TOKENS = 12  # of a quote that is worth a look at what is left out
+_SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
+
+
+class Note:
+    """Adds quotes to a selection."""
+
+    def __init__(self, selection: Selection) -> None:
+        self._selection = selection
+        self._request = selection.request
+        self._texts: dict[Unit, tuple[Rendered, list[str]]] = {}  # of the messages of units, normalized
+
+    @cached_property
+    def _query_terms(self) -> tuple[str, ...]:
+        """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
+        return tuple(self._request.analyzer.to_terms(self._request.query)) if self._request.recalled else ()
+
+    def add_pinned_items(self) -> None:
+        """Put the pinned items into the note, whole.
+
+        Raises:
+            BudgetError: They do not fit.
+        """
+        selection = self._selection
+        for candidate in self._request.pinned:
+            if candidate.role is not None or candidate.id in selection.note_entries:
+                continue
+            entry = self._to_entry(candidate)
+            if entry is not None and entry.quote.text:
+                selection.add_to_note(entry)
+        if selection.tokens_left < 0 and selection.note_entries:
+            tokens = selection.pricer.price_note(list(selection.note_entries.values()))
+            msg = (
+                f"pinned items take {tokens} tokens, {-selection.tokens_left} more than the "
+                f"budget of {selection.options.budget} leaves for them"
+            )
+            raise BudgetError(msg)
+
+    def add_recalled(self, room: int) -> int:
+        """Put recalled memories that no message repeats into the note, best first; returns what is left of the room."""
+        selection = self._selection
+        if not self._request.recalled:
+            return room
+        included = {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
+        included |= selection.note_entries.keys()
+        texts = self._sent_texts() | {entry.quote.text for entry in selection.note_entries.values()}
+        repeats = Repeats(selection.note_entries.values())
+        whole, most, least = self._quote_limits(room)
+        for recalled in self._request.recalled:
+            candidate = recalled.candidate
+            if candidate.id in included:
+                continue
+            included.add(candidate.id)
+            limit = most if candidate.tokens <= whole else least
+            # Its line costs about as much as the message less its delimiters: one that is too long is not decoded.
+            if candidate.tokens - MESSAGE_OVERHEAD > room and limit > room:
+                selection.rejected.append((recalled, "budget"))
+                continue
+            entry = self._to_entry(candidate, limit)
+            if entry is None or not entry.quote.text:
+                selection.rejected.append((recalled, "empty" if entry else "echo"))
+            elif repeats.count(entry) or entry.quote.text in texts:
+                selection.rejected.append((recalled, "duplicate"))
+            elif (price := selection.price_entry(entry)) > room:
+                selection.rejected.append((recalled, "budget"))
+            else:
+                texts.add(entry.quote.text)
+                selection.add_to_note(entry)
+                repeats.add(entry)
+                room -= price
+        for entry in repeats.tell(self._request.count, room):
+            room -= entry.tokens - selection.note_entries[entry.candidate.id].tokens
+            selection.replace_in_note(entry)
+        return room
+
+    def remove_duplicates(self) -> None:
+        """Remove quotes that a message included later repeats."""
+        selection = self._selection
+        if not selection.note_entries or not self._request.recalled:
+            return
+        texts = self._message_texts()
+        for recalled in self._request.recalled:
+            entry = selection.note_entries.get(recalled.candidate.id)
+            if entry is not None and entry.rule != "pinned" and entry.quote.text in texts:
+                selection.remove_from_note(entry)
+                selection.rejected.append((recalled, "duplicate"))
+
+    def quote_older(self, room: int, share: int) -> None:
+        """Quote the newest messages that are left out, without a gap, in what recall left of the note's share.
+
+        Args:
+            room: Tokens for the quotes.
+            share: The share of the note.
+        """
+        if room < _LEAST_QUOTE_TOKENS:
+            return
+        selection = self._selection
+        for entry in reversed(self._list_older_quotes(room, share)):
+            selection.add_to_note(entry)
+
+    def _list_older_quotes(self, room: int, share: int) -> list[NoteEntry]:
+        selection = self._selection
+        said, days = self._sent_texts(), set(selection.days)
+        whole, most, least = self._quote_limits(share)
+        quoted: list[NoteEntry] = []
+        for candidate in (each for unit in selection.iter_left_out() for each in reversed(unit.members)):
+            if candidate.id in selection.note_entries:
+                continue
+            placed = candidate._replace(place=self._request.places.get(candidate.id, 0))
+            entry = self._to_entry(placed, most if candidate.tokens <= whole else least)
+            if entry is None or not entry.quote.text or entry.quote.text in said:
+                continue
+            room -= selection.pricer.price(entry.quote, days)
+            if room < 0:
+                break
+            days.add(entry.quote.day)
+            quoted.append(entry._replace(rule="filled"))
+        return quoted
+
+    def expand_passages(self, room: int) -> None:
+        """Quote truncated memories whole, best first, where there is room after all."""
+        selection = self._selection
+        for recalled in self._request.recalled if selection.note_entries else ():
+            candidate = recalled.candidate
+            entry = selection.note_entries.get(candidate.id)
+            if entry is None or not entry.tokens_cut:
+                continue
+            if candidate.tokens - MESSAGE_OVERHEAD > room + entry.tokens:
+                continue
+            whole = self._to_entry(candidate, candidate.tokens)
+            if whole is None:
+                continue
+            whole = repeat_entry(whole, entry.times, self._request.count)
+            if (more := whole.tokens - entry.tokens) <= room:
+                room -= more
+                selection.replace_in_note(whole)
+
+    def add_summary(self, room: int) -> None:
+        """Put the best sentences of the newest messages left out into the note."""
+        selection = self._selection
+        left_out = self.list_left_out()
+        summary = summarize(
+            [each for each, _ in left_out],
+            min(room, selection.tokens_left),
+            self._request.query,
+            selection.loader,
+            selection.pricer,
+            analyzer=self._request.analyzer,
+        )
+        if summary is not None:
+            selection.set_summary(summary)
+            selection.messages_uncovered = self._request.total - 1 - left_out[summary.messages_covered - 1][1]
+
+    def list_left_out(self) -> list[tuple[Candidate, int]]:
+        """The newest messages that could be sent but are not, and how many are newer than each."""
+        selection = self._selection
+        left_out: list[tuple[Candidate, int]] = []
+        for unit in selection.iter_left_out():
+            if len(left_out) >= MAX_COVERED_MESSAGES:
+                break
+            left_out += [(each, unit.place) for each in unit.members if each.id not in selection.note_entries]
+        return left_out
+
+    def _quote_limits(self, room: int) -> tuple[int, int, int]:
+        """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
+        # Fixed parts may leave little of the budget: no memory takes more than half of the rest.
+        budget = min(self._selection.options.budget, 2 * room)
+        return min(max(_SHORT_TOKENS, budget // 8), budget // 4), budget // 4, budget // 6
+
+    def _to_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
+        """The memory as an entry of the note, pinned and whole without `max_tokens`; None for an echo."""
+        request = self._request
+        rule = "pinned" if max_tokens is None else "recalled"
+        quotes = request.quotes if max_tokens is None or candidate.tokens <= max_tokens else None
+        if quotes is not None and (known := quotes.get(candidate)) is not None:
+            return NoteEntry(candidate, known, 0, rule)
+        message = self._selection.loader.load(candidate)
+        if message.recalled:
+            return None
+        if quotes is not None:
+            quote = to_quote(candidate, message, request.count, zone=request.zone)
+            quotes.put(candidate, quote)
+            return NoteEntry(candidate, quote, 0, rule)
+        return to_note_entry(
+            candidate,
+            message,
+            request.count,
+            rule=rule,
+            max_tokens=max_tokens,
+            terms=self._query_terms,
+            zone=request.zone,
+        )
+
+    def _sent_texts(self) -> set[str]:
+        """The normalized texts of the included messages and standing requests."""
+        requests = {normalize_text(each.text) for entry in self._selection.standing for each in entry.requests}
+        return self._message_texts() | requests
+
+    def _message_texts(self) -> set[str]:
+        """The normalized texts of the included messages, each made once."""
+        texts = set()
+        for unit, _, rendered in (*self._selection.pinned, *self._selection.selected.values()):
+            known = self._texts.get(unit)
+            if known is None or known[0] is not rendered:
+                known = rendered, [normalize_text(message_text(message)) for message in rendered.messages]
+                self._texts[unit] = known
+            texts.update(known[1])
+        return texts
