@@ -210,6 +210,9 @@ def _write_reasoning(part: Part) -> dict[Any, Any]:
         return {"type": "reasoning", "reasoning": part.text or ""}
     if (part.data or {}).get("redacted"):
         return {"type": "redacted_thinking", "data": part.signature}
+    if (named := _text_or_none((part.data or {}).get("id"))) is not None:  # OpenAI's own, of the Responses API
+        summary = [{"type": "summary_text", "text": part.text}] if part.text else []
+        return {"type": "reasoning", "id": named, "summary": summary, "encrypted_content": part.signature}
     # A signature means something to Anthropic only; the others drop this block.
     return {"type": "thinking", "thinking": part.text or "", "signature": part.signature}
 

@@ -150,3 +150,15 @@ def test_b130_an_unknown_setting_of_reasoning_is_refused_by_the_adapters() -> No
         WmemMiddleware("memory://", agent_id="a", budget=1_000, reasoning="always")  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="reasoning"):
         WmemMemory.from_defaults(url="memory://", agent_id="a", session_id="s", reasoning="always")  # type: ignore[arg-type]
+
+
+def test_reasoning_that_openai_sealed_keeps_its_form_when_a_call_beside_it_is_left_out() -> None:
+    sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gA"}
+    said = AIMessage([sealed, {"type": "text", "text": "I look."}], tool_calls=[CALL, {**CALL, "id": "c2"}])
+    talk = [HumanMessage("hi"), said, ToolMessage("found", tool_call_id="c1")]
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        session.messages.append(from_langchain(talk))
+        prompt = session.pack(budget=500, profile="openai").to_langchain()
+    assert sealed in prompt[1].content
+    assert sealed in _construct_responses_api_input(prompt)

@@ -19,7 +19,7 @@ PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
 TEXT = {"type": "text", "text": PROSE}
 SIGNATURE = "c2ln" * 60
 shown: list[dict[str, Any]] = [
-    {"type": "document", "title": "Kilns", "source": {"type": "text", "data": PROSE * 20}},
+    {"type": "document", "title": "Kilns", "source": {"type": "text", "media_type": "text/plain", "data": PROSE * 20}},
     {"type": "document", "source": {"type": "content", "content": [TEXT]}, "context": "A handbook"},
     {"type": "document", "title": "Kilns", "source": PDF, "citations": {"enabled": True}},
     {"type": "document", "source": {"type": "url", "url": "https://a.b/kilns.pdf"}},
