@@ -101,10 +101,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
         recall: Whether older messages relevant to the newest question are quoted in a note.
         stable: Begin at the same message for many calls, with the note just before the
-            newest user message: two thirds and more of a prompt that fills the budget then
-            repeat for a provider's prompt cache, without it hardly any. Off by default, as it
-            leaves recall less room: of the evidence for a question 71 % instead of 84 % is
-            found at 1,024 tokens, 93 % instead of 96 % at 8,192. Use it with large budgets.
+            newest user message: about two thirds of a prompt of 8,000 tokens and half of one of
+            2,000 then repeat for a provider's prompt cache, without it hardly any. Off by default,
+            as it leaves recall less room: of the evidence for a question 64 % instead of 79 % is
+            found at 1,024 tokens, 93 % instead of 94 % at 8,192. Use it with large budgets.
         summary: Tokens set aside for a summary of what is left out, its best sentences, in
             the note; True for an eighth of the budget. Off by default, as it takes that
             room from what is recalled.

@@ -40,8 +40,8 @@ class WmemMemory(SessionMemory):
         recall: Whether older messages relevant to the question are quoted in a note.
         stable: Begin at the same message for many turns, with the note just before the newest user
             message, so that a provider's prompt cache keeps hitting. Off by default, as it leaves
-            recall less room: of the evidence for a question 71 % instead of 84 % is found at 1,024
-            tokens, 93 % instead of 96 % at 8,192. Use it with large limits.
+            recall less room: of the evidence for a question 64 % instead of 79 % is found at 1,024
+            tokens, 93 % instead of 94 % at 8,192. Use it with large limits.
         summary: Tokens of the limit set aside for a summary of what is left out, its best
             sentences, in the note; True for an eighth. Off by default, as it takes that room
             from what is recalled.

@@ -1,9 +1,9 @@
 """Stable prefix: where a prompt's history starts, so that a provider's prompt cache hits for many turns.
 
-A history may start only at a few start points, about one in each third of the room.
+A history may start only at a few start points, about one in each fifth of the room.
 They depend only on the messages before them, so packs of a growing conversation start
 at the same point, in any process, until they must move on to the next one. Then the
-prefix loses a third at once.
+prefix loses a fifth of the room at once, and three quarters of what it may take stay.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from wmem.pack.units import Unit
 
-_START_POINTS = 3  # start points per room
+_START_POINTS = 5  # start points per room: with 3 a cut left 62 %, with 8 half as many tokens repeat in small rooms
 _FREE_PART_WITH_QUERY = 8  # one part in so many stays free for recalled memories, when there is a query
 _FREE_PART_WITHOUT_QUERY = 32  # the same without a query: for what a provider's own count or an opening adds
 _MIN_SPAN = 512
