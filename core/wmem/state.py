@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
 from itertools import takewhile
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from wmem.model.change import (
@@ -22,6 +23,8 @@ from wmem.model.change import (
     ItemPut,
     ItemRemoved,
     ItemTouched,
+    MessagesRestored,
+    MessagesWithdrawn,
     PolicyChanged,
     RowPlace,
     ScopeDisposed,
@@ -92,6 +95,10 @@ class State:
         self.items: dict[str, None] = {}
         self.messages: dict[str, int] = {}
         """Their places in the journal: later ones have larger ones."""
+        self.withdrawn: dict[str, int] = {}
+        """Messages that were taken back, with the places they had, by which they are not sorted."""
+        self.reorderings = 0
+        """How often messages came back before others: what was computed from their order is out of date then."""
         self._next_place = 0
         self.message_tokens = 0
         """Tokens of all messages, as counted when they were written."""
@@ -217,11 +224,13 @@ class State:
             self.bytes -= before.size_bytes
             if row.created_at != before.created_at:
                 row = row._replace(created_at=before.created_at)
+            if (before.withdrawn_at is None) is not (row.withdrawn_at is None):
+                self._withdraw_or_restore((row.id,), row.withdrawn_at)
             self.rows[row.id] = row
             if before.key != row.key:
                 self._unindex(before)
                 self._index(row)
-            elif row.key is None:
+            elif row.key is None and row.withdrawn_at is None:
                 if row.role is not None:
                     self.message_tokens += (row.tokens or 0) - (before.tokens or 0)
                 if before.content != row.content and (_is_system_text(before) or _is_system_text(row)):
@@ -239,16 +248,22 @@ class State:
             self.entries[row.key] = row.id
         elif row.role is not None:
             self._next_place += 1
+            if row.withdrawn_at is not None:
+                self.withdrawn[row.id] = self._next_place
+                return
             self.messages[row.id] = self._next_place
-            self.message_tokens += row.tokens or 0
-            self._update_pinned(row)
-            if row.standing:
-                self.standing_messages[row.id] = None
+            self._index_message(row)
         else:
             self.items[row.id] = None
             self._update_pinned(row)
             for source in _source_ids(row):
                 self.origins[source] = (*self.origins.get(source, ()), row.id)
+
+    def _index_message(self, row: Row) -> None:
+        self.message_tokens += row.tokens or 0
+        self._update_pinned(row)
+        if row.standing:
+            self.standing_messages[row.id] = None
 
     def _update_pinned(self, row: Row) -> None:
         held = self.pinned_items if row.role is None else self.pinned_messages
@@ -281,6 +296,8 @@ class State:
     def _unindex(self, row: Row) -> None:
         if row.key is not None:
             self.entries.pop(row.key, None)
+        elif row.withdrawn_at is not None:
+            self.withdrawn.pop(row.id, None)
         elif row.role is not None:
             self.messages.pop(row.id, None)
             self.message_tokens -= row.tokens or 0
@@ -341,6 +358,37 @@ class State:
             elif change.others is not None:
                 self.unfinished.pop(each, None)
 
+    def _withdraw(self, change: MessagesWithdrawn) -> None:
+        self._withdraw_or_restore(change.ids, change.at)
+
+    def _restore(self, change: MessagesRestored) -> None:
+        self._withdraw_or_restore(change.ids, None)
+
+    def _withdraw_or_restore(self, ids: Iterable[str], withdrawn_at: float | None) -> None:
+        """Take messages out of the conversation, or with None back into their places in it."""
+        come, go = (self.messages, self.withdrawn) if withdrawn_at is None else (self.withdrawn, self.messages)
+        newest = next(reversed(self.messages.values()), 0)
+        places = sorted((go[each], each) for each in dict.fromkeys(ids) if each in go)
+        for place, each in places:
+            row = self.rows[each]
+            self._unindex(row)
+            self.rows[each] = row = row._replace(withdrawn_at=withdrawn_at)
+            come[each] = place
+            if withdrawn_at is None:
+                self._index_message(row)
+            for feed in self.feeds:
+                feed[each] = None
+        if withdrawn_at is None and places and places[0][0] < newest:
+            self._sort_messages()
+
+    def _sort_messages(self) -> None:
+        """Put messages that came back before others into their places, here and in what follows their order."""
+        self.messages = dict(sorted(self.messages.items(), key=itemgetter(1)))
+        self.pinned_messages = dict.fromkeys(filter(self.pinned_messages.__contains__, self.messages))
+        self.standing_messages = dict.fromkeys(filter(self.standing_messages.__contains__, self.messages))
+        self._system_texts = None
+        self.reorderings += 1
+
     def _set_policy(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy
         self.renewed_at = max(self.renewed_at, change.at)
@@ -354,6 +402,8 @@ class State:
         for name in ("entries", "items", "messages") if change.facet == "all" else (change.facet,):
             facet: dict[str, Any] = getattr(self, name)
             for each in list(facet.values() if name == "entries" else facet):
+                self._drop(each)
+            for each in list(self.withdrawn) if name == "messages" else ():
                 self._drop(each)
 
     def _merge(self, change: ScopeMerged) -> None:
@@ -376,6 +426,8 @@ class State:
         ItemPromoted: _promote,
         ItemEvicted: _evict,
         Erased: _erase,
+        MessagesWithdrawn: _withdraw,
+        MessagesRestored: _restore,
         ScopeOpened: _set_policy,
         ScopeDisposed: _dispose,
         Cleared: _clear,

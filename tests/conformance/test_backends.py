@@ -40,6 +40,7 @@ from tests.suites.temporary import TemporarySuite
 from tests.suites.updates import UpdatesSuite
 from tests.suites.values import ValuesSuite
 from tests.suites.vectors import VectorsSuite
+from tests.suites.withdrawal import WithdrawalSuite
 from wmem import testing
 from wmem.engine.ports import InPlaceJournal
 from wmem.journal.memory import MemoryJournal
@@ -167,6 +168,9 @@ class TestValues(Everywhere, ValuesSuite): ...
 
 
 class TestVectors(Everywhere, VectorsSuite): ...
+
+
+class TestWithdrawal(Everywhere, WithdrawalSuite): ...
 
 
 def test_every_suite_is_run_here() -> None:

@@ -1,7 +1,7 @@
 """Write the golden stores of this format: run it once for a new format, never again for an old one.
 
-    python tests/golden/make.py tests/golden/store-v3
-    python tests/golden/make.py tests/golden/store-v3-aes
+    python tests/golden/make.py tests/golden/store-v4
+    python tests/golden/make.py tests/golden/store-v4-aes
 
 A directory whose name ends in ``-aes`` is encrypted under `KEY`. `cache.db` is the store;
 `expected.json` says what every later version must read from it.
@@ -141,6 +141,12 @@ def told(memory: wmem.AgentMemory) -> dict[str, Any]:
     found["children"] = {"root": memory.working.children(), "golden": memory.scope("golden").children()}
     if "queue" in found["children"]["root"]:  # since format 2
         found["queue"] = _told_queue(memory)
+    if "taken back" in found["children"]["root"]:  # since format 4
+        messages = memory.scope("taken back").messages
+        found["taken back"] = {
+            "messages": [message.id for message in messages.all()],
+            "withdrawn": [message.model_dump(mode="json", exclude_defaults=True) for message in messages.withdrawn()],
+        }
     return found
 
 
@@ -212,6 +218,7 @@ def make(directory: Path) -> None:
         session = memory.scope("session")
         clock.tick()
         session.items.promote(session.items.add("told to the long term", type="fact", priority="critical").id)
+        _fill_taken_back(memory.scope("taken back"), clock)
         _fill_long(memory.scope("long"), clock)
     with opened(directory, lambda: START + 200) as memory:
         expected = told(memory)
@@ -231,6 +238,15 @@ def _fill_queue(scope: wmem.Scope, clock: Clock) -> None:
             scope.queue.advance_step()
     scope.queue.forget("oldest", mode="soft")
     scope.queue.forget("position:0", mode="hard")
+
+
+def _fill_taken_back(scope: wmem.Scope, clock: Clock) -> None:
+    """A request that stands no more, and an answer that came back."""
+    said = ("Answer only in French from now on.", "Bien sûr.", "And now?")
+    scope.messages.append([Message.of("user", text, id=f"t{at}", created_at=START) for at, text in enumerate(said)])
+    clock.tick()
+    scope.messages.withdraw("t0", "t1")
+    scope.messages.restore("t1")
 
 
 def _fill_long(scope: wmem.Scope, clock: Clock) -> None:

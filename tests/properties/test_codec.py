@@ -25,6 +25,8 @@ from wmem.model.change import (
     ItemPut,
     ItemRemoved,
     ItemTouched,
+    MessagesRestored,
+    MessagesWithdrawn,
     PolicyChanged,
     RowPlace,
     ScopeDisposed,
@@ -34,6 +36,7 @@ from wmem.model.change import (
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
+from wmem.model.standing import StandingRequest
 from wmem.state import Checkpoint, Decision
 
 NOON = 1_764_288_000.0
@@ -82,6 +85,9 @@ ROWS = st.builds(
     promoted_to=optional(TEXT),
     promoted_at=optional(INSTANT),
     rest=optional(st.binary(max_size=20)),
+    reasoning=WHOLE,
+    standing=st.lists(st.builds(StandingRequest, TEXT, TEXT), max_size=2).map(tuple),
+    withdrawn_at=optional(INSTANT),
 )
 PLACES = st.lists(st.builds(RowPlace, PATHS, WHOLE, TEXT), max_size=2).map(tuple)
 OF_EACH: dict[type, st.SearchStrategy[Change]] = {
@@ -92,6 +98,8 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT),
     ItemEvicted: st.builds(ItemEvicted, TEXT, TEXT, WHOLE, INSTANT, PARTS),
     Erased: st.builds(Erased, st.lists(TEXT, max_size=3).map(tuple), optional(PLACES)),
+    MessagesWithdrawn: st.builds(MessagesWithdrawn, st.lists(TEXT, max_size=3).map(tuple), INSTANT),
+    MessagesRestored: st.builds(MessagesRestored, st.lists(TEXT, max_size=3).map(tuple), INSTANT),
     ScopeOpened: st.builds(ScopeOpened, TEXT, INSTANT),
     ScopeDisposed: st.builds(ScopeDisposed, WHOLE, INSTANT),
     Cleared: st.builds(Cleared, TEXT, WHOLE, INSTANT),

@@ -24,6 +24,8 @@ from wmem.model.change import (
     ItemPut,
     ItemRemoved,
     ItemTouched,
+    MessagesRestored,
+    MessagesWithdrawn,
     PolicyChanged,
     RowPlace,
     ScopeDisposed,
@@ -33,6 +35,7 @@ from wmem.model.change import (
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
+from wmem.model.standing import StandingRequest
 from wmem.state import APPLIED_MAX, DECISIONS_MAX, MERGED_MAX, Decision, State
 from wmem.tokens.estimate import EstimateCounter
 
@@ -48,11 +51,26 @@ MESSAGES = ("message-1", "message-2", "message-3")
 IDS = st.sampled_from((*ENTRIES, *ITEMS, *MESSAGES, "nobody"))
 
 
-def row(name: str, content: bytes, at: float, *, pinned: bool, role: str) -> Row:
+STANDING = StandingRequest("language", "Answer in French.")
+
+
+def row(
+    name: str, content: bytes, at: float, *, pinned: bool, role: str, asks: bool, withdrawn_at: float | None
+) -> Row:
     if name in ENTRIES:
         return Row(name, content, at, at, key=ENTRIES[name])
     if name in MESSAGES:
-        return Row(name, content, at, at, role=role, pinned=pinned)
+        return Row(
+            name,
+            content,
+            at,
+            at,
+            role=role,
+            pinned=pinned,
+            tokens=len(content),
+            standing=(STANDING,) if asks else (),
+            withdrawn_at=withdrawn_at,
+        )
     return Row(name, content, at, at, pinned=pinned)
 
 
@@ -62,6 +80,8 @@ PUTS = st.builds(
     st.binary(max_size=6),
     INSTANTS,
     pinned=st.booleans(),
+    asks=st.booleans(),
+    withdrawn_at=st.sampled_from([None, None, NOON]),
     role=st.sampled_from(("user", "assistant", "system", "developer", "tool")),
 ).map(ItemPut)
 
@@ -75,6 +95,8 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     st.builds(ItemPromoted, IDS, st.just("memory_promoted"), INSTANTS),
     st.builds(ItemEvicted, IDS, st.just("stale"), st.integers(0, 9), INSTANTS, st.just({"importance": 0.1})),
     st.builds(Erased, st.lists(IDS, max_size=3).map(tuple), st.sampled_from([None, (), (RowPlace(("s",), 1, "a"),)])),
+    st.builds(MessagesWithdrawn, st.lists(IDS, max_size=3).map(tuple), INSTANTS),
+    st.builds(MessagesRestored, st.lists(IDS, max_size=3).map(tuple), INSTANTS),
     st.builds(Cleared, st.sampled_from(("entries", "items", "messages", "all")), st.just(0), INSTANTS),
     st.builds(ScopeOpened, st.sampled_from(("{}", '{"name":"queue"}')), INSTANTS),
     st.builds(PolicyChanged, st.just('{"name":"buffer"}'), INSTANTS),
@@ -143,6 +165,12 @@ class Plain:
                 if facet == "all":
                     self.merged = {}
                 self.rows = [row for row in self.rows if facet not in ("all", facet_of(row))]
+            case MessagesWithdrawn(ids, at):
+                self.rows = [
+                    row._replace(withdrawn_at=at) if row.id in ids and is_said(row) else row for row in self.rows
+                ]
+            case MessagesRestored(ids, _):
+                self.rows = [row._replace(withdrawn_at=None) if row.id in ids else row for row in self.rows]
             case ScopeOpened(policy, _) | PolicyChanged(policy, _):
                 self.policy = policy
             case ScopeDisposed():
@@ -167,8 +195,12 @@ def facet_of(row: Row) -> str:
     return "items" if row.role is None else "messages"
 
 
+def is_said(row: Row) -> bool:
+    return row.role is not None and row.withdrawn_at is None
+
+
 def ids(rows: list[Row], facet: str) -> list[str]:
-    return [row.id for row in rows if facet_of(row) == facet]
+    return [row.id for row in rows if facet_of(row) == facet and row.withdrawn_at is None]
 
 
 def repeated_text(system: list[Row], leading: list[str]) -> set[str]:
@@ -191,6 +223,9 @@ def told(state: State) -> dict[str, Any]:
         "entries": dict(state.entries),
         "items": list(state.items),
         "messages": list(state.messages),
+        "withdrawn": set(state.withdrawn),
+        "tokens": state.message_tokens,
+        "asking": list(state.standing_messages),
         # Which these are is the fold's; in what order they are shown is the pack's.
         "standing": set(state.pinned_messages),
         "system": set(state.system_messages),
@@ -215,13 +250,16 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
     plain = Plain()
     for record_id, changes in records:
         plain.record(record_id, changes)
-    standing = {row.id for row in plain.rows if row.role and row.pinned}
-    system = {row.id for row in plain.rows if row.role in ("system", "developer")}
+    standing = {row.id for row in plain.rows if is_said(row) and row.pinned}
+    system = {row.id for row in plain.rows if is_said(row) and row.role in ("system", "developer")}
     assert told(folded(records)) == {
         "rows": plain.rows,
         "entries": {row.key: row.id for row in plain.rows if row.key is not None},
         "items": ids(plain.rows, "items"),
         "messages": ids(plain.rows, "messages"),
+        "withdrawn": {row.id for row in plain.rows if row.withdrawn_at is not None},
+        "tokens": sum(row.tokens or 0 for row in plain.rows if is_said(row)),
+        "asking": [row.id for row in plain.rows if is_said(row) and row.standing],
         "standing": standing,
         "system": system,
         "leading": (leading := list(takewhile(system.__contains__, ids(plain.rows, "messages")))),
@@ -246,7 +284,7 @@ def test_reads_by_key_and_by_recency_agree_with_the_rows(records: list[tuple[int
     rows = list(state.rows.values())
     for key in KEYS:
         assert state.entry(key, NOON) == next((row for row in rows if row.key == key), None)
-    assert list(state.newest_messages()) == [row for row in reversed(rows) if row.role is not None]
+    assert list(state.newest_messages()) == [row for row in reversed(rows) if is_said(row)]
 
 
 @given(records=RECORDS, at=st.integers(0, 40))

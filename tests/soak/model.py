@@ -37,6 +37,8 @@ PATHS: tuple[Path, ...] = (
     ("~episodic",),
 )
 _DAY = 86_400.0
+_SAID = ("role", "parts", "turn_id", "withdrawn_at")
+"""What makes a message another than the one that is stored."""
 _UNTOLD = {"type": "observation", "priority": "medium", "access_count": 0}
 """What an export leaves out, for it goes without saying."""
 
@@ -67,7 +69,10 @@ class Held:
         return {row["key"]: row for row in self.rows.values() if "key" in row}
 
     def messages(self) -> list[Row]:
-        return [row for row in self.rows.values() if "role" in row]
+        return [row for row in self.rows.values() if "role" in row and "withdrawn_at" not in row]
+
+    def withdrawn(self) -> list[Row]:
+        return [row for row in self.rows.values() if "withdrawn_at" in row]
 
     def put(self, row: Row) -> None:
         """In the place of what is under its id, or its key; place and birth stay."""
@@ -487,15 +492,15 @@ class Model:
             "access_count": 0,
         }
         there = self.held(path).rows.get(row["id"])
-        if there is None or any(there[name] != row[name] for name in ("role", "parts", "turn_id")):
+        if there is None or any(there.get(name) != row.get(name) for name in _SAID):
             self._written(path).put(row)
 
     def rewrite(self, path: Path, messages: list[dict[str, Any]]) -> None:
         """Other messages in place of all; a history that goes on where this one ends is only added to."""
         before = [row["id"] for row in self.held(path).messages()]
         if [message["id"] for message in messages][: len(before)] != before:
-            for each in before:
-                del self._written(path).rows[each]
+            for row in [*self.held(path).messages(), *(self.held(path).withdrawn() if before else ())]:
+                del self._written(path).rows[row["id"]]
         self.say(path, messages)
 
     def pop(self, path: Path) -> str | None:
@@ -509,6 +514,21 @@ class Model:
             return False
         del self._written(path).rows[wanted]
         return True
+
+    def withdraw(self, path: Path, wanted: list[str]) -> int:
+        there = [row for row in self.held(path).messages() if row["id"] in wanted]
+        for row in there:
+            self._written(path).rows[row["id"]] = {**row, "withdrawn_at": self.now}
+        return len(there)
+
+    def restore(self, path: Path, wanted: list[str]) -> int:
+        there = [row for row in self.held(path).withdrawn() if row["id"] in wanted]
+        for row in there:
+            del self._written(path).rows[row["id"]]["withdrawn_at"]
+        return len(there)
+
+    def withdrawn(self, path: Path) -> list[str]:
+        return [row["id"] for row in self.held(path).withdrawn()]
 
     def turns(self, path: Path) -> list[list[str]]:
         turns: list[list[str]] = []
@@ -533,7 +553,8 @@ class Model:
 
     def clear(self, path: Path, facet: str) -> int:
         scope = self.held(path)
-        facets = {"entries": list(scope.entries().values()), "items": scope.items(), "messages": scope.messages()}
+        messages = [*scope.messages(), *scope.withdrawn()]
+        facets = {"entries": list(scope.entries().values()), "items": scope.items(), "messages": messages}
         gone = [row for name, rows in facets.items() if facet in (name, "all") for row in rows]
         if not gone:
             return 0
@@ -541,7 +562,7 @@ class Model:
             del self._written(path).rows[row["id"]]
         if facet == "all":
             scope.merged.clear()
-        return sum(visible(row, self.now) for row in gone)
+        return sum(visible(row, self.now) and "withdrawn_at" not in row for row in gone)
 
     def children(self, path: Path) -> list[str]:
         below = [each for each, scope in self.scopes.items() if each[: len(path)] == path and scope.rows]

@@ -216,8 +216,12 @@ def _messages(draw: Draw) -> Given:
     there = draw.held(path).messages()
     if len(there) > MANY:
         return "clear", path, {"facet": "messages"}
-    name = chance.choice(["say"] * 5 + ["edit", "again", "rewrite", "pop", "pop", "unsay", "turns"])
-    if name in ("pop", "turns"):
+    if draw.maybe(0.2):
+        name = chance.choice(["withdraw", "withdraw", "restore"])
+        ids = [row["id"] for row in (there if name == "withdraw" else draw.held(path).withdrawn())]
+        return name, path, {"wanted": [*chance.sample(ids, k=min(3, len(ids))), draw.message(path)]}
+    name = chance.choice(["say"] * 5 + ["edit", "again", "rewrite", "pop", "pop", "unsay", "turns", "withdrawn"])
+    if name in ("pop", "turns", "withdrawn"):
         return name, path, {}
     if name == "unsay":
         return name, path, {"wanted": draw.message(path)}

@@ -319,6 +319,15 @@ class _Act:
     def unsay(self, wanted: str) -> Any:
         return self.call(self.scope.messages.remove, self._real(wanted))
 
+    def withdraw(self, wanted: list[str]) -> Any:
+        return self.call(self.scope.messages.withdraw, *map(self._real, wanted))
+
+    def restore(self, wanted: list[str]) -> Any:
+        return self.call(self.scope.messages.restore, *map(self._real, wanted))
+
+    def withdrawn(self) -> Any:
+        return [message.id for message in self.call(self.scope.messages.withdrawn)]
+
     def turns(self) -> Any:
         return [[message.id for message in turn] for turn in self.call(self.scope.messages.turns)]
 

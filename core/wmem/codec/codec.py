@@ -18,7 +18,16 @@ from wmem.codec.frame import (
 from wmem.codec.link import NO_PLACE, Link
 from wmem.describe import describe
 from wmem.errors import WrongKeyError
-from wmem.model.change import CHANGE_TYPES, Change, Erased, ItemPut, RowPlace, ScopeMerged
+from wmem.model.change import (
+    CHANGE_TYPES,
+    Change,
+    Erased,
+    ItemPut,
+    MessagesRestored,
+    MessagesWithdrawn,
+    RowPlace,
+    ScopeMerged,
+)
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
@@ -28,7 +37,7 @@ from wmem.state import Checkpoint, Decision
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 3  # version 1 had no steps, version 2 no origins and no leases
+FORMAT_VERSION = 4  # version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn
 _CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
@@ -313,6 +322,10 @@ def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Chang
             merged = {**each, "source": _check_texts(each["source"]), "cursor": _decode_cursor(each["cursor"])}
             _check_fields(merged, _CHANGE_CLASSES[kind])
             yield ScopeMerged(**merged)
+        elif kind in (MessagesWithdrawn, MessagesRestored):
+            moved = {**each, "ids": _check_texts(each["ids"])}
+            _check_fields(moved, _CHANGE_CLASSES[kind])
+            yield kind(**moved)
         elif kind is Erased:
             others = each.get("others")
             yield Erased(_check_texts(each["ids"]), None if others is None else _decode_places(others))

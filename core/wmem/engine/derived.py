@@ -39,12 +39,14 @@ class Follower(Generic[D]):
     Attributes:
         in_use: Set while it is used and updated, and left set by an exception: whoever finds it
             set under the lock drops the data, even if a second signal stopped the first from that.
+        reorderings: Those of the state when it began to follow; after another one it must begin anew.
     """
 
-    __slots__ = ("data", "in_use", "lock", "pending")
+    __slots__ = ("data", "in_use", "lock", "pending", "reorderings")
 
-    def __init__(self, data: D, ids: Mapping[str, object]) -> None:
+    def __init__(self, data: D, ids: Mapping[str, object], reorderings: int) -> None:
         self.data = data
         self.lock = threading.RLock()
         self.in_use = False
         self.pending: dict[str, None] = dict.fromkeys(ids)
+        self.reorderings = reorderings

@@ -259,7 +259,7 @@ class Replica(Generic[P]):
             with self.lock:
                 follower = self._followers.get(kind)
                 if follower is None:
-                    follower = Follower(kind(*args, **named), self.state.rows)
+                    follower = Follower(kind(*args, **named), self.state.rows, self.state.reorderings)
                     # Its feed first: without one it would miss changes; a feed without a follower is dropped here.
                     self.state.feeds = [*(each.pending for each in self._followers.values()), follower.pending]
                     self._followers[kind] = follower
@@ -267,7 +267,7 @@ class Replica(Generic[P]):
                 return result[0]
 
     def _use(self, kind: Callable[..., Any], follower: Follower[D], use: Callable[[D], R]) -> tuple[R] | None:
-        """See `use_derived`; None if the state was replaced."""
+        """See `use_derived`; None if the data must be computed anew."""
         with follower.lock:
             if follower.in_use:
                 self._drop_follower(kind, follower)
@@ -284,16 +284,24 @@ class Replica(Generic[P]):
             return result
 
     def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
-        """Apply the changed rows to a follower; False if the state was replaced. Under the follower's lock."""
+        """Apply the changed rows to a follower; False if the state was replaced or reordered. Under its own lock."""
         with self.lock:
             if self._followers.get(kind) is not follower:
+                return False
+            if follower.reorderings != self.state.reorderings:
+                self._drop_follower(kind, follower)
                 return False
             changed = self._take_changed(follower)
         follower.data.apply(changed)
         return True
 
     def _take_changed(self, follower: Follower[Any]) -> dict[str, Row | None]:
-        changed = {id: self.state.rows.get(id) for id in follower.pending}
+        rows = self.state.rows
+        # A message that was withdrawn is gone for whatever is computed from the conversation.
+        changed = {
+            id: None if (row := rows.get(id)) is None or row.withdrawn_at is not None else row
+            for id in follower.pending
+        }
         follower.pending.clear()
         return changed
 

@@ -76,6 +76,20 @@ class Erased(NamedTuple):
     others: tuple[RowPlace, ...] | None = None
 
 
+class MessagesWithdrawn(NamedTuple):
+    """Messages were taken back at `at`: they stay stored, and no read of the conversation has them."""
+
+    ids: tuple[str, ...]
+    at: float
+
+
+class MessagesRestored(NamedTuple):
+    """Messages that were withdrawn are part of the conversation again, in their old places."""
+
+    ids: tuple[str, ...]
+    at: float
+
+
 class ScopeOpened(NamedTuple):
     """The first record of a scope; `policy` is its JSON."""
 
@@ -138,6 +152,8 @@ Change: TypeAlias = (
     | ItemPromoted
     | ItemEvicted
     | Erased
+    | MessagesWithdrawn
+    | MessagesRestored
     | ScopeOpened
     | ScopeDisposed
     | Cleared

@@ -149,6 +149,7 @@ _ROW_FIELDS = frozenset(Row._fields) - {
     "calls",
     "reasoning",
     "standing",
+    "withdrawn_at",
 }
 _REST_FIELDS = frozenset(MemoryItem.model_fields) - _ROW_FIELDS - {"content", "message", "importance"}
 _CALLER_FIELDS = frozenset(ItemFields.__annotations__)

@@ -15,7 +15,8 @@ class Row(NamedTuple):
     the item's other fields, None when all are at their defaults. `importance` is
     the one the user gave, None to compute it. `tokens` do not include the reasoning
     of a message: where that is sent, it costs `reasoning` more. `standing` are the
-    requests of a user's message.
+    requests of a user's message. A message that was taken back has the time of that
+    in `withdrawn_at`.
     """
 
     id: str
@@ -44,14 +45,17 @@ class Row(NamedTuple):
     rest: bytes | None = None
     reasoning: int = 0
     standing: tuple[StandingRequest, ...] = ()
+    withdrawn_at: float | None = None
 
     def expired(self, now: float) -> bool:
         """Whether it has expired; an expired item is invisible at once."""
         return self.expires_at is not None and now >= self.expires_at
 
     def visible(self, now: float) -> bool:
-        """Whether reads may show it: neither expired nor softly deleted."""
-        return self.deleted_at is None and (self.expires_at is None or now < self.expires_at)
+        """Whether reads may show it: neither expired, nor softly deleted, nor withdrawn."""
+        return (
+            self.deleted_at is None and (self.expires_at is None or now < self.expires_at) and self.withdrawn_at is None
+        )
 
     @property
     def size_bytes(self) -> int:

@@ -39,6 +39,7 @@ _INSTANT_FIELDS = (
     "expires_at",
     "promoted_at",
     "deleted_at",
+    "withdrawn_at",
     "valid_from",
     "valid_to",
 )
@@ -55,11 +56,12 @@ _COLUMNS = frozenset(Row._fields) - {
     "calls",
     "reasoning",
     "standing",
+    "withdrawn_at",
 }
 # Also pydantic's ValidationError, a ValueError, and SerializationError, a TypeError.
 _PARSE_ERRORS = (CorruptionError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError)
 _ROW_ONLY_FIELDS = ("updated_at", "access_count")  # fields of a message's row that `Message` lacks
-_NOT_OF_MESSAGE = (*_ROW_ONLY_FIELDS, "standing")
+_NOT_OF_MESSAGE = (*_ROW_ONLY_FIELDS, "standing", "withdrawn_at")
 
 
 def export_document(path: Path) -> Read[dict[str, Any]]:
@@ -81,6 +83,7 @@ def _row_to_json(state: State, row: Row, now: float) -> dict[str, Any]:
         return {
             **{name: getattr(row, name) for name in _ROW_ONLY_FIELDS},
             **({"standing": [[*each] for each in row.standing]} if row.standing else {}),
+            **({} if row.withdrawn_at is None else {"withdrawn_at": row.withdrawn_at}),
             **to_message(row).model_dump(mode="json", exclude_defaults=True),
         }
     unwritten, _ = state.unwritten_touches.get(row.id, (0, 0.0))
@@ -225,6 +228,7 @@ def _parse_message_row(handle: Handle, fields: Mapping[str, Any], now: float) ->
     row = to_row(message, handle, now, _parse_standing(fields.get("standing", ())))
     return row._replace(
         updated_at=fields.get("updated_at") or row.created_at,
+        withdrawn_at=fields.get("withdrawn_at"),
         access_count=check_whole_number(fields.get("access_count", 0), "access_count"),
     )
 

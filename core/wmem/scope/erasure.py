@@ -36,7 +36,8 @@ def clear(handle: Handle, facet: str) -> Flow[int]:
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
-        facets = {"entries": state.entries.values(), "items": state.items, "messages": state.messages}
+        messages = (*state.messages, *state.withdrawn)
+        facets = {"entries": state.entries.values(), "items": state.items, "messages": messages}
         held = list(chain(*facets.values()) if facet == "all" else facets[facet])
         count = len(state.visible(held, now))
         return [Cleared(facet, count, now)] if held else [], count

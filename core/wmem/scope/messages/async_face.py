@@ -33,6 +33,10 @@ class AsyncMessageReads:
             self._check_intact()
         return found
 
+    async def withdrawn(self) -> list[Message]:
+        """See `MessageReads.withdrawn`."""
+        return await self._run(flows.list_withdrawn)
+
     async def turns(self) -> list[list[Message]]:
         """See `MessageReads.turns`."""
         return flows.group_by_turn(await self.all())
@@ -75,6 +79,14 @@ class AsyncMessages(AsyncMessageReads):
     async def remove(self, id: str) -> bool:  # the field's own name
         """See `Messages.remove`."""
         return await self._drive(flows.remove(self._handle, id))
+
+    async def withdraw(self, *ids: str) -> int:
+        """See `Messages.withdraw`."""
+        return await self._drive(flows.withdraw(self._handle, ids))
+
+    async def restore(self, *ids: str) -> int:
+        """See `Messages.restore`."""
+        return await self._drive(flows.restore(self._handle, ids))
 
     async def clear(self) -> int:
         """See `Messages.clear`."""

@@ -26,11 +26,15 @@ class MessageReads:
         return self._run(flows.list_messages(None if limit is None else check_limit(limit)))
 
     def get(self, id: str) -> Message | None:  # the field's own name
-        """The message with an id, or None."""
+        """The message with an id, also one that was withdrawn; None if there is none."""
         found: Message | None = self._run(flows.find_message(check_id(id)))
         if found is None:
             self._check_intact()
         return found
+
+    def withdrawn(self) -> list[Message]:
+        """The messages that were withdrawn, oldest first."""
+        return self._run(flows.list_withdrawn)
 
     def turns(self) -> list[list[Message]]:
         """The messages grouped by `turn_id`; without one, from one user message to the next."""
@@ -42,7 +46,7 @@ class MessageReads:
 
 
 class Messages(MessageReads):
-    """The conversation of one scope; messages leave it only by `remove`, `pop`, `replace` and `clear`."""
+    """The conversation of one scope; messages leave it only by `remove`, `pop`, `replace`, `clear` and `withdraw`."""
 
     __slots__ = ("_drive", "_handle")
 
@@ -83,6 +87,29 @@ class Messages(MessageReads):
     def remove(self, id: str) -> bool:  # the field's own name
         """Remove a message; False when it does not exist."""
         return self._drive(flows.remove(self._handle, id))
+
+    def withdraw(self, *ids: str) -> int:
+        """Take messages back: they stay stored, but no list, search, recall or pack has them.
+
+        What a thread left behind when it was forked or an answer was regenerated is withdrawn.
+        Withdrawn messages come back, in their places, when they are restored or appended again;
+        `clear` and `replace` remove them as well.
+
+        Returns:
+            How many were withdrawn; what is not in the conversation is passed over.
+
+        Raises:
+            InvalidInputError: Something is no id.
+        """
+        return self._drive(flows.withdraw(self._handle, ids))
+
+    def restore(self, *ids: str) -> int:
+        """Bring withdrawn messages back into the conversation, in their places; returns how many.
+
+        Raises:
+            InvalidInputError: Something is no id.
+        """
+        return self._drive(flows.restore(self._handle, ids))
 
     def clear(self) -> int:
         """Remove all messages; returns how many there were."""

@@ -1,15 +1,15 @@
 """Reads of a conversation as pure functions of a state, and writes as flows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.call_ids import Pairing, pair_records
-from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved
+from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved, MessagesRestored, MessagesWithdrawn
 from wmem.model.checks import check_id, check_new_names
 from wmem.model.ids import new_ulid
 from wmem.model.item import to_message
@@ -29,7 +29,8 @@ MessageInput: TypeAlias = Message | Mapping[str, Any]
 """A message, or a dictionary in OpenAI's chat form."""
 
 _ROW_FIELDS = {"id", "turn_id", "created_at", "pinned"}
-_COMPARED = attrgetter("content", "turn_id", "pinned", "role")  # a message with these unchanged is not stored again
+# A message with these unchanged is not stored again; one that was withdrawn comes back.
+_COMPARED = attrgetter("content", "turn_id", "pinned", "role", "withdrawn_at")
 _ROLE = attrgetter("role")
 _FAST_LOOK_BACK = 16
 _CALL_LOOK_BACK = 256  # stored messages among which the call of a result is looked for
@@ -51,12 +52,19 @@ def list_messages(limit: int | None) -> Read[list[Message]]:
 
 
 def find_message(message_id: str) -> Read[Message | None]:
-    """The message under an id."""
+    """The message under an id, also one that was withdrawn."""
 
     def read(states: Sequence[State], _: float) -> Message | None:
-        return to_message(states[0].rows[message_id]) if message_id in states[0].messages else None
+        row = states[0].rows.get(message_id)
+        return to_message(row) if row is not None and row.role is not None else None
 
     return read
+
+
+def list_withdrawn(states: Sequence[State], _: float) -> list[Message]:
+    """The messages that were withdrawn, oldest first."""
+    places = sorted(states[0].withdrawn.items(), key=itemgetter(1))
+    return [to_message(states[0].rows[each]) for each, _ in places]
 
 
 def count_messages(states: Sequence[State], _: float) -> int:
@@ -262,7 +270,36 @@ def remove(handle: Handle, message_id: str) -> Flow[bool]:
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], bool]:
-        return ([ItemRemoved(message_id)], True) if message_id in state.messages else ([], False)
+        there = message_id in state.messages or message_id in state.withdrawn
+        return ([ItemRemoved(message_id)], True) if there else ([], False)
+
+    return (yield from handle.commit(decide, now))
+
+
+def withdraw(handle: Handle, message_ids: Sequence[str]) -> Flow[int]:
+    """Take messages out of the conversation; see `Messages.withdraw`."""
+    return (yield from _move(handle, message_ids, MessagesWithdrawn, attrgetter("messages")))
+
+
+def restore(handle: Handle, message_ids: Sequence[str]) -> Flow[int]:
+    """Bring withdrawn messages back; see `Messages.restore`."""
+    return (yield from _move(handle, message_ids, MessagesRestored, attrgetter("withdrawn")))
+
+
+def _move(
+    handle: Handle,
+    message_ids: Sequence[str],
+    change: type[MessagesWithdrawn | MessagesRestored],
+    source: Callable[[State], Mapping[str, int]],
+) -> Flow[int]:
+    """Record a change of those of the messages that it concerns; returns how many these are."""
+    asked = dict.fromkeys(map(check_id, message_ids))
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        held = source(state)
+        ids = tuple(each for each in asked if each in held)
+        return ([change(ids, now)] if ids else []), len(ids)
 
     return (yield from handle.commit(decide, now))
 
