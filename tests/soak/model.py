@@ -168,7 +168,7 @@ class Model:
         before = self._nearest(path, key)
         value = self.get(path, key)
         value = value + 1 if isinstance(value, int) else 1
-        kept = ("tags", "importance", "expires_at", "metadata", "kind", "lineage_ids")
+        kept = ("tags", "importance", "expires_at", "metadata", "kind", "lineage_ids", "origins")
         given = {} if before is None else {name: before[name] for name in kept if name in before}
         self.store(path, key, value, id, **given)
         return value
