@@ -65,7 +65,7 @@ def test_a_golden_store_reads_as_when_it_was_written(copy: Path) -> None:
 
 def test_what_an_earlier_version_counted_otherwise_is_counted_anew(copy: Path) -> None:
     with _opened(copy) as memory:
-        context = memory.scope("golden").pack(budget=4_000, profile="openai", reasoning="all")
+        context = memory.scope("golden").pack(budget=4_000, profile="anthropic", reasoning="all")
     assert any(part.kind == "reasoning" for message in context.messages for part in message.parts)
     assert context.sizes["messages"] == sum(message_tokens(message, MAKE["count"]) for message in context.messages)
 
