@@ -129,6 +129,18 @@ class StandingSuite(FacetSuite):
             counted.append(sum(map(len, texts)))
         assert counted[1] < 1.2 * counted[0]
 
+    @pytest.mark.parametrize("query", [None, "Where did ship 7 go?"])
+    def test_what_stands_keeps_its_place_beside_the_newest_messages_however_large(
+        self, memory: wmem.AgentMemory, call: Call, query: str | None
+    ) -> None:
+        session = memory.scope("s")
+        call(session.messages.append, [say(FRENCH), *talk()])
+        for words in (60, 180, 260):
+            newest = [say("Hm. " * words, None, role) for role in ("user", "assistant") * 3]
+            for budget in range(550, 1_500, 50):
+                context = call(session.pack, query, budget=budget, messages=newest)
+                assert FRENCH in context.note, (words, budget)
+
     def test_the_report_names_the_row_of_the_table(self, memory: wmem.AgentMemory, call: Call) -> None:
         session = memory.scope("s")
         call(session.messages.append, [say("From now on, no fluff and no filler."), say("Never use emojis."), *talk()])

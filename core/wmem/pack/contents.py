@@ -8,7 +8,12 @@ from wmem.pack.note import Note
 from wmem.pack.selection import Selection
 from wmem.pack.shares import Shares, divide_room
 from wmem.pack.stable_prefix import StablePrefix
-from wmem.pack.standing import add_standing_requests, remove_repeated_requests, request_share
+from wmem.pack.standing import (
+    add_standing_requests,
+    estimate_request_tokens,
+    remove_repeated_requests,
+    request_share,
+)
 from wmem.pack.summary import MAX_COVERED_MESSAGES
 from wmem.pack.tail import Tail
 
@@ -41,14 +46,15 @@ def fill(selection: Selection, prefix: StablePrefix | None) -> None:
         tail.add_newest(max(room - int(room * options.tail), summary))
     else:
         tail.add_newest(max(room - shares.tail, summary))
-    reserved, least = tail.add_recent()
-    if prefix is None and not whole:
+    divides = prefix is None and not whole
+    reserved, least = tail.add_recent(estimate_request_tokens(selection) if divides else 0)
+    if divides:
         # Requests take their room from the newest messages rather than from what was recalled.
         reserved = max(least, reserved - add_standing_requests(selection))
     summary = min(summary, selection.tokens_left)
     left = selection.tokens_left - summary - (reserved if prefix is None else 0)
     note_left = note.add_recalled(left if whole else min(left, shares.note))
-    divided = prefix is None and not whole and bool(shares.tail and shares.note)
+    divided = divides and bool(shares.tail and shares.note)
     if prefix is None:
         if divided:
             tail.add_unquoted_recent(max(_tail_left(selection, shares), reserved))

@@ -102,22 +102,24 @@ class Tail:
                 break
         self._first_left = len(selection.conversation.units) if waiting is None else waiting
 
-    def add_recent(self) -> tuple[int, int]:
-        """Include the newest few messages that are not yet, within a quarter of the budget.
+    def add_recent(self, free: int) -> tuple[int, int]:
+        """Include the newest few messages that are not yet, within a quarter of the budget; `free` tokens stay free.
 
         Large ones may be quoted better by what the query asks for: they wait, unless they take more than that
         quarter however far they are truncated. Returns the room of those that wait, and the least that they need.
         """
         selection, loader = self._selection, self._selection.loader
         units = self._list_recent_left()
-        allowed = min(selection.tokens_left, selection.options.budget // 4)
+        left = selection.tokens_left - free
+        allowed = min(left, selection.options.budget // 4)
         while units and (cost := loader.cost(units[0])) <= allowed:
             selection.add(unit := units.pop(0), "recent", loader.render(unit))
             allowed -= cost
+            left -= cost
         needed = sum(map(loader.min_cost, units))
         if needed <= allowed:
             return (allowed, needed) if units else (0, 0)
-        while units and needed > selection.tokens_left:
+        while units and needed > left:
             needed -= loader.min_cost(units.pop())
         for unit, each in zip(units, loader.truncate(units, needed) or (), strict=False):
             selection.add(unit, "recent", each)
