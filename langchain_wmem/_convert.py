@@ -33,7 +33,7 @@ from langchain_wmem._fields import (
     KIND_OF_ROLE,
     NOTE_SOURCE,
     ROLE_OF_KIND,
-    listed_calls,
+    list_calls,
     read_fields,
     to_json,
     write_fields,
@@ -138,7 +138,7 @@ def _read_whole(original: BaseMessage, kind: str, data: dict[str, Any], *, docum
     if not native and kind == KIND_OF_ROLE[neutral.role] and dialect == "v1":
         return neutral
     marks = {"documents": True} if documents else {}
-    listed = listed_calls(data)
+    listed = list_calls(data)
     beside_content = bool(listed) and len(listed) == len(neutral.tool_calls)
     content = () if beside_content or isinstance(data["content"], str) else data["content"]
     beside = Native(

@@ -100,7 +100,7 @@ def _read_calls(data: Mapping[str, Any], extra: Mapping[str, Any]) -> list[ToolC
     return [*calls, *read_block_calls(data["content"], {call.id for call in calls})]
 
 
-def listed_calls(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def list_calls(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The calls that a message has beside its content."""
     return [*data.get("tool_calls", ()), *data.get("invalid_tool_calls", ())]
 

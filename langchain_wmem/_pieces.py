@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from langchain_core.messages import BaseMessage
 
-from langchain_wmem._fields import ROLE_OF_KIND, listed_calls, read_fields, write_fields
+from langchain_wmem._fields import ROLE_OF_KIND, list_calls, read_fields, write_fields
 from wmem import Message, Native
 from wmem.adapter import find_takers, is_result_block, split_blocks
 from wmem.errors import InvalidInputError
@@ -46,7 +46,7 @@ def split_message(kind: str, data: Mapping[str, Any]) -> list[Message]:
     if role not in ("user", "assistant") and not (kind == "tool" and all(map(is_result_block, content))):
         return []
     try:
-        return _split(kind, data, {call["id"] for call in listed_calls(data)})
+        return _split(kind, data, {call["id"] for call in list_calls(data)})
     except (InvalidInputError, TypeError, ValueError, KeyError, AttributeError):
         return []  # they are no results; as blocks that wmem does not know, they are stored as well
 

@@ -83,7 +83,7 @@ def _divide_room(selection: Selection) -> Shares:
         tail=selection.options.tail,
         conversation=_UNKNOWN_TOKENS if messages is None else messages,
         standing=request_share(selection) if request.standing else 0,
-        asked=bool(request.query.strip()),
+        has_query=bool(request.query.strip()),
         items=request.has_items,
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from wmem.model._reasoning import is_signed
 from wmem.model.message import Message
 from wmem.pack.request import Candidate, Orphans, Rendered
-from wmem.pack.truncation import allocate_tokens, marked_tokens, min_tokens, truncate_message
+from wmem.pack.truncation import allocate_tokens, mark_tokens, min_tokens, truncate_message
 from wmem.pack.units import Unit
 from wmem.tokens.counter import Counter, message_tokens
 
@@ -202,7 +202,7 @@ class MessageLoader:
             return candidate.tokens
         key = candidate.id, candidate.reasoning, marked
         if key not in self._least:
-            count = marked_tokens if marked else min_tokens
+            count = mark_tokens if marked else min_tokens
             self._least[key] = count(self.load(candidate), candidate.tokens, self.count)
         return self._least[key]
 

@@ -60,7 +60,7 @@ class Note:
             return room
         included = {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
         included |= selection.note_entries.keys()
-        texts = self._sent_texts() | {entry.quote.text for entry in selection.note_entries.values()}
+        texts = self._texts_in_prompt() | {entry.quote.text for entry in selection.note_entries.values()}
         repeats = Repeats(selection.note_entries.values())
         whole, most, least = self._quote_limits(room)
         for recalled in self._request.recalled:
@@ -117,7 +117,7 @@ class Note:
 
     def _list_older_quotes(self, room: int, share: int) -> list[NoteEntry]:
         selection = self._selection
-        said, days = self._sent_texts(), set(selection.days)
+        said, days = self._texts_in_prompt(), set(selection.days)
         whole, most, least = self._quote_limits(share)
         quoted: list[NoteEntry] = []
         for candidate in (each for unit in selection.iter_left_out() for each in reversed(unit.members)):
@@ -208,7 +208,7 @@ class Note:
             zone=request.zone,
         )
 
-    def _sent_texts(self) -> set[str]:
+    def _texts_in_prompt(self) -> set[str]:
         """The normalized texts of the included messages and standing requests."""
         requests = {normalize_text(each.text) for entry in self._selection.standing for each in entry.requests}
         return self._message_texts() | requests

@@ -35,7 +35,7 @@ def recalls_messages(tail: float) -> bool:
 
 
 def divide_room(
-    room: int, *, tail: float, conversation: int, standing: int = 0, asked: bool = False, items: bool = False
+    room: int, *, tail: float, conversation: int, standing: int = 0, has_query: bool = False, items: bool = False
 ) -> Shares:
     """Divide the room between the tail and the note.
 
@@ -49,14 +49,14 @@ def divide_room(
         tail: The tail's share, 0 to 1.
         conversation: Tokens of the whole conversation.
         standing: Tokens that standing requests may take, at most a tenth of the room.
-        asked: Whether there is a query.
+        has_query: Whether something is asked.
         items: Whether recall might find items or entries.
     """
     if not tail:
         return Shares(0, room)
     for_all = max(0, room - int(room * tail) - room // STANDING_DIVISOR)
     note = 0
-    if asked:
+    if has_query:
         first = max(room // _FIRST_NOTE_DIVISOR, _FIRST_NOTE_TOKENS)
         grown = max(0, conversation - room) // _GROWTH_DIVISOR
         for_items = min(max(room // _ITEMS_DIVISOR, _ITEMS_TOKENS), room // _ITEMS_LARGEST_DIVISOR) if items else 0

@@ -46,7 +46,7 @@ def min_tokens(message: Message, tokens: int, count: Counter) -> int:
     return _tokens_with_text(message, tokens, marker, _MIN_CONTENT_TOKENS, count)
 
 
-def marked_tokens(message: Message, tokens: int, count: Counter) -> int:
+def mark_tokens(message: Message, tokens: int, count: Counter) -> int:
     """As `min_tokens`, when nothing but a mark is left of what it says."""
     return _tokens_with_text(message, tokens, _MARK, 0, count)
 
@@ -63,7 +63,7 @@ def truncate_message(message: Message, tokens: int, room: int, count: Counter) -
     The text keeps its beginning and its end; other parts stay, in their order, while they take
     no more than half of the room. A marker says how many tokens were cut; where it is too long, a mark is
     all that stays. `tokens` is the cost of the whole message. The result exceeds `room` only when `room` is
-    below `marked_tokens`.
+    below `mark_tokens`.
     """
     text = "\n".join(part.text for part in message.parts if part.text and part.kind in _TEXT_KINDS)
     others = [part for part in message.parts if part.kind not in _TEXT_KINDS]
