@@ -88,6 +88,7 @@ def _use(memory: wmem.AgentMemory) -> wmem.Scope:
     return session
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/memory.db"])
 def test_after_an_erasure_nothing_holds_the_text(url: str, tmp_path: Path) -> None:
     with wmem.open(url.format(tmp_path), agent_id="agent", embedder=Embedder()) as memory:
@@ -104,6 +105,7 @@ def test_after_an_erasure_nothing_holds_the_text(url: str, tmp_path: Path) -> No
         assert session.pack("Thank you?", budget=400).to_openai(), "what is left is still found"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/memory.db"])
 def test_after_a_close_nothing_holds_the_text(url: str, tmp_path: Path) -> None:
     memory = wmem.open(url.format(tmp_path), agent_id="agent")

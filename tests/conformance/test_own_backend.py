@@ -96,6 +96,7 @@ def test_what_is_no_journal_is_refused() -> None:
             wmem.open("journal://", agent_id="a", client=client)
 
 
+@pytest.mark.slow
 def test_the_readmes_example_runs_and_passes(pytester: pytest.Pytester) -> None:
     _, section = README.read_text(encoding="utf-8").split("## A backend of your own")
     (example,) = [block for block in re.findall(r"```python\n(.*?)```", section, re.DOTALL) if "import pytest" in block]

@@ -363,6 +363,7 @@ def test_without_an_encoding_file_the_estimate_counts_and_the_network_is_not_ask
     assert told.splitlines() == ["EstimateWarning", "[3, 3, 3] estimate/3"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR", "TMPDIR"])
 def test_an_encoding_file_is_found_where_tiktoken_keeps_it(tmp_path: Path, variable: str) -> None:
     held = tmp_path / "data-gym-cache"
@@ -372,6 +373,7 @@ def test_an_encoding_file_is_found_where_tiktoken_keeps_it(tmp_path: Path, varia
     assert _child(ALONE + "print(default_counter()('hello world'))", **{"TMPDIR": "/", variable: str(named)}) == "2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["os.remove(file)", "open(file, 'w').close()"])
 def test_an_encoding_file_that_goes_before_the_first_count_is_not_downloaded(tmp_path: Path, loss: str) -> None:
     file = tmp_path / shutil.copy(_encoding_file(), tmp_path)
@@ -395,6 +397,7 @@ bpe._find_directory = bpe._find_directory_once = look
 )
 
 
+@pytest.mark.slow
 def test_a_missing_encoding_file_is_looked_for_again_every_30_s(tmp_path: Path) -> None:
     code = (
         LATER
@@ -412,6 +415,7 @@ print(counts.index(2) * 2, set(counts[:30]), set(counts[30:]), [at for at in loo
     assert told.splitlines() == ["EstimateWarning", "60 {3} {2} [0, 30]"]
 
 
+@pytest.mark.slow
 def test_an_encoding_file_that_comes_back_is_used_by_a_counter_that_was_made_before(tmp_path: Path) -> None:
     file = tmp_path / shutil.copy(_encoding_file(), tmp_path)
     code = (
