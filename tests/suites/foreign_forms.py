@@ -366,6 +366,38 @@ class ForeignFormsSuite(FacetSuite):
             assert all(each["content"] or each.get("tool_calls") for each in sent)
             assert len(packed.warnings) == 1
 
+    @pytest.mark.parametrize(
+        "block",
+        [
+            {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}},
+            {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "980 degrees"}},
+            {"text": "980 degrees"},
+        ],
+    )
+    def test_b132_a_result_that_holds_a_block_of_another_api_is_a_result(
+        self, session: Scope, call: Call, block: dict[str, Any]
+    ) -> None:
+        function = {"name": "look", "arguments": "{}"}
+        talk: Talk = [
+            {"role": "user", "content": "How hot?"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "t", "type": "function", "function": function}],
+            },
+            {"role": "tool", "tool_call_id": "t", "content": [{"type": "text", "text": "see"}, block]},
+        ]
+        call(session.messages.append, talk)
+        assert [(each.role, each.tool_call_id) for each in call(session.messages.all)][1:] == [
+            ("assistant", None),
+            ("tool", "t"),
+        ]
+        for profile in get_args(ProviderProfile):
+            prompt = call(session.pack, budget=9_000, profile=profile).to_openai()
+            assert [each["role"] for each in prompt][:3] == ["user", "assistant", "tool"]
+            assert violations("anthropic" if profile == "any" else profile, prompt) == []
+
     def test_b135_a_document_that_anthropic_alone_can_read_comes_back_as_it_was(
         self, session: Scope, call: Call
     ) -> None:

@@ -11,7 +11,15 @@ from typing import Any
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
-from wmem.model.exchange_blocks import CallContent, is_exchange_type, split_blocks, write_call, write_result_content
+from wmem.model.exchange_blocks import (
+    CallContent,
+    is_exchange_type,
+    is_result_block,
+    read_call_block,
+    split_blocks,
+    write_call,
+    write_result_content,
+)
 from wmem.model.plain_blocks import Json, block_type, is_plain_type, to_medium, to_text_blocks
 
 _ITEM_TYPES = (
@@ -46,12 +54,18 @@ def to_chat_form(data: Json) -> Sequence[Json]:
         pictures = [to_medium("image/*", each) or each for each in images]
         return [{**data, "images": None, "content": [*to_text_blocks(content), *pictures]}]
     if isinstance(content, list | tuple) and any(map(_is_foreign, content)):
+        if data.get("role") in ("tool", "function") and not any(map(_is_exchange, content)):
+            return [{**data, "content": write_result_content(content)}]
         return _split(data, content, "content")
     return [data]
 
 
 def _as_list(value: object) -> Sequence[Any] | None:
     return value if isinstance(value, list | tuple) else None
+
+
+def _is_exchange(block: object) -> bool:
+    return is_result_block(block) or read_call_block(block) is not None
 
 
 def _is_foreign(block: object) -> bool:
