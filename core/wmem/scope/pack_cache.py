@@ -1,6 +1,6 @@
 """What a pack of a scope computes and the next one uses again: decoded messages, quotes, the requests in force."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from wmem.rules.standing import read_in_force
 
 if TYPE_CHECKING:
     from wmem.engine.replica import Replica
+    from wmem.state import State
 
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000  # a longer quote is not cached
@@ -117,18 +118,42 @@ def to_sendable_requests(row: Row) -> list[StandingRequest]:
 
 
 class PackQuotes:
-    """The cached quotes for one pack: of these rows, under one counter and zone."""
+    """The cached quotes for one pack, under one counter and zone: of these rows, and of the scope's messages.
 
-    def __init__(self, cache: QuoteCache, made_for: tuple[str, str], rows: Mapping[str, Row]) -> None:
+    Args:
+        hits: What recall found in the scope itself.
+        state: The scope's.
+        changed: Ids of what this pack sends otherwise than it is stored; they may become more meanwhile.
+    """
+
+    def __init__(
+        self,
+        cache: QuoteCache,
+        made_for: tuple[str, str],
+        *,
+        hits: Mapping[str, Row],
+        state: "State",
+        changed: Sequence[Container[str]],
+    ) -> None:
         self._cache = cache
         self._made_for = made_for
-        self._rows = rows
+        self._hits = hits
+        self._state = state
+        self._changed = changed
 
     def get(self, candidate: Candidate, /) -> Quote | None:
-        row = self._rows.get(candidate.id)
+        row = self._find_row(candidate.id)
         return None if row is None else self._cache.get(row, self._made_for)
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
-        row = self._rows.get(candidate.id)
+        row = self._find_row(candidate.id)
         if row is not None:
             self._cache.put(row, self._made_for, quote)
+
+    def _find_row(self, id: str) -> Row | None:
+        if any(id in each for each in self._changed):
+            return None
+        if (row := self._hits.get(id)) is not None:
+            return row
+        # No lock: a look-up is atomic. Messages are never the parents'.
+        return self._state.rows.get(id) if id in self._state.messages else None

@@ -1,6 +1,6 @@
 """Flow of `Scope.pack`: builds the pack request from lazily read messages, pinned items and recall hits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import tzinfo
 from functools import partial
@@ -140,8 +140,10 @@ def pack_scope(
             places=own.state.messages,
             analyzer=own.analyzer,
             zone=days_in,
-            # By now what recall found is fitted: a quote of what was changed is for this profile alone.
-            quotes=_pack_quotes(own, (counter.name, zone_name(days_in)), found, {*live.overrides, *unlike}),
+            # A candidate is fitted when it is made: a quote of what was changed is for this profile alone.
+            quotes=_pack_quotes(own, (counter.name, zone_name(days_in)), found, (live.overrides, unlike))
+            if query and query.strip()
+            else None,
             changed_blocks=unlike,
             warnings=tuple(warnings),
         )
@@ -153,14 +155,12 @@ def pack_scope(
 
 
 def _pack_quotes(
-    own: Replica[Any], made_for: tuple[str, str], hits: Sequence[Hit], changed: AbstractSet[str]
-) -> PackQuotes | None:
-    """Cached quotes of hits in the scope itself; the cache does not learn of changes to its parents' rows."""
-    if not hits:
-        return None
-    cache, rows = own.use_derived(QuoteCache, lambda cache: (cache, own.state.rows))
-    mine = (each.row for each in hits if rows.get(each.row.id) is each.row)
-    return PackQuotes(cache, made_for, {row.id: row for row in mine if row.id not in changed})
+    own: Replica[Any], made_for: tuple[str, str], hits: Sequence[Hit], changed: Sequence[Container[str]]
+) -> PackQuotes:
+    """Cached quotes of the scope itself; the cache does not learn of changes to its parents' rows."""
+    cache, state = own.use_derived(QuoteCache, lambda cache: (cache, own.state))
+    mine = {each.row.id: each.row for each in hits if state.rows.get(each.row.id) is each.row}
+    return PackQuotes(cache, made_for, hits=mine, state=state, changed=changed)
 
 
 def _have_items(replicas: Sequence[Replica[Any]]) -> bool:
