@@ -9,11 +9,10 @@ from typing import NamedTuple
 from wmem.errors import BudgetError
 from wmem.model.alternation import SYSTEM_ROLES
 from wmem.pack.budget_errors import list_sizes
-from wmem.pack.render import normalize_text
 from wmem.pack.selection import Selection
 from wmem.pack.standing import estimate_request_tokens
 from wmem.pack.units import ConversationReader, Unit
-from wmem.pack.wording import message_text
+from wmem.pack.wording import message_text, normalize_text
 
 LOOK_BACK = 2_000
 """Messages read to find the newest user message."""

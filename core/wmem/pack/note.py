@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING
 
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
-from wmem.pack.render import NoteEntry, normalize_text, to_note_entry, to_quote
+from wmem.pack.render import NoteEntry, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, Rendered
 from wmem.pack.selection import Selection
 from wmem.pack.summary import MAX_COVERED_MESSAGES, summarize
-from wmem.pack.wording import message_text
+from wmem.pack.wording import message_text, normalize_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ class Note:
         if not selection.note_entries or not self._request.recalled:
             return
         texts = self._message_texts()
+        if not any(entry.quote.text in texts for entry in selection.note_entries.values()):
+            return
         for recalled in self._request.recalled:
             entry = selection.note_entries.get(recalled.candidate.id)
             if entry is not None and entry.rule != "pinned" and entry.quote.text in texts:
@@ -137,7 +139,9 @@ class Note:
     def expand_passages(self, room: int) -> None:
         """Quote truncated memories whole, best first, where there is room after all."""
         selection = self._selection
-        for recalled in self._request.recalled if selection.note_entries else ():
+        if not any(entry.tokens_cut for entry in selection.note_entries.values()):
+            return
+        for recalled in self._request.recalled:
             candidate = recalled.candidate
             entry = selection.note_entries.get(candidate.id)
             if entry is None or not entry.tokens_cut:
@@ -217,6 +221,9 @@ class Note:
         """The normalized texts of the included messages, each made once."""
         texts = set()
         for unit, _, rendered in (*self._selection.pinned, *self._selection.selected.values()):
+            if rendered.plain is not None:
+                texts.add(rendered.plain.normalized)
+                continue
             known = self._texts.get(unit)
             if known is None or known[0] is not rendered:
                 known = rendered, [normalize_text(message_text(message)) for message in rendered.messages]

@@ -224,7 +224,7 @@ class _Packer:
         rules = options.rules
         sent = [each.rendered for each in ordered]
         rendered = list(chain.from_iterable([each.messages for each in sent]))
-        plain = all(each.plain or all(map(is_plain, each.messages)) for each in sent)
+        plain = all(each.plain is not None or all(map(is_plain, each.messages)) for each in sent)
         shown = rendered if plain else place_system_text(rules, rendered)
         first = not options.stable or (options.note_role == "system" and rules.system_in_front)
         messages = to_provider_messages(

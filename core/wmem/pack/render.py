@@ -16,7 +16,7 @@ from wmem.pack.marks import escape_marks
 from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
 from wmem.pack.truncation import truncate_text
-from wmem.pack.wording import is_plain_text, message_text
+from wmem.pack.wording import is_plain_text, message_text, normalize_text
 from wmem.rules.nearness import gist as to_gist
 from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.counter import MESSAGE_OVERHEAD, Counter, message_tokens, text_counter
@@ -208,11 +208,6 @@ def to_quote(
 def quote_block(text: str) -> str:
     """Text as quoted lines that cannot end the note."""
     return "\n".join(f"> {line}" for line in escape_marks(text).splitlines() or [""])
-
-
-def normalize_text(text: str) -> str:
-    """A text normalized for comparison: case-folded, white space collapsed."""
-    return " ".join(text.split()).casefold()
 
 
 def format_day(at: float, zone: tzinfo = UTC) -> str:

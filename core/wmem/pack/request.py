@@ -16,6 +16,7 @@ from wmem.model.prompt import Roles
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_argument
 from wmem.pack.provider_rules import RULES, ProviderRules
+from wmem.pack.wording import normalize_text
 from wmem.tokens.counter import Counter
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
@@ -28,17 +29,34 @@ PromptCounter: TypeAlias = Callable[[Sequence[Message], Sequence[Mapping[str, An
 _SUMMARY_DIVISOR = 8  # the budget divided by this is reserved for a summary
 
 
+class PlainText:
+    """The text of a message that every provider is known to take as it is."""
+
+    __slots__ = ("_normalized", "_text")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._normalized: str | None = None
+
+    @property
+    def normalized(self) -> str:
+        """See `normalize_text`; made at first use, for only packs with a query need it."""
+        if self._normalized is None:
+            self._normalized = normalize_text(self._text)
+        return self._normalized
+
+
 class Rendered(NamedTuple):
     """Messages that stand or fall together as they are sent, their tokens, and how many tokens were cut.
 
     Attributes:
-        plain: Every provider is known to take them as they are.
+        plain: The text, if it is one plain message and whole, see `Candidate.plain`.
     """
 
     messages: tuple[Message, ...]
     tokens: int
     tokens_cut: int = 0
-    plain: bool = False
+    plain: PlainText | None = None
 
 
 class Candidate(NamedTuple):

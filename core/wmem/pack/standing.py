@@ -11,10 +11,10 @@ from math import nan
 from typing import TYPE_CHECKING, NamedTuple
 
 from wmem.model.standing import PREFERENCE, RANKED_RULES, StandingRequest
-from wmem.pack.render import normalize_text, quote_block, render_requests
+from wmem.pack.render import quote_block, render_requests
 from wmem.pack.request import Candidate
 from wmem.pack.shares import STANDING_DIVISOR
-from wmem.pack.wording import message_text
+from wmem.pack.wording import message_text, normalize_text
 from wmem.tokens.counter import MESSAGE_OVERHEAD
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from wmem.analysis.summarize import WeightedText, extract, split_sentences
 from wmem.graphemes import cut_before
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
-from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, normalize_text, quote_block
+from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, quote_block
 from wmem.pack.request import Candidate, Quote
-from wmem.pack.wording import message_text
+from wmem.pack.wording import message_text, normalize_text
 
 MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""

@@ -7,6 +7,7 @@ left, if that is worth it, and ends the tail.
 
 from itertools import takewhile
 
+from wmem.fork import cached_property
 from wmem.pack.render import NoteEntry
 from wmem.pack.request import Rendered
 from wmem.pack.selection import Selection
@@ -30,7 +31,10 @@ class Tail:
         self._prefix = prefix
         self._truncated: list[Unit] = []
         self._first_left = 0  # how many units of the conversation, from its newest, were dealt with
-        self._ids_of_hits = frozenset([each.candidate.id for each in selection.request.recalled])
+
+    @cached_property
+    def _ids_of_hits(self) -> frozenset[str]:
+        return frozenset([each.candidate.id for each in self._selection.request.recalled])
 
     def list_all(self) -> list[Unit] | None:
         """The whole conversation if it fits, else None; reads no more of it than fits."""

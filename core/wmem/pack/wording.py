@@ -25,6 +25,11 @@ def message_text(message: Message) -> str:
     return "\n".join((*texts, *map(_call_in_words, message.tool_calls)))
 
 
+def normalize_text(text: str) -> str:
+    """A text normalized for comparison: case-folded, white space collapsed."""
+    return " ".join(text.split()).casefold()
+
+
 def is_plain_text(message: Message) -> bool:
     """Whether a message is nothing but text."""
     return not message.tool_calls and all(part.kind == "text" for part in message.parts)

@@ -26,7 +26,15 @@ from wmem.model.zones import to_zone, zone_name
 from wmem.pack import pack
 from wmem.pack.foreign_blocks import BlockFitter
 from wmem.pack.provider_order import is_plain
-from wmem.pack.request import Candidate, PackOptions, PackRequest, RecalledCandidate, Rendered, StandingClause
+from wmem.pack.request import (
+    Candidate,
+    PackOptions,
+    PackRequest,
+    PlainText,
+    RecalledCandidate,
+    Rendered,
+    StandingClause,
+)
 from wmem.pack.shares import recalls_messages
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
 from wmem.rules.standing import read_in_force
@@ -113,6 +121,7 @@ def pack_scope(
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
     unlike = {} if fitter is None else fitter.changed
+    path, place_of = own.path, own.state.messages.get
     made = pack(
         PackRequest(
             options=options,
@@ -124,8 +133,8 @@ def pack_scope(
             repeated=repeated,
             recalled=[
                 RecalledCandidate(
-                    candidate(hit.row, own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
-                    if hit.path == own.path
+                    candidate(hit.row, place_of(hit.row.id, 0))  # no lock: it is atomic
+                    if hit.path == path
                     else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
                     hit.score,
                     hit.parts,
@@ -322,7 +331,7 @@ class _CandidateFactory:
         if message.metadata or message.native is not None or any(part.data for part in message.parts):
             return candidate
         if is_plain(message):
-            candidate = candidate._replace(plain=Rendered((message,), candidate.tokens, plain=True))
+            candidate = candidate._replace(plain=Rendered((message,), candidate.tokens, plain=PlainText(message.text)))
         self.decoded[row.id] = DecodedMessage(row, self._parts_name, candidate)
         return candidate
 
