@@ -205,6 +205,27 @@ class PackSuite(FacetSuite):
         whole = call(session.pack, budget=5_000, profile="openai")
         assert prompt_texts(whole) == [each["content"] for each in [*begin, *turns]]
 
+    @pytest.mark.parametrize("live", [False, True])
+    def test_the_first_of_a_series_of_reminders_is_conversation(
+        self, session: Scope, call: Call, *, live: bool
+    ) -> None:
+        talk = [
+            {"role": "system", "content": "Be kind in 3 ways."},
+            {"role": "system", "content": "Be brief in 3 ways."},
+        ]
+        for turn in range(60):
+            talk.append({"role": "system", "content": f"It is turn {turn}."})
+            talk.append(user_message(f"remark {turn}"))
+        talk = [{**each, "id": str(at)} for at, each in enumerate(talk)]
+        call(session.messages.append, talk)
+        seen = talk if live else None
+        texts = prompt_texts(call(session.pack, budget=150, profile="openai", messages=seen))
+        assert texts[:2] == ["Be kind in 3 ways.", "Be brief in 3 ways."]
+        assert "It is turn 0." not in texts
+        assert texts[-2:] == ["It is turn 59.", "remark 59"]
+        whole = call(session.pack, budget=5_000, profile="openai", messages=seen)
+        assert prompt_texts(whole) == [each["content"] for each in talk]
+
     def test_system_text_that_each_session_begins_with_is_sent_once(self, session: Scope, call: Call) -> None:
         for number in range(3):
             call(session.messages.append, [{"role": "system", "content": "Be kind."}, user_message(f"day {number}")])

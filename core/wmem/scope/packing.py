@@ -37,6 +37,7 @@ from wmem.pack.request import (
 )
 from wmem.pack.shares import recalls_messages
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
+from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
@@ -51,6 +52,7 @@ from wmem.scope.pack_cache import (
     list_standing_rows,
     to_sendable_requests,
 )
+from wmem.state import State
 from wmem.tokens.counter import Counter, MessageCost, is_text_alone, message_cost, parts_count_name
 
 if TYPE_CHECKING:
@@ -89,7 +91,8 @@ def pack_scope(
     own = replicas[0]
     with own.lock:
         leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
-        always = list({row.id: row for row in (*leading, *map(own.state.rows.__getitem__, pinned_ids))}.values())
+        lasting = _leave_out_outdated(leading, own.state)
+        always = list({row.id: row for row in (*lasting, *map(own.state.rows.__getitem__, pinned_ids))}.values())
         repeated = own.state.find_repeated_system_text()
         total, tokens = len(own.state.messages), own.state.message_tokens
     fitter = None if options.profile == "any" else BlockFitter(options.profile)
@@ -100,7 +103,7 @@ def pack_scope(
     stored = factory.to_stored  # of items, and of what the parents hold
     candidate = factory if live.overrides or fitter is not None else stored
     pinned = list(map(candidate, always))
-    pinned += live.always_included({row.id for row in always})
+    pinned += live.always_included({row.id for row in (*leading, *always)})
     pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
     standing = live.list_standing(own, candidate) if handle.policy.standing_requests else []
     scores: dict[str, float] = {}
@@ -161,6 +164,14 @@ def pack_scope(
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
+
+
+def _leave_out_outdated(leading: Sequence[Row], state: State) -> list[Row]:
+    """The system text in front, the first always, others unless a later reminder of their kind is stored."""
+    if len(leading) == 1 or not leading or (newest := next(reversed(state.system_messages))) == leading[-1].id:
+        return list(leading)
+    text = to_message(state.rows[newest]).text
+    return [row for at, row in enumerate(leading) if not at or not is_outdated(to_message(row).text, text)]
 
 
 def _pack_quotes(

@@ -259,7 +259,8 @@ class Scope(ScopeProperties):
         """Build the prompt that serves a query best within a token budget; it changes nothing in the scope.
 
         The system text that the conversation begins with is in every prompt; a session that begins with the
-        same again does not repeat it. Later system and developer messages are conversation.
+        same again does not repeat it. Later system and developer messages are conversation, and so is the first
+        of a series of reminders ("It is turn 0.") behind the system text.
 
         What the user of this scope asked to be followed from now on, and did not take back, is in every
         prompt, in at most a tenth of the room: see `Policy.standing_requests`. As messages, such
