@@ -222,7 +222,7 @@ class Note:
         texts = set()
         for unit, _, rendered in (*self._selection.pinned, *self._selection.selected.values()):
             if rendered.plain is not None:
-                texts.add(rendered.plain.normalized)
+                texts.add(rendered.plain.normal_form)
                 continue
             known = self._texts.get(unit)
             if known is None or known[0] is not rendered:

@@ -39,7 +39,7 @@ class PlainText:
         self._normalized: str | None = None
 
     @property
-    def normalized(self) -> str:
+    def normal_form(self) -> str:
         """See `normalize_text`; made at first use, for only packs with a query need it."""
         if self._normalized is None:
             self._normalized = normalize_text(self._text)
