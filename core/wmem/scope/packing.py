@@ -90,9 +90,8 @@ def pack_scope(
         replicas = replicas[:1]
     own = replicas[0]
     with own.lock:
-        leading, pinned_ids = own.state.leading_system_text(), own.state.pinned_messages
-        lasting = _leave_out_outdated(leading, own.state)
-        always = list({row.id: row for row in (*lasting, *map(own.state.rows.__getitem__, pinned_ids))}.values())
+        leading = own.state.leading_system_text()
+        always = _list_always_included(leading, own.state)
         repeated = own.state.find_repeated_system_text()
         total, tokens = len(own.state.messages), own.state.message_tokens
     fitter = None if options.profile == "any" else BlockFitter(options.profile)
@@ -164,6 +163,12 @@ def pack_scope(
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
+
+
+def _list_always_included(leading: Sequence[Row], state: State) -> list[Row]:
+    """System text in front that lasts, and what is pinned, each once."""
+    rows = (*_leave_out_outdated(leading, state), *map(state.rows.__getitem__, state.pinned_messages))
+    return list({row.id: row for row in rows}.values())
 
 
 def _leave_out_outdated(leading: Sequence[Row], state: State) -> list[Row]:
