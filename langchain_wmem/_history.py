@@ -2,16 +2,20 @@
 
 import threading
 from collections.abc import Sequence
+from typing import Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 from langchain_core.runnables import ensure_config
 
 from langchain_wmem._convert import read_message, to_langchain
-from langchain_wmem._dedup import SeenMessages, append_new, lookback
+from langchain_wmem._dedup import SeenMessages, append_new, is_conversation, lookback
+from langchain_wmem._input import read_input
+from langchain_wmem._pieces import count_pieces, whole_id
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, check_instances, describe, run, to_sendable
+from wmem.adapter import LazyMemory, Memory, Steps, arun, describe, run, to_sendable
 from wmem.errors import InvalidInputError
+from wmem.types import AsyncMessages, Messages
 
 
 class WmemChatMessageHistory(BaseChatMessageHistory):
@@ -25,6 +29,11 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     that run adds its own, because it relies on reading the same list twice. Make one
     history for each run, as its factory does; all of one URL share one engine. What it
     reads there goes to a model, so a lone surrogate is replaced in it.
+
+    It takes messages in every form that LangChain does, texts, pairs and dictionaries too, and
+    its `RemoveMessage`: what is removed is withdrawn, so it is stored, but in no list and no
+    prompt until it is added again. `clear` and setting `messages` remove for good.
+    As a context manager it closes the memory that it opened.
 
     Args:
         session_id: The session; there is no default.
@@ -59,15 +68,19 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         self._run_state = threading.local()
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # what is stored is not assigned to
-        """All messages, oldest first, in a new list."""
+    def messages(self) -> list[BaseMessage]:
+        """All messages, oldest first, in a new list; to set it replaces all of them."""
         return run(self._list(self._scope()))
 
-    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store the messages that are new or edited, except wmem's own notes.
+    @messages.setter
+    def messages(self, messages: Sequence[BaseMessage]) -> None:
+        run(self._replace(self._scope(), messages))
+
+    def add_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
+        """Store the messages that are new or edited, except wmem's own notes, and withdraw what is removed.
 
         Raises:
-            InvalidInputError: Something that is no message.
+            InvalidInputError: Something that is no message, or the removal of one that is not there.
             SerializationError: A message that could not be given back unchanged; none was stored.
         """
         run(self._add(self._scope(), messages))
@@ -81,7 +94,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         """See `messages`."""
         return await arun(self._list(await self._ascope()))
 
-    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+    async def aadd_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         """See `add_messages`."""
         await arun(self._add(await self._ascope(), messages))
 
@@ -89,6 +102,21 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         """See `clear`."""
         await (await self._ascope()).messages.clear()
         self._end_run()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.session_id!r}>"
 
     def close(self) -> None:
         """Close the memory if this history opened it."""
@@ -112,12 +140,31 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
                 self._run_state.messages = stored = to_sendable(stored)
         return to_langchain(stored)
 
-    def _add(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
-        given = check_instances(messages, BaseMessage)
-        stored = (yield scope.messages.all(limit=lookback(given))) if any(message.id for message in given) else []
+    def _add(self, scope: Scope | AsyncScope, messages: Sequence[MessageLikeRepresentation]) -> Steps[None]:
+        given, removed, removes_all = read_input(messages)
+        gone: list[str] = []
+        for id, must_exist in removed.items():
+            pieces = yield from _find_pieces(scope.messages, id)
+            if must_exist and not pieces:
+                raise InvalidInputError(f"no message has the id {id!r} that is to be removed")
+            gone += pieces
+        stored: list[Message] = []
+        if removes_all or any(message.id for message in given):
+            stored = yield scope.messages.all(limit=None if removes_all else lookback(given))
         seen = SeenMessages(stored)
         fresh = seen.find_new(given, read_message, summaries=True)
         yield from append_new(scope.messages, fresh, seen, lookback(given))
+        if removes_all:
+            there = {message.id for message in given}
+            gone = [each.id for each in stored if each.id is not None and whole_id(each) not in there]
+        if gone:  # last: if storing fails, nothing is taken away
+            yield scope.messages.withdraw(*gone)
+        self._end_run()
+
+    def _replace(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
+        given = read_input(messages).messages
+        made = [piece for message in given if is_conversation(message) for piece in read_message(message)]
+        yield scope.messages.replace(made)
         self._end_run()
 
     def _end_run(self) -> None:
@@ -125,3 +172,9 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
+
+
+def _find_pieces(messages: Messages | AsyncMessages, id: str) -> Steps[list[str]]:
+    """The ids under which a LangChain message is stored; none if it is not."""
+    stored: Message | None = yield messages.get(id)
+    return [] if stored is None else [f"{id}.{at}" if at else id for at in range(count_pieces(stored))]

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,21 @@ import pytest
 from langchain_core._api import LangChainDeprecationWarning
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage, message_to_dict
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    MessageLikeRepresentation,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_messages,
+    message_to_dict,
+)
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.runnables.history import RunnableWithMessageHistory
+from langgraph.graph.message import REMOVE_ALL_MESSAGES, add_messages
 
 import wmem
 from langchain_wmem import WmemChatMessageHistory
@@ -161,8 +174,19 @@ async def test_any_iterable_of_messages_is_added_whole(add: Any, opened: wmem.Ag
 
 @pytest.mark.parametrize(
     "wrong",
-    [[None], [HumanMessage("Hello"), "Hello"], None, "Hello", HumanMessage("Hello"), 7],
-    ids=["none in a list", "text in a list", "none", "text", "one message", "number"],
+    [
+        [None],
+        [HumanMessage("Hello"), {"role": "nobody", "content": "Hello"}],
+        [HumanMessage("Hello"), {"content": "Hello"}],
+        [("human",)],
+        [HumanMessage("Hello"), 7],
+        None,
+        "Hello",
+        {"role": "user", "content": "Hello"},
+        HumanMessage("Hello"),
+        7,
+    ],
+    ids=["none in a list", "role", "no role", "pair", "number in a list", "none", "text", "form", "one", "number"],
 )
 async def test_what_is_no_list_of_messages_is_refused_and_nothing_stored(
     add: Any,
@@ -173,6 +197,103 @@ async def test_what_is_no_list_of_messages_is_refused_and_nothing_stored(
     with pytest.raises(InvalidInputError, match="expected a"):
         await add(history, wrong)
     assert history.messages == []
+
+
+FORMS: list[Any] = [
+    ("system", "Be brief."),
+    "What is my dog called?",
+    {"role": "assistant", "content": "Biscuit.", "id": "a"},
+    ("human", "And my cat?"),
+]
+
+
+async def test_messages_are_taken_in_every_form_that_langchain_takes(add: Any, opened: wmem.AgentMemory) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    await add(history, FORMS)
+    there = history.messages
+    assert [(each.type, each.content) for each in there] == [
+        (each.type, each.content) for each in convert_to_messages(FORMS)
+    ]
+    assert there[2].id == "a"
+
+
+LATER: list[BaseMessage] = [HumanMessage("And now?", id="h2"), AIMessage("Now, too.", id="a3")]
+MARKERS: dict[str, list[BaseMessage]] = {
+    "one that is stored": [RemoveMessage(id="a2")],
+    "several": [RemoveMessage(id="h1"), HumanMessage("Other", id="h3"), RemoveMessage(id="t1"), RemoveMessage(id="a1")],
+    "one of the same list": [*LATER, RemoveMessage(id="a3")],
+    "one that comes again": [RemoveMessage(id="a2"), AIMessage("Again.", id="a2")],
+    "all": [RemoveMessage(id=REMOVE_ALL_MESSAGES)],
+    "all, and others": [*LATER, RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("A fresh start.", id="h4")],
+    "all, and some again": [RemoveMessage(id=REMOVE_ALL_MESSAGES), TURN[0], AIMessage("A summary.", id="a5")],
+}
+
+
+@pytest.mark.parametrize("given", MARKERS.values(), ids=MARKERS)
+async def test_what_is_removed_is_what_langgraph_would_remove_and_stays_stored(
+    add: Any, opened: wmem.AgentMemory, given: list[BaseMessage]
+) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    await add(history, TURN)
+    for _ in range(2):  # a run that is repeated says the same again
+        await add(history, given)
+        assert wire(history.messages) == wire(add_messages(list[Any](TURN), list[Any](given)))  # type: ignore[arg-type]
+    stored = [*opened.scope("s").messages.all(), *opened.scope("s").messages.withdrawn()]
+    assert {each.id for each in TURN} <= {each.id for each in stored}
+
+
+async def test_a_message_of_several_results_is_removed_whole(add: Any, opened: wmem.AgentMemory) -> None:
+    results: list[Any] = [{"type": "tool_result", "tool_use_id": id, "content": "yes"} for id in ("c1", "c2")]
+    history = WmemChatMessageHistory("s", memory=opened)
+    await add(history, [*TURN[:2], HumanMessage(results, id="r")])
+    assert opened.scope("s").messages.count() == 4
+    await add(history, [RemoveMessage(id="r")])
+    assert [message.id for message in opened.scope("s").messages.all()] == ["h1", "a1"]
+
+
+async def test_the_removal_of_a_message_that_is_not_there_is_refused_and_nothing_stored(
+    add: Any, opened: wmem.AgentMemory
+) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    with pytest.raises(InvalidInputError, match="'nobody'"):
+        await add(history, [HumanMessage("Hello"), RemoveMessage(id="nobody")])
+    assert history.messages == []
+
+
+def test_messages_can_be_set(opened: wmem.AgentMemory) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    history.add_messages(TURN)
+    history.messages = [*history.messages[:1], HumanMessage("Another end.", id="h9")]
+    assert [message.id for message in history.messages] == ["h1", "h9"]
+    history.messages = []
+    assert history.messages == []
+
+
+def open_files(place: Path) -> list[str]:
+    """The files of a place that this process has open."""
+    found = []
+    for each in os.listdir("/proc/self/fd"):  # noqa: PTH208  # itself open while it is read
+        with suppress(FileNotFoundError):
+            found.append(str(Path("/proc/self/fd", each).readlink()))
+    return [name for name in found if name.startswith(str(place))]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="nothing says here which files are open")
+async def test_a_history_is_a_context_manager_that_closes_what_it_opened(tmp_path: Path) -> None:
+    url = f"sqlite://{tmp_path}/memory.db"
+    with WmemChatMessageHistory("s", url=url, agent_id="a") as history:
+        history.add_user_message("Hello")
+        assert open_files(tmp_path)
+    assert not open_files(tmp_path)
+    async with WmemChatMessageHistory("s", url=url, agent_id="a") as history:
+        assert [message.text for message in await history.aget_messages()] == ["Hello"]
+    assert not open_files(tmp_path)
+
+
+def test_a_repr_names_the_session_and_no_store(opened: wmem.AgentMemory) -> None:
+    assert repr(WmemChatMessageHistory("s", memory=opened)) == "<WmemChatMessageHistory 's'>"
+    secret = WmemChatMessageHistory("s", url="redis://:secret@127.0.0.1:1/0", agent_id="a")
+    assert "secret" not in repr(secret)
 
 
 @pytest.mark.parametrize("session_id", [None, "", "  ", 7])
@@ -206,10 +327,14 @@ class AsyncOnly(WmemChatMessageHistory):
     """Whoever calls a sync method of this from async code blocks the loop, and is told so."""
 
     @property
-    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+    def messages(self) -> list[BaseMessage]:
         raise AssertionError
 
-    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+    @messages.setter
+    def messages(self, _: Sequence[BaseMessage]) -> None:
+        raise AssertionError
+
+    def add_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         raise AssertionError
 
     def clear(self) -> None:
