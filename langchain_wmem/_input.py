@@ -22,18 +22,18 @@ class Input(NamedTuple):
     removes_all: bool
 
 
-def read_input(given: object) -> Input:
+def read_input(forms: object) -> Input:
     """Read messages as LangGraph's state does: a marker removes what came before it, here or in the history.
 
     Raises:
         InvalidInputError: Something is no message and no form of one.
     """
-    if isinstance(given, BaseMessage | Mapping | str | bytes) or not isinstance(given, Iterable):
-        raise InvalidInputError(f"expected a sequence of messages, got {type(given).__name__!r}")
+    if isinstance(forms, BaseMessage | Mapping | str | bytes) or not isinstance(forms, Iterable):
+        raise InvalidInputError(f"expected a sequence of messages, got {type(forms).__name__!r}")
     messages: list[BaseMessage] = []
     removed: dict[str, bool] = {}
     removes_all = False
-    for each in given:
+    for each in forms:
         message = _read(each)
         if not isinstance(message, RemoveMessage):
             messages.append(message)
