@@ -113,3 +113,20 @@ def test_b143_a_share_of_the_room_is_never_larger_than_that_of_something_newer(
     assert cut == sorted(cut)
     if known and known[newest := max(known, key=int)] <= room - sum(minimums.values()) + minimums[newest]:
         assert shares[newest] == known[newest]
+
+
+@given(
+    pairs=st.lists(st.tuples(st.integers(1, 500), st.integers(1, 40)), min_size=2, max_size=8),
+    spare=st.integers(0, 20),
+)
+def test_b143_the_newest_is_whole_whenever_the_minimums_of_the_others_leave_room_for_it(
+    pairs: list[tuple[int, int]], spare: int
+) -> None:
+    sizes_by_key = {str(at): size for at, (size, _) in enumerate(pairs)}
+    minimums = {str(at): min(pair) for at, pair in enumerate(pairs)}
+    newest = str(len(pairs) - 1)
+    room = sum(minimums.values()) - minimums[newest] + sizes_by_key[newest] + spare
+    shares = allocate_tokens(sizes_by_key, minimums, room)
+    assert shares[newest] == sizes_by_key[newest]
+    assert sum(shares.values()) <= room
+    assert all(minimums[key] <= share <= sizes_by_key[key] for key, share in shares.items())

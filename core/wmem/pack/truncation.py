@@ -113,11 +113,11 @@ def allocate_tokens(sizes: Mapping[str, int], minimums: Mapping[str, int], room:
         room: At least the sum of the minimums.
     """
     keys = list(sizes)
-    rising = _rising_minimums(sizes, minimums)
-    least = rising if sum(rising.values()) <= room else minimums
-    whole = keys[-1:] if keys and room - sum(least[key] for key in keys[:-1]) >= sizes[keys[-1]] else []
+    whole = keys[-1:] if keys and room - sum(minimums[key] for key in keys[:-1]) >= sizes[keys[-1]] else []
     cut = keys[: len(keys) - len(whole)]
     rest = room - sum(sizes[key] for key in whole)
+    rising = _rising_minimums({key: sizes[key] for key in cut}, minimums)
+    least = rising if sum(rising.values()) <= rest else minimums
 
     def limit(place: int, level: int) -> int:
         """Tokens for one, of which the newest gets `level`, and each older one a share less."""
