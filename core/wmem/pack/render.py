@@ -17,7 +17,7 @@ from wmem.pack.passage import passage
 from wmem.pack.request import Candidate, NoteRole, Quote
 from wmem.pack.truncation import truncate_text
 from wmem.pack.wording import is_plain_text, message_text, normalize_text
-from wmem.rules.nearness import gist as to_gist
+from wmem.rules.nearness import gist_of_plain
 from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.counter import MESSAGE_OVERHEAD, Counter, message_tokens, text_counter
 
@@ -202,12 +202,12 @@ def to_quote(
     block = quote_block(f"{speaker}{whole if excerpt is None else excerpt}")
     # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
     text = normalize_text(whole)
-    return Quote(format_day(candidate.at, zone), block, text, count(f"{block}\n"), to_gist(text))
+    return Quote(format_day(candidate.at, zone), block, text, count(f"{block}\n"), gist_of_plain(text))
 
 
 def quote_block(text: str) -> str:
     """Text as quoted lines that cannot end the note."""
-    return "\n".join(f"> {line}" for line in escape_marks(text).splitlines() or [""])
+    return "\n".join([f"> {line}" for line in escape_marks(text).splitlines() or [""]])
 
 
 def format_day(at: float, zone: tzinfo = UTC) -> str:

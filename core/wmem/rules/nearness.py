@@ -6,7 +6,6 @@ in articles, courtesies and marks do not; and one thanks is like another.
 
 import unicodedata
 from itertools import filterfalse
-from operator import methodcaller
 
 from wmem.analysis.query_intent import mentions_time
 
@@ -20,7 +19,6 @@ _MAX_COURTESY_WORDS = 12
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
 _UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
 _MARKS = ".,;:!\"'()[]*_`~"  # around words; in them, as in "7.50", they are part of them
-_strip_marks = methodcaller("strip", _MARKS)
 _OTHER_MARKS = str.maketrans(dict.fromkeys("。、…“”\u2018«»„–—·", " ") | {"’": "'", ",": ", ", "!": "! "})
 _LIGHT = _words("a an the please kindly really very quite oh ah um uh hmm bitte")
 """Words that change nothing."""
@@ -58,13 +56,17 @@ def gist(text: str) -> str:
 
     Of a text above 200 characters, all of it, case-folded and with its white space collapsed.
     """
-    plain = " ".join(text.split()).casefold()
+    return gist_of_plain(" ".join(text.split()).casefold())
+
+
+def gist_of_plain(plain: str) -> str:
+    """As `gist`, of a text that is case-folded and whose white space is collapsed."""
     if len(plain) > _MAX_CHARS:
         return plain
     marked = plain if plain.isascii() else unicodedata.normalize("NFKC", plain).translate(_OTHER_MARKS)
-    words = [*filter(None, map(_strip_marks, marked.replace("?", " ? ").split()))]
-    if "-" in words:
-        words = [word for word in words if word != "-"]
+    words = [word if word.isalnum() else word.strip(_MARKS) for word in marked.replace("?", " ? ").split()]
+    if "" in words or "-" in words:
+        words = [word for word in words if word not in ("", "-")]
     if len(words) <= _MAX_COURTESY_WORDS and (kind := _find_courtesy(words)) is not None:
         return f"~{kind}"
     return " ".join(filterfalse(_LIGHT.__contains__, words)) or plain

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wmem.analysis.analyzer import Analyzer
 from wmem.engine.derived import Derived
 from wmem.fork import new_renewed_lock
+from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.sendable import to_sendable
 from wmem.model.standing import StandingRequest
@@ -23,11 +24,16 @@ _MAX_STANDING = 256  # messages with standing requests that a pack looks at, the
 
 
 class DecodedMessage(NamedTuple):
-    """A decoded message as a candidate of packs, its row, and the name of the counter that counted it."""
+    """A decoded message, its row and, once a second pack has read it, what it is as a candidate.
+
+    Attributes:
+        counter: The name of the counter that counted the candidate.
+    """
 
     row: Row
+    message: Message
     counter: str
-    candidate: Candidate
+    candidate: Candidate | None = None
 
 
 class DecodedMessages(Derived):

@@ -123,7 +123,6 @@ def pack_scope(
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
     unlike = {} if fitter is None else fitter.changed
-    path, place_of = own.path, own.state.messages.get
     made = pack(
         PackRequest(
             options=options,
@@ -135,8 +134,8 @@ def pack_scope(
             repeated=repeated,
             recalled=[
                 RecalledCandidate(
-                    candidate(hit.row, place_of(hit.row.id, 0))  # no lock: it is atomic
-                    if hit.path == path
+                    candidate(hit.row, own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
+                    if hit.path == own.path
                     else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
                     hit.score,
                     hit.parts,
@@ -313,7 +312,8 @@ class _CandidateFactory:
         known = self._previous.get(row.id)
         if known is not None and known.row is row and known.counter == self._parts_name:
             self.decoded[row.id] = known
-            return known.candidate._replace(place=place) if place else known.candidate
+            if not place:
+                return known.candidate or self._complete(known)
         if row.counter == self._text_name and row.tokens is not None and row.role and is_text_alone(row.content):
             # Fast path: nearly every message. Positional arguments are faster, and there are very many rows.
             role: Role = row.role  # type: ignore[assignment]  # it is its message's
@@ -324,7 +324,8 @@ class _CandidateFactory:
         cost = self._cost_of_row(row)
         if cost is not None:
             return _to_candidate(row, cost, partial(self._load, row), place)
-        return self._decode(row)._replace(place=place)
+        message = self._load(row)
+        return _to_candidate(row, message_cost(message, self._counter), partial(_identity, message), place)
 
     def _cost_of_row(self, row: Row) -> MessageCost | None:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
@@ -334,21 +335,23 @@ class _CandidateFactory:
         return MessageCost(row.tokens, row.reasoning)
 
     def _load(self, row: Row) -> Message:
-        return self._decode(row).load()
-
-    def _decode(self, row: Row) -> Candidate:
-        """The row as a candidate with its message, for the next pack too, unless it holds JSON that one may change."""
+        """The message of a row, decoded for the next pack, too, unless it holds JSON that somebody may change."""
         known = self.decoded.get(row.id)
         if known is not None and known.row is row:
-            return known.candidate
+            return known.message
         message = _decode(row)
+        if not (message.metadata or message.native is not None or any(part.data for part in message.parts)):
+            self.decoded[row.id] = DecodedMessage(row, message, self._parts_name)
+        return message
+
+    def _complete(self, decoded: DecodedMessage) -> Candidate:
+        """The decoded message as a candidate for this pack and those that follow."""
+        row, message = decoded.row, decoded.message
         cost = self._cost_of_row(row) or message_cost(message, self._counter)
         candidate = _to_candidate(row, cost, partial(_identity, message))
-        if message.metadata or message.native is not None or any(part.data for part in message.parts):
-            return candidate
         if is_plain(message):
             candidate = candidate._replace(plain=Rendered((message,), candidate.tokens, plain=PlainText(message.text)))
-        self.decoded[row.id] = DecodedMessage(row, self._parts_name, candidate)
+        self.decoded[row.id] = decoded._replace(candidate=candidate)
         return candidate
 
 
