@@ -426,7 +426,8 @@ def test_thirty_tool_turns_repeat_the_front_of_their_prompts_while_usage_is_lear
     prompts, budgets = tool_turns(memory, 30, stable=True)
     assert any(is_note(message) for message in prompts[-1])
     assert repeated(prompts, until=is_note) >= 0.95
-    assert repeated(prompts[::2], until=is_note) >= 0.95
+    # Cuts, each of which leaves three quarters, weigh more from question to question.
+    assert repeated(prompts[::2], until=is_note) >= 0.93
     assert len(budgets) <= 2, "reports that vary by a little do not move the budget, and with it the front"
     others, _ = tool_turns(memory, 8, stable=False, said=300)
     whole, other = (repeated(each, until=lambda _: False) for each in (prompts, others))
