@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from langchain_core.messages import BaseMessage, RemoveMessage, convert_to_messages
-from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 from wmem.errors import InvalidInputError
+
+_REMOVE_ALL_MESSAGES = "__remove_all__"  # LangGraph's id; a history works without LangGraph
 
 
 class Input(NamedTuple):
@@ -38,7 +39,7 @@ def read_input(forms: object) -> Input:
         if not isinstance(message, RemoveMessage):
             messages.append(message)
             removed.pop(message.id or "", None)
-        elif message.id == REMOVE_ALL_MESSAGES:
+        elif message.id == _REMOVE_ALL_MESSAGES:
             messages, removed, removes_all = [], {}, True
         else:
             others = [other for other in messages if other.id != message.id]
