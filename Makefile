@@ -5,6 +5,7 @@
 PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
+PROVIDERS := .venv-providers
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -12,7 +13,7 @@ PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-all test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test test-all test-providers test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -45,6 +46,18 @@ test: $(VENV)/dev.stamp  ## the fast tests, in three minutes: tests/README.md sa
 test-all: $(VENV)/dev.stamp  ## every test, each backend and both modes met by each, with branch coverage
 	@$(PYTEST) --tier ci --cov --cov-report= --cov-fail-under=0 --durations=5 --durations-min=5
 	@$(BIN)/coverage report
+
+# In an environment of its own: some of the packages need older versions of others than everything else here.
+$(PROVIDERS)/stamp: pyproject.toml constraints-providers.txt
+	@test -n "$(PYTHON)" || { echo "wmem needs Python 3.11 or newer: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "installing the providers' packages into $(PROVIDERS)"
+	@$(PYTHON) -m venv $(PROVIDERS)
+	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check install -qq --upgrade 'pip>=25.1'
+	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check install -qq -c constraints-providers.txt -e '.[all]' --group providers
+	@touch $@
+
+test-providers: $(PROVIDERS)/stamp  ## what each provider's own LangChain package makes of a prompt
+	@$(PROVIDERS)/bin/python -m pytest -q --tier ci tests/adapters/langchain/test_provider_packages.py tests/adapters/langchain/test_foreign_forms.py
 
 test-full: $(VENV)/dev.stamp  ## every test on every backend in both modes
 	@$(PYTEST) --tier full --durations=5 --durations-min=5
@@ -89,4 +102,4 @@ check:  ## everything that continuous integration runs
 	@bash .ci/run
 
 clean:  ## remove what make made
-	rm -rf $(VENV) dist build htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(PROVIDERS) dist build htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

@@ -42,8 +42,15 @@ def _anthropic(prompt: Sequence[BaseMessage]) -> list[str]:
 def _gemini(prompt: Sequence[BaseMessage]) -> list[str]:
     models = pytest.importorskip("langchain_google_genai.chat_models")
     system, contents = models._parse_chat_history(prompt)
-    parts = [] if system is None else type(system).to_dict(system)["parts"]
-    return gemini_violations(parts, [type(each).to_dict(each) for each in contents])
+    parts = [] if system is None else _to_dictionary(system)["parts"]
+    return gemini_violations(parts, [_to_dictionary(each) for each in contents])
+
+
+def _to_dictionary(content: Any) -> dict[str, Any]:
+    """A `Content` of Google's SDK, or of the older one, as a dictionary with snake case."""
+    dump = getattr(content, "model_dump", None)
+    told: dict[str, Any] = type(content).to_dict(content) if dump is None else dump(mode="json", exclude_none=True)
+    return told
 
 
 def _mistral(prompt: Sequence[BaseMessage]) -> list[str]:
