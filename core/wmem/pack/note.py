@@ -82,7 +82,7 @@ class Note:
                 selection.rejected.append((recalled, "budget"))
             else:
                 texts.add(entry.quote.text)
-                selection.add_to_note(entry)
+                selection.add_to_note(entry, price)
                 repeats.add(entry)
                 room -= price
         for entry in repeats.tell(self._request.count, room):

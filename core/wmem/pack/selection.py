@@ -3,7 +3,6 @@
 Whatever is included is paid here, out of one count of tokens.
 """
 
-from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -49,7 +48,7 @@ class Selection:
         self.tokens_left = room
         self.selected: dict[Unit, SelectedUnit] = {}
         self.note_entries: dict[str, NoteEntry] = {}
-        self.days: Tally[str] = Tally()
+        self.days: dict[str, int] = {}
         """Entries of the note under each day heading."""
         self.standing: Sequence[StandingEntry] = ()
         """Standing requests in the note, oldest first."""
@@ -125,11 +124,11 @@ class Selection:
         """Tokens that the note takes more with a further entry."""
         return self.pricer.price(entry.quote, self.days)
 
-    def add_to_note(self, entry: NoteEntry) -> None:
-        """Put a memory into the note."""
-        self.tokens_left -= self.price_entry(entry)
+    def add_to_note(self, entry: NoteEntry, price: int | None = None) -> None:
+        """Put a memory into the note; its price is what `price_entry` says, if it is known."""
+        self.tokens_left -= self.price_entry(entry) if price is None else price
         self.note_entries[entry.candidate.id] = entry
-        self.days[entry.quote.day] += 1
+        self.days[entry.quote.day] = self.days.get(entry.quote.day, 0) + 1
 
     def replace_in_note(self, entry: NoteEntry) -> None:
         """Tell a memory of the note otherwise."""

@@ -157,8 +157,9 @@ class PackQuotes:
             self._cache.put(row, self._made_for, quote)
 
     def _find_row(self, id: str) -> Row | None:
-        if any(id in each for each in self._changed):
-            return None
+        for each in self._changed:  # not `any`: there is one look for each quote
+            if id in each:
+                return None
         if (row := self._hits.get(id)) is not None:
             return row
         # No lock: a look-up is atomic. Messages are never the parents'.

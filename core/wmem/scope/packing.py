@@ -132,16 +132,7 @@ def pack_scope(
             conversation_tokens=tokens + live.unstored_tokens,
             pinned=pinned,
             repeated=repeated,
-            recalled=[
-                RecalledCandidate(
-                    candidate(hit.row, own.state.messages.get(hit.row.id, 0))  # no lock: it is atomic
-                    if hit.path == own.path
-                    else _in_scope(replicas, hit.path, hit.row, stored(hit.row)),
-                    hit.score,
-                    hit.parts,
-                )
-                for hit in found
-            ],
+            recalled=_list_recalled(found, replicas, candidate, stored),
             standing=standing,
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
@@ -248,6 +239,21 @@ def _in_scope(replicas: Sequence[Replica[Any]], path: Path, row: Row, candidate:
     if any(other is not None and other.content != row.content for other in others):
         return candidate._replace(id=f"{to_scope_id(path)}/{row.id}")
     return candidate
+
+
+def _list_recalled(
+    hits: Iterable[Hit],
+    replicas: Sequence[Replica[Any]],
+    own: Callable[[Row, int], Candidate],
+    inherited: Callable[[Row], Candidate],
+) -> list[RecalledCandidate]:
+    path, place_of = replicas[0].path, replicas[0].state.messages.get  # no lock: it is atomic
+    return [
+        RecalledCandidate(
+            own(row, place_of(row.id, 0)) if at == path else _in_scope(replicas, at, row, inherited(row)), score, parts
+        )
+        for row, score, parts, at in hits
+    ]
 
 
 def _iter_newest_first(replica: Replica[Any], to_candidate: Callable[[Row], Candidate]) -> Iterator[Candidate]:
