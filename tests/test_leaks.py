@@ -187,7 +187,10 @@ def _find(module: str, owner: str | None, verb: str) -> Callable[..., Any] | Non
         return getattr(home, owner)  # type: ignore[no-any-return]
     kind = getattr(home, owner)
     held = _objects().get(owner)
-    if held is None and isinstance(inspect.getattr_static(kind, verb), classmethod | staticmethod):
+    static = inspect.getattr_static(kind, verb)
+    if isinstance(static, property) and static.fset is not None and held is not None:
+        return partial(static.fset, held)
+    if held is None and isinstance(static, classmethod | staticmethod):
         held = kind
     return None if held is None else getattr(held, verb)
 

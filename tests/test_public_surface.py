@@ -212,6 +212,7 @@ def signature(node: ast.stmt, *, is_member: bool) -> str:
             if is_member and "staticmethod" not in decorators:
                 arguments = re.sub(r"^(self|cls)(, /)?(, )?", "", arguments)
             kind = "async " * isinstance(node, ast.AsyncFunctionDef)
+            kind += "setter" * any(each.endswith(".setter") for each in decorators)
             prefix = "".join(f"@{each} " for each in sorted(decorators & SHOWN_DECORATORS)) + kind
             return f"({arguments}) -> {returns}" + (f"  # {prefix.strip()}" if prefix else "")
         case ast.AnnAssign(annotation=ast.Name(id="TypeAlias")):
