@@ -92,7 +92,12 @@ def from_llamaindex(messages: Iterable[ChatMessage]) -> list[Message]:
 
 def canonical_json(message: Message) -> str:
     """The message as JSON text of LlamaIndex's form, without id: the key by which messages are compared."""
-    message = to_sendable(message)  # a packed view holds what was sent
+    text = _dump(message)
+    # A packed view holds what was sent. Few messages have half a character, and to look at each takes longest.
+    return _dump(to_sendable(message)) if "\\ud" in text else text
+
+
+def _dump(message: Message) -> str:
     return json.dumps(_text_only_json(message) or _message_json(_to_chat_message(message)))
 
 

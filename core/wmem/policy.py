@@ -178,9 +178,11 @@ class Policy(BaseModel):
 
     def with_functions_of(self, other: "Policy") -> "Policy":
         """This policy with the functions, which are not stored, of one that differs in `recall` and `zone` at most."""
-        mine, others = self.storage_fields(), other.storage_fields()
         functions = {name: getattr(other, name) for name in _FUNCTIONS if getattr(other, name) is not None}
-        if not functions or any(mine[name] != others[name] for name in mine if name not in _OPTIONAL):
+        if not functions:
+            return self
+        mine, others = self.storage_fields(), other.storage_fields()
+        if any(mine[name] != others[name] for name in mine if name not in _OPTIONAL):
             return self
         return self.model_copy(update=functions)
 

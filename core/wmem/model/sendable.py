@@ -30,6 +30,8 @@ def to_sendable(value: T) -> T:
     """
     if isinstance(value, str):
         return cast("T", _to_sendable_text(value))
+    if value is None or isinstance(value, float | int):  # before the abstract class, which is slow to ask
+        return value
     if isinstance(value, Mapping):
         pairs = [(to_sendable(name), to_sendable(each)) for name, each in value.items()]
         same = all(sent[0] is name and sent[1] is value[name] for sent, name in zip(pairs, value, strict=True))
