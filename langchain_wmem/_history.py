@@ -70,11 +70,11 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     @property
     def messages(self) -> list[BaseMessage]:
         """All messages, oldest first, in a new list; to set it replaces all of them."""
-        return run(self._list(self._scope()))
+        return run(self._list(self.scope()))
 
     @messages.setter
     def messages(self, messages: Sequence[BaseMessage]) -> None:
-        run(self._replace(self._scope(), messages))
+        run(self._replace(self.scope(), messages))
 
     def add_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         """Store the messages that are new or edited, except wmem's own notes, and withdraw what is removed.
@@ -83,24 +83,32 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             InvalidInputError: Something that is no message, or the removal of one that is not there.
             SerializationError: A message that could not be given back unchanged; none was stored.
         """
-        run(self._add(self._scope(), messages))
+        run(self._add(self.scope(), messages))
+
+    def scope(self) -> Scope:
+        """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
+        return self._lazy_memory.memory().scope(self.session_id)
+
+    async def ascope(self) -> AsyncScope:
+        """See `scope`."""
+        return (await self._lazy_memory.amemory()).scope(self.session_id)
 
     def clear(self) -> None:
         """Remove every message of the session."""
-        self._scope().messages.clear()
+        self.scope().messages.clear()
         self._end_run()
 
     async def aget_messages(self) -> list[BaseMessage]:
         """See `messages`."""
-        return await arun(self._list(await self._ascope()))
+        return await arun(self._list(await self.ascope()))
 
     async def aadd_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         """See `add_messages`."""
-        await arun(self._add(await self._ascope(), messages))
+        await arun(self._add(await self.ascope(), messages))
 
     async def aclear(self) -> None:
         """See `clear`."""
-        await (await self._ascope()).messages.clear()
+        await (await self.ascope()).messages.clear()
         self._end_run()
 
     def __enter__(self) -> Self:
@@ -125,12 +133,6 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     async def aclose(self) -> None:
         """See `close`."""
         await self._lazy_memory.aclose()
-
-    def _scope(self) -> Scope:
-        return self._lazy_memory.memory().scope(self.session_id)
-
-    async def _ascope(self) -> AsyncScope:
-        return (await self._lazy_memory.amemory()).scope(self.session_id)
 
     def _list(self, scope: Scope | AsyncScope) -> Steps[list[BaseMessage]]:
         stored: list[Message] | None = getattr(self._run_state, "messages", None) if self._is_in_run() else None

@@ -201,6 +201,36 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """
         return self._contexts.get((session, *below))
 
+    def scope(self, session: str, *below: str) -> Scope:
+        """A session's scope, to search, pin or export what it holds, or to keep facts beside the conversation.
+
+        Args:
+            session: The session's name; by default that of its thread.
+            below: Names of the scopes from the session down to a sub-agent's.
+        """
+        return self._lazy_memory.memory().scope(session, *below)
+
+    async def ascope(self, session: str, *below: str) -> AsyncScope:
+        """See `scope`."""
+        return (await self._lazy_memory.amemory()).scope(session, *below)
+
+    def forget(self, session: str) -> None:
+        """Dispose of a session and its sub-agents' scopes, for good: its thread was deleted.
+
+        What was promoted to long-term memory stays. Without such a session nothing happens.
+        """
+        self.scope(session).dispose()
+        self._drop_session(session)
+
+    async def aforget(self, session: str) -> None:
+        """See `forget`."""
+        await (await self.ascope(session)).dispose()
+        self._drop_session(session)
+
+    def _drop_session(self, session: str) -> None:
+        self._seen.discard(lambda known: known[0] == session)
+        self._contexts.discard(lambda known: known[0] == session)
+
     @property
     def calibrations(self) -> Calibrations:
         """Calibrations of each model's token count from usage; of this middleware only, not stored."""
@@ -218,30 +248,28 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
         # Between two runs a message may be edited in place; within one, edits come as new objects.
-        run(self._capture(self._scope(runtime), state["messages"], trust_objects=False))
+        run(self._capture(self._run_scope(runtime), state["messages"], trust_objects=False))
 
     def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        run(self._capture(self._scope(runtime), state["messages"]))
+        run(self._capture(self._run_scope(runtime), state["messages"]))
 
     def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        run(self._finish(self._scope(runtime), state["messages"]))
+        run(self._finish(self._run_scope(runtime), state["messages"]))
 
     async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._capture(await self._ascope(runtime), state["messages"], trust_objects=False))
+        await arun(self._capture(await self._arun_scope(runtime), state["messages"], trust_objects=False))
 
     async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._capture(await self._ascope(runtime), state["messages"]))
+        await arun(self._capture(await self._arun_scope(runtime), state["messages"]))
 
     async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._finish(await self._ascope(runtime), state["messages"]))
+        await arun(self._finish(await self._arun_scope(runtime), state["messages"]))
 
-    def _scope(self, runtime: Runtime[Any]) -> Scope:
-        path = scope_path(self._session, runtime)
-        return self._lazy_memory.memory().scope(*path)
+    def _run_scope(self, runtime: Runtime[Any]) -> Scope:
+        return self.scope(*scope_path(self._session, runtime))
 
-    async def _ascope(self, runtime: Runtime[Any]) -> AsyncScope:
-        path = scope_path(self._session, runtime)
-        return (await self._lazy_memory.amemory()).scope(*path)
+    async def _arun_scope(self, runtime: Runtime[Any]) -> AsyncScope:
+        return await self.ascope(*scope_path(self._session, runtime))
 
     def _capture(
         self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], *, trust_objects: bool = True
@@ -280,14 +308,14 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
-        return run(self._call(self._scope(request.runtime), request, handler))
+        return run(self._call(self._run_scope(request.runtime), request, handler))
 
     async def awrap_model_call(
         self,
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
-        return await arun(self._call(await self._ascope(request.runtime), request, handler))
+        return await arun(self._call(await self._arun_scope(request.runtime), request, handler))
 
     def _call(
         self, scope: Scope | AsyncScope, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], object]

@@ -77,7 +77,7 @@ class SessionMemory(BaseMemory):
         if calibrations is not None:
             # A workflow works on a copy; its calibrations are shared with the original.
             made._calibrations = calibrations
-        scope = made._scope()
+        scope = made.scope()
         made.url = made._lazy_memory.url  # absolute, for any working directory
         if begun:
             made._store_history(scope, begun)
@@ -96,11 +96,13 @@ class SessionMemory(BaseMemory):
 
     # --- opening -------------------------------------------------------------------------------------------------
 
-    def _scope(self) -> Scope:
+    def scope(self) -> Scope:
+        """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
         # A new handle each time: if the session was disposed, this is its next incarnation.
         return self._check_openable().memory().scope(self.session_id)
 
-    async def _ascope(self) -> AsyncScope:
+    async def ascope(self) -> AsyncScope:
+        """See `scope`."""
         return (await self._check_openable().amemory()).scope(self.session_id)
 
     def _check_openable(self) -> LazyMemory:

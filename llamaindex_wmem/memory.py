@@ -140,7 +140,7 @@ class WmemMemory(SessionMemory):
 
         def count(text: str) -> range:
             # A scope that is never written: packing it changes nothing and reads nothing.
-            empty = self._scope().child(uuid4().hex)
+            empty = self.scope().child(uuid4().hex)
             return range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
 
         return count
@@ -157,11 +157,11 @@ class WmemMemory(SessionMemory):
         Raises:
             BudgetError: Nothing is left of the limit, or pinned messages and system text alone exceed it.
         """
-        return run(self._pack(self._scope(), input, initial_token_count))
+        return run(self._pack(self.scope(), input, initial_token_count))
 
     async def acontext(self, input: str | ChatMessage | None = None, *, initial_token_count: int = 0) -> Context:
         """See `WmemMemory.context`."""
-        return await arun(self._pack(await self._ascope(), input, initial_token_count))
+        return await arun(self._pack(await self.ascope(), input, initial_token_count))
 
     def _pack(self, scope: Scope | AsyncScope, input: str | ChatMessage | None, spent: int) -> Steps[Context]:
         query = question_text(input)
@@ -231,11 +231,11 @@ class WmemMemory(SessionMemory):
 
     def get_all(self) -> list[ChatMessage]:
         """All messages of the conversation, unchanged, oldest first."""
-        return to_llamaindex(self._scope().messages.all())
+        return to_llamaindex(self.scope().messages.all())
 
     async def aget_all(self) -> list[ChatMessage]:
         """See `WmemMemory.get_all`."""
-        return to_llamaindex(await (await self._ascope()).messages.all())
+        return to_llamaindex(await (await self.ascope()).messages.all())
 
     def put(self, message: ChatMessage) -> None:
         """Store a message; a note that `get` returned is not stored, one that a user pasted is."""
@@ -248,12 +248,12 @@ class WmemMemory(SessionMemory):
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Store messages, all of them or none."""
         if given := to_storable(messages, RECENT_VIEWS):
-            self._scope().messages.append(given)
+            self.scope().messages.append(given)
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.put_messages`."""
         if given := to_storable(messages, RECENT_VIEWS):
-            await (await self._ascope()).messages.append(given)
+            await (await self.ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the conversation, or continue it if the messages begin with a packed view of it.
@@ -268,11 +268,11 @@ class WmemMemory(SessionMemory):
         content, in order, and keep their ids and times; those that are left out are
         removed. To keep no more than `get` returns, `reset` first.
         """
-        run(self._set(self._scope(), messages))
+        run(self._set(self.scope(), messages))
 
     async def aset(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.set`."""
-        await arun(self._set(await self._ascope(), messages))
+        await arun(self._set(await self.ascope(), messages))
 
     def _set(self, scope: Scope | AsyncScope, messages: Sequence[ChatMessage]) -> Steps[None]:
         read = from_llamaindex(messages)
@@ -286,11 +286,11 @@ class WmemMemory(SessionMemory):
 
     def reset(self) -> None:
         """Remove the messages of the session, nothing else."""
-        self._scope().messages.clear()
+        self.scope().messages.clear()
 
     async def areset(self) -> None:
         """See `WmemMemory.reset`."""
-        await (await self._ascope()).messages.clear()
+        await (await self.ascope()).messages.clear()
 
 
 def _check_given(name: str, value: object) -> object:

@@ -92,6 +92,41 @@ async def test_an_agent_without_a_checkpointer_remembers_its_session(
     ]
 
 
+async def test_the_scope_of_a_session_is_its_threads(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
+    model, remembers = script("Hi Ada."), WmemMiddleware(memory, budget=4_000)
+    agent = create_agent(model, middleware=[remembers], checkpointer=InMemorySaver())
+    await run(agent, user("I am Ada."), config=thread("t"))
+    assert texts(to_langchain(remembers.scope("t").messages.all())) == ["I am Ada.", "Hi Ada."]
+    assert await (await remembers.ascope("t")).messages.count() == 2
+    remembers.scope("t").items.add("Ada lives in Bern.", pinned=True)
+    await run(agent, user("Where do I live?"), config=thread("t"))
+    assert "Ada lives in Bern." in str(model.prompts[1])
+
+
+@pytest.mark.parametrize("way", ["forget", "aforget"])
+async def test_a_thread_that_was_deleted_is_forgotten_and_no_other(
+    run: Any, script: Any, memory: wmem.AgentMemory, way: str
+) -> None:
+    model, remembers, saver = script("Hi Ada.", "Hi Bob."), WmemMiddleware(memory, budget=4_000), InMemorySaver()
+    agent = create_agent(model, middleware=[remembers], checkpointer=saver)
+    await run(agent, user("I am Ada."), config=thread("ada"))
+    await run(agent, user("I am Bob."), config=thread("bob"))
+
+    async def forget(session: str) -> None:
+        await remembers.aforget(session) if way == "aforget" else remembers.forget(session)
+
+    saver.delete_thread("ada")
+    await forget("ada")
+    await forget("ada")
+    await forget("nobody")
+    assert remembers.last_context("ada") is None
+    assert said(memory, "ada") == []
+    await run(agent, user("Who am I?"), config=thread("ada"))
+    assert texts(model.prompts[2]) == ["Who am I?"]
+    assert said(memory, "bob") == [("user", "I am Bob."), ("assistant", "Hi Bob.")]
+    assert said(memory, "ada") == [("user", "Who am I?"), ("assistant", "Fine.")]
+
+
 async def test_B10_an_agent_remembers_across_a_restart(run: Any, script: Any, tmp_path: Path) -> None:
     url = f"disk://{tmp_path}"
     first = remembering(url, agent_id="agent-7")

@@ -87,10 +87,10 @@ def test_b131_results_that_are_put_one_after_another_find_their_calls(make: Make
 def test_b131_a_history_that_is_handed_back_is_the_same_history(make: Make) -> None:
     given = [ChatMessage(role="user", content="add"), calling("", 1, 2), returned("2"), returned("4")]
     memory = make(chat_history=given)
-    before = [message.id for message in memory._scope().messages.all()]
+    before = [message.id for message in memory.scope().messages.all()]
     for again in (given, memory.get_all(), memory.get()):
         memory.set(again)
-        assert [message.id for message in memory._scope().messages.all()] == before
+        assert [message.id for message in memory.scope().messages.all()] == before
     assert make(chat_history=given).get_all() == memory.get_all()
 
 
