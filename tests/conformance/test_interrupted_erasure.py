@@ -168,3 +168,21 @@ def test_a_copy_under_way_when_its_source_is_erased_is_never_made(
             flow.close()
         assert CANARY.encode() not in read_store_bytes(url)
     assert asks > len(("a read", "a copy", "a mark"))
+
+
+def test_an_erasure_ends_although_somebody_writes_the_same_id_again_and_again() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        child = memory.scope("s").child("c")
+        ports = memory._core.ports.sync
+
+        def write_after(name: str) -> Callable[..., object]:
+            def ask(*args: object) -> object:
+                reply = ports[name](*args)
+                child.messages.append({"role": "user", "content": "x", "id": "m"})
+                return reply
+
+            return ask
+
+        child.messages.append({"role": "user", "content": "x", "id": "m"})
+        assert break_off(erase(child._handle, ["m"]), {name: write_after(name) for name in ports}, 1_000)
+        assert child.messages.count() == 1, "what was written last is another message"

@@ -29,6 +29,7 @@ from wmem.state import State
 
 _log = find_logger("wmem.scope")
 _COMPACT_TRIES = 8
+_LOOKS = 8  # for copies that were under way: more than scopes lie above one another
 
 
 def clear(handle: Handle, facet: str) -> Flow[int]:
@@ -83,11 +84,13 @@ def erase(handle: Handle, ids: Sequence[str], *, removed: Sequence[Row] = ()) ->
     yield from erasure.trace_rows()
     yield from erasure.erase_rows(asked)
     # Again: a copy that was under way is refused from here on, or is found now.
-    yield from erasure.refuse_copies()
-    while (yield from erasure.trace_rows()):
-        yield from erasure.erase_rows({})
+    # A copy of such a copy may be under way too; what is there after so many looks was written anew.
+    for _ in range(_LOOKS):
         yield from erasure.refuse_copies()
-    yield from erasure.erase_rows({})
+        found = yield from erasure.trace_rows()
+        yield from erasure.erase_rows({})
+        if not found:
+            break
     if not asked.keys() <= erasure.gone.keys():
         erasure.changed |= {path for path in erasure.scopes if path[-1] in (SEMANTIC, EPISODIC)}
     remaining = yield from compact_and_purge(handle, erasure.list_changed(), finished=erasure.trace)
