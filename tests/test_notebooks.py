@@ -24,18 +24,34 @@ def code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def shown(cell: Any) -> list[str]:
-    """What a cell printed; pictures by their being there."""
-    told = []
+def shown(cell: Any) -> list[tuple[str, str]]:
+    """What a cell printed, by the stream; pictures by their being there.
+
+    A stream comes in pieces, cut by the kernel's clock: they are joined.
+    """
+    told: list[tuple[str, str]] = []
     for output in cell.outputs:
         data = output.get("data", {})
-        told.append(_CHANGING.sub("id", output.get("text") or data.get("text/plain", "")))
-        told += [kind for kind in sorted(data) if kind != "text/plain"]
+        stream = output.get("name", "")
+        text = _CHANGING.sub("id", output.get("text") or data.get("text/plain", ""))
+        if stream and told and told[-1][0] == stream:
+            told[-1] = (stream, told[-1][1] + text)
+        else:
+            told.append((stream, text))
+        told += [(stream, kind) for kind in sorted(data) if kind != "text/plain"]
     return told
 
 
 def test_there_are_notebooks() -> None:
     assert len(NOTEBOOKS) >= 2
+
+
+def test_a_stream_that_came_in_pieces_is_shown_as_one() -> None:
+    def cell(*pieces: str) -> Any:
+        outputs = [{"output_type": "stream", "name": "stdout", "text": each} for each in pieces]
+        return nbformat.from_dict({"cell_type": "code", "outputs": outputs})  # type: ignore[no-untyped-call]
+
+    assert shown(cell("a\n", "b\n")) == shown(cell("a\nb\n")) != shown(cell("a\n"))
 
 
 @pytest.mark.slow
