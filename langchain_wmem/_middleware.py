@@ -10,6 +10,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
+from langchain_wmem._budget import Budget
 from langchain_wmem._call_ids import name_calls_and_results
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import (
@@ -22,7 +23,8 @@ from langchain_wmem._dedup import (
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
-from langchain_wmem._request import prompt_counter, provider_profile, reply_reserve, tool_schemas
+from langchain_wmem._models import provider_profile
+from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
@@ -86,7 +88,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         session: The session's name, or a function of the run's `Runtime` that returns it;
             used unchanged, in a sub-agent too. By default the `session_id` of the
             runtime context, else the thread's id.
-        budget: The ceiling in tokens for each model call, the reply included. wmem's count
+        budget: The ceiling in tokens for each model call, the reply included; or a share of the model's
+            window, a float up to 1.0. By default the whole window. The window is `max_input_tokens` of the
+            profile of the model that the request is for. wmem's count
             is calibrated for each model name from the usage reported with replies, so that
             later calls stay below the budget in the model's own tokens, too.
         reserve: Tokens kept free for the reply. By default the model's configured maximum, if it is
@@ -94,8 +98,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         tail: The share of the room that the newest messages fill before anything is recalled; 0
             recalls first. See `Scope.pack`.
         recent: How many of the newest messages are kept at least.
-        profile: The provider whose rules the prompt obeys: see `Scope.pack`. ``model`` is that of the
-            request's model, ``any`` if wmem does not know it.
+        profile: The provider whose rules the prompt obeys: see `Scope.pack`. ``auto`` is that of the
+            request's model, whatever routing or falling back made it; ``any`` if wmem does not know it.
         roles: ``alternate`` joins the messages of one speaker in a row, as the templates of many local
             models demand; system text of the session becomes one message with the agent's.
         reasoning: Which messages are sent with the model's reasoning: see `Scope.pack`.
@@ -125,13 +129,13 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self,
         memory: Memory | str,
         *,
-        budget: int,
+        budget: float | None = None,
         agent_id: str | None = None,
         session: str | Callable[[Runtime[Any]], str] | None = None,
         reserve: int | None = None,
         tail: float = 0.5,
         recent: int = 4,
-        profile: ProviderProfile | Literal["model"] = "model",
+        profile: ProviderProfile | Literal["auto"] = "auto",
         roles: Roles = "free",
         reasoning: Reasoning = "tools",
         recall: bool = True,
@@ -144,12 +148,11 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         name: str = "wmem",
     ) -> None:
         super().__init__()
-        check_count(budget, "budget", 1)
         check_fraction(tail, "tail")
         check_count(recent, "recent")
         if reserve is not None:
             check_count(reserve, "reserve")
-        if profile not in (known_profiles := ("model", *get_args(ProviderProfile))):
+        if profile not in (known_profiles := ("auto", *get_args(ProviderProfile))):
             known = ", ".join(known_profiles)
             raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
         for option, value, choices in (("reasoning", reasoning, Reasoning), ("roles", roles, Roles)):
@@ -166,7 +169,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session
-        self._budget = budget
+        self._budget = Budget(budget)
         self._reserve = reserve
         self._options = {
             "tail": tail,
@@ -325,7 +328,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         path = _session_path(scope)
         if request.system_message is not None:
             request = request.override(system_message=to_sendable(request.system_message))
-        query, options = self._query(request.messages), self._pack_options(path, request)
+        limit = self._budget.tokens(request.model)
+        query, options = self._query(request.messages), self._pack_options(path, request, limit)
 
         def pack(budget: int) -> Steps[Context]:
             context: Context = yield scope.pack(query, budget=budget, **options)
@@ -337,7 +341,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
 
-        limit, reserve = self._budget, options["reserve"]
+        reserve = options["reserve"]
         return (
             yield from call_with_retry(
                 self._calibrations, model_name(request), pack, send, limit=limit, reserve=reserve
@@ -349,15 +353,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         asked = messages[newest_human_index(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
-    def _pack_options(self, path: Path, request: ModelRequest[Any]) -> dict[str, Any]:
+    def _pack_options(self, path: Path, request: ModelRequest[Any], limit: int) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
         system = read_message(request.system_message)[0].text if request.system_message else ""
         return {
             **self._options,
-            "profile": provider_profile(request.model) if self._profile == "model" else self._profile,
+            "profile": provider_profile(request.model) if self._profile == "auto" else self._profile,
             "system": system,
             "tools": tool_schemas(request),
-            "reserve": reply_reserve(request, self._budget) if self._reserve is None else self._reserve,
+            "reserve": reply_reserve(request, limit) if self._reserve is None else self._reserve,
             "messages": self._find_unstored(path, request),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }

@@ -10,19 +10,9 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.utils.function_calling import convert_to_openai_tool
 
 from langchain_wmem._convert import to_langchain
+from langchain_wmem._models import list_chat_models, output_limit
 from wmem import Message
-from wmem.types import ProviderProfile
 
-_PROFILES: Mapping[str, ProviderProfile] = {
-    "openai-chat": "openai",
-    "azure-openai-chat": "openai",
-    "anthropic-chat": "anthropic",
-    "chat-google-generative-ai": "gemini",
-    "vertexai": "gemini",
-    "mistralai-chat": "mistral",
-    "amazon_bedrock_converse_chat": "bedrock",
-}
-"""Provider profiles by the type that LangChain's chat models name."""
 REPLY_TOKENS = 1_024
 """Default room for the reply, if neither model nor request states a limit."""
 
@@ -47,11 +37,6 @@ def tool_schemas(request: ModelRequest[Any]) -> list[dict[str, Any]]:
     return schemas
 
 
-def provider_profile(model: BaseChatModel) -> ProviderProfile:
-    """The profile of the provider that a model is of; ``any`` if it is none that wmem knows."""
-    return _PROFILES.get(model._llm_type, "any")  # noqa: SLF001  # every chat model defines it, to be told apart by
-
-
 def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
     """Tokens to keep free for the reply.
 
@@ -64,8 +49,7 @@ def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
             # A budget below a limit that somebody set for every call is one for the prompt.
             if isinstance(found, int) and not isinstance(found, bool) and 0 < found < budget:
                 return found
-    profile = request.model.profile
-    most = profile.get("max_output_tokens") if profile else None
+    most = output_limit(request.model)
     usual = min(REPLY_TOKENS, budget // 2)
     # Capped, because some models could answer with more than the whole budget.
     return min(most, max(usual, budget // 4)) if most else usual
@@ -73,6 +57,7 @@ def reply_reserve(request: ModelRequest[Any], budget: int) -> int:
 
 def prompt_counter(model: BaseChatModel) -> Callable[[Sequence[Message], Sequence[Mapping[str, Any]]], int]:
     """A prompt counter that uses the model's own token count."""
+    [model, *_] = list_chat_models(model) or [model]
 
     def count(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> int:
         said = to_langchain(messages)

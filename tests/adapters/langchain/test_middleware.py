@@ -763,16 +763,16 @@ async def test_B22_no_session_is_an_error_and_not_a_default_session(
     assert model.prompts == []
 
 
-def test_no_agent_or_no_budget_is_an_error(memory: wmem.AgentMemory) -> None:
+def test_no_agent_or_an_impossible_budget_is_an_error(memory: wmem.AgentMemory) -> None:
     with pytest.raises(InvalidInputError, match="agent_id"):
         WmemMiddleware("memory://", budget=100)
     with pytest.raises(InvalidInputError, match="'agent-8'"):
         WmemMiddleware(memory, budget=100, agent_id="agent-8")
     with pytest.raises(InvalidInputError, match="counter"):
         WmemMiddleware(memory, budget=100, counter=Characters())
-    for budget in (0, -1, True, 1.5, None):
+    for budget in (0, -1, True, 0.0, -0.5, 1.5, float("nan")):
         with pytest.raises(InvalidInputError, match="budget"):
-            WmemMiddleware(memory, budget=budget)  # type: ignore[arg-type]
+            WmemMiddleware(memory, budget=budget)
 
 
 @pytest.mark.parametrize(

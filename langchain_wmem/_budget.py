@@ -1,0 +1,57 @@
+"""The ceiling of a model call in tokens: a number, a share of the model's window, or all of it."""
+
+from numbers import Integral
+
+from langchain_wmem._models import input_window
+from wmem.adapter import check_count, describe
+from wmem.errors import InvalidInputError
+
+_UNKNOWN_WINDOW = (
+    "the model's window is not known: {model} has no profile with max_input_tokens; pass budget= as a number of "
+    "tokens, or the model with profile={{'max_input_tokens': …}}"
+)
+
+
+class Budget:
+    """What a user chose as the ceiling, and what follows from it for each model.
+
+    A model without a profile that comes after others, as one to fall back to, gets the
+    smallest window of those: better a careful prompt than none.
+
+    Args:
+        size: Tokens; a share of the model's window, a float above 0 and up to 1; or None for the whole window.
+
+    Raises:
+        InvalidInputError: Anything else.
+    """
+
+    def __init__(self, size: float | None) -> None:
+        if isinstance(size, float):
+            if not 0 < size <= 1:
+                msg = f"budget must be a number of tokens, or a share of the model's window up to 1.0, not {size!r}"
+                raise InvalidInputError(msg)
+        elif size is not None:
+            check_count(size, "budget", 1)
+        self._size = size
+        self._smallest: int | None = None  # window that was met
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether it depends on the model."""
+        return not isinstance(self._size, Integral)
+
+    def tokens(self, model: object) -> int:
+        """The ceiling for a call of this model, the reply included.
+
+        Raises:
+            InvalidInputError: It depends on the window, and no model said how large its is.
+        """
+        if isinstance(self._size, Integral):
+            return int(self._size)
+        window = input_window(model)
+        if window is not None:
+            self._smallest = min(window, self._smallest or window)
+        elif self._smallest is None:
+            raise InvalidInputError(_UNKNOWN_WINDOW.format(model=describe(type(model).__name__)))
+        share = 1.0 if self._size is None else self._size
+        return max(1, int(share * (window or self._smallest)))
