@@ -10,7 +10,7 @@ from langchain.agents.middleware.types import AgentMiddleware, AgentState, Model
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from langchain_wmem._budget import Budget
+from langchain_wmem._budget import Budget, Ceiling
 from langchain_wmem._call_ids import name_calls_and_results
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import (
@@ -119,7 +119,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         counter: Counts tokens; only with a URL, since an open memory has its own.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
-        name: Distinguishes several of these middlewares in one agent.
+        name: Distinguishes several of these middlewares in one agent; the lowest of their ceilings holds.
 
     Raises:
         InvalidInputError: No agent, or an invalid number, profile or name.
@@ -328,32 +328,32 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         path = _session_path(scope)
         if request.system_message is not None:
             request = request.override(system_message=to_sendable(request.system_message))
-        limit = self._budget.tokens(request.model)
-        query, options = self._query(request.messages), self._pack_options(path, request, limit)
+        ceiling = self._ceiling(request).within(Ceiling.read(request.state))
+        query, options = self._query(request.messages), self._pack_options(path, request, ceiling.reserve)
 
         def pack(budget: int) -> Steps[Context]:
             context: Context = yield scope.pack(query, budget=budget, **options)
             return self._contexts.put(path, context)
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:
-            response: ModelResponse[Any] = yield handler(_with_prompt(request, context))
+            decided = ceiling._replace(room=context.budget - ceiling.reserve)
+            response: ModelResponse[Any] = yield handler(_with_prompt(request, context, decided))
             # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
 
-        reserve = options["reserve"]
-        return (
-            yield from call_with_retry(
-                self._calibrations, model_name(request), pack, send, limit=limit, reserve=reserve
-            )
-        )
+        return (yield from call_with_retry(self._calibrations, model_name(request), pack, send, ceiling=ceiling))
+
+    def _ceiling(self, request: ModelRequest[Any]) -> Ceiling:
+        limit = self._budget.tokens(request.model)
+        return Ceiling(limit, reply_reserve(request, limit) if self._reserve is None else self._reserve)
 
     def _query(self, messages: Sequence[BaseMessage]) -> str | None:
         """Text of the newest human message: the query for recall."""
         asked = messages[newest_human_index(messages)] if messages else None
         return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
 
-    def _pack_options(self, path: Path, request: ModelRequest[Any], limit: int) -> dict[str, Any]:
+    def _pack_options(self, path: Path, request: ModelRequest[Any], reserve: int) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
         system = read_message(request.system_message)[0].text if request.system_message else ""
         return {
@@ -361,7 +361,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             "profile": provider_profile(request.model) if self._profile == "auto" else self._profile,
             "system": system,
             "tools": tool_schemas(request),
-            "reserve": reply_reserve(request, limit) if self._reserve is None else self._reserve,
+            "reserve": reserve,
             "messages": self._find_unstored(path, request),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }
@@ -390,8 +390,13 @@ def _session_path(scope: Scope | AsyncScope) -> Path:
     return scope.path[1:]
 
 
-def _with_prompt(request: ModelRequest[Any], context: Context) -> ModelRequest[Any]:
-    """The request with the packed messages and the note; its system message stays unless others were joined to it."""
+def _with_prompt(request: ModelRequest[Any], context: Context, ceiling: Ceiling) -> ModelRequest[Any]:
+    """The request with the packed messages and the note; its system message stays unless others were joined to it.
+
+    Args:
+        ceiling: What other instances inside may take.
+    """
+    request = request.override(state=ceiling.write(request.state))
     prompt = list(context.prompt())
     sent: list[Any] = to_langchain(prompt)
     if not context.system:

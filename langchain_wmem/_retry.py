@@ -7,6 +7,7 @@ from langchain.agents.middleware.types import ModelRequest, ModelResponse
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage
 
+from langchain_wmem._budget import Ceiling
 from wmem import BudgetError, Calibrations, Context
 from wmem.adapter import Steps, fade_on_overflow, prompt_tokens
 
@@ -17,8 +18,7 @@ def call_with_retry(
     pack: Callable[[int], Steps[Context]],
     send: Callable[[Context], Steps[ModelResponse[Any]]],
     *,
-    limit: int,
-    reserve: int,
+    ceiling: Ceiling,
 ) -> Steps[ModelResponse[Any]]:
     """A model call, retried once with half of the conversation if the provider refuses it as too large.
 
@@ -28,11 +28,12 @@ def call_with_retry(
         calibrations: From earlier usage; updated with this call's.
         pack: Packs a context for a budget.
         send: Sends a context to the model.
-        limit: The model's ceiling in tokens, the reply included.
+        ceiling: In the model's tokens.
     """
+    limit, reserve, _ = ceiling
     room = limit - reserve
     with fade_on_overflow(calibrations, model):
-        context = yield from pack(calibrations.budget(limit, model=model, reserve=reserve))
+        context = yield from pack(ceiling.lower(calibrations.budget(limit, model=model, reserve=reserve)))
     try:
         response = yield from send(context)
     except ContextOverflowError as refusal:

@@ -66,7 +66,7 @@ class Gpt(Scripted):
 async def test_a_budget_is_a_number_a_share_of_the_model_s_window_or_all_of_it(
     run: Any, memory: wmem.AgentMemory, budget: float | None, ceiling: int
 ) -> None:
-    long_talk(memory)
+    long_talk(memory, turns=70)
     model = windowed(WINDOW)
     agent = create_agent(model, [rain], middleware=[remembering(memory, budget=budget)], system_prompt="Be brief.")
     await run(agent, user("What of the fair in town 7?"))
@@ -75,7 +75,7 @@ async def test_a_budget_is_a_number_a_share_of_the_model_s_window_or_all_of_it(
 
 
 async def test_each_call_has_the_window_of_the_model_that_it_is_routed_to(run: Any, memory: wmem.AgentMemory) -> None:
-    long_talk(memory)
+    long_talk(memory, turns=70)
     first, second = windowed(WINDOW, RuntimeError("down")), windowed(WINDOW // 2)
     middleware: list[Any] = [ModelFallbackMiddleware(second), remembering(memory)]
     await run(create_agent(first, middleware=middleware), user("What of the fair in town 7?"))
@@ -101,7 +101,7 @@ async def test_a_model_without_a_window_is_refused_before_it_is_called_and_nothi
 async def test_a_model_without_a_window_that_others_fall_back_to_gets_the_smallest_they_had(
     run: Any, memory: wmem.AgentMemory
 ) -> None:
-    long_talk(memory)
+    long_talk(memory, turns=70)
     first, second = windowed(WINDOW, RuntimeError("down")), Scripted()
     middleware: list[Any] = [ModelFallbackMiddleware(second), remembering(memory)]
     await run(create_agent(first, middleware=middleware), user("What of the fair in town 7?"))
@@ -203,7 +203,7 @@ async def test_a_model_that_each_run_configures_is_known_in_that_run(run: Any, m
     async def aanswer(request: httpx.Request) -> httpx.Response:
         return answer(request)
 
-    long_talk(memory)
+    long_talk(memory, turns=70)
     model: Any = init_chat_model(
         model_provider="openai",
         configurable_fields=("model", "profile"),
