@@ -22,7 +22,7 @@ from tests.adapters.langchain.conftest import Scripted
 from tests.adapters.langchain.test_usage import long_talk, ours
 from wmem.errors import InvalidInputError
 
-WINDOW, RESERVE = 4_000, 200
+WINDOW, RESERVE = 2_000, 200
 
 
 @tool
