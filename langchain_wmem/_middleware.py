@@ -80,14 +80,16 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ends; after a run that failed or was interrupted it stays. A sub-agent with
     ``checkpointer=True``, whose state LangGraph keeps for the thread, keeps its scope as
     well. An agent that is a node of another graph is refused unless it has a `session`,
-    because whether it shares the thread with the others cannot be known.
+    because whether it shares the thread with the others cannot be known: ``session="thread"`` says so.
 
     Args:
         memory: An open memory, sync or async, or a URL, opened on first use.
         agent_id: The agent that owns the memory; required with a URL.
         session: The session's name, or a function of the run's `Runtime` that returns it;
-            used unchanged, in a sub-agent too. By default the `session_id` of the
-            runtime context, else the thread's id.
+            used unchanged, in a sub-agent too. ``thread`` is the session of the run's thread, inside
+            another graph too, for supervisors and swarms; a sub-agent in a tool gets a scope below it.
+            (One that is really called so is named by a function: ``lambda runtime: "thread"``.) By
+            default the `session_id` of the runtime context, else the thread's id.
         budget: The ceiling in tokens for each model call, the reply included; or a share of the model's
             window, a float up to 1.0. By default the whole window. The window is `max_input_tokens` of the
             profile of the model that the request is for. wmem's count

@@ -316,6 +316,59 @@ async def test_an_agent_that_is_a_node_of_a_graph_says_whose_session_it_has(
     assert said(memory, "t") == [("user", "I am Ada."), ("assistant", "Hi Ada.")]
 
 
+def node_graph(*agents: Any, **options: Any) -> Any:
+    """A graph that runs agents one after the other on one list of messages, as supervisors and swarms do."""
+    builder = StateGraph(MessagesState)
+    builder.add_sequence([(f"agent-{at}", agent) for at, agent in enumerate(agents)])
+    builder.add_edge(START, "agent-0")
+    return builder.compile(**options)
+
+
+async def test_agents_that_are_nodes_of_a_graph_share_the_thread_s_session(
+    run: Any, script: Any, opened: wmem.AgentMemory
+) -> None:
+    models = script("Hi Ada."), script("Hello Ada.")
+    agents = [create_agent(each, middleware=[remembering(opened, session="thread")]) for each in models]
+    graph = node_graph(node_graph(agents[0]), agents[1], checkpointer=InMemorySaver())
+    await run(graph, user("I am Ada."), config=THREAD)
+    await run(graph, user("Who am I?"), config=THREAD)
+    assert [text for _, text in said(opened, "t")] == [
+        *("I am Ada.", "Hi Ada.", "Hello Ada.", "Who am I?", "Fine.", "Fine."),
+    ]
+    assert texts(models[1].prompts[1]) == ["I am Ada.", "Hi Ada.", "Hello Ada.", "Who am I?", "Fine."]
+    assert opened.scope("t").children() == []
+
+
+async def test_a_sub_agent_in_a_tool_of_a_graph_s_agent_gets_a_scope_below_the_thread_s(
+    run: Any, script: Any, opened: wmem.AgentMemory
+) -> None:
+    peeking = Peeking(opened)
+    sub = create_agent(script("It rains."), middleware=[peeking, remembering(opened, session="thread")])
+    outer = script(asking("Rain?"), "Yes, it rains.")
+    agent = create_agent(outer, [calls_of(sub)], middleware=[remembering(opened, session="thread")])
+    await run(node_graph(agent, checkpointer=InMemorySaver()), user("Go."), config=THREAD)
+    [[(name, inside)]] = [list(seen.items()) for seen in peeking.seen]
+    assert name.startswith("tools:")
+    assert inside == [("user", "Rain?"), ("assistant", "It rains.")]
+    assert [text for _, text in said(opened, "t")] == ["Go.", "", "It rains.", "Yes, it rains."]
+    assert opened.scope("t").children() == []
+
+
+async def test_the_thread_s_session_is_the_thread_s_whatever_the_context_says(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    agent = create_agent(
+        script(), middleware=[remembering(memory, session="thread")], checkpointer=InMemorySaver(), context_schema=Who
+    )
+    await run(agent, user("Hi."), config=THREAD, context=Who("other"))
+    assert (said(memory, "t"), said(memory, "other")) == ([("user", "Hi."), ("assistant", "Fine.")], [])
+    named = create_agent(script(), middleware=[remembering(memory, session=lambda _: "thread")])
+    await run(named, user("Hi."))
+    assert said(memory, "thread") == [("user", "Hi."), ("assistant", "Fine.")]
+    with pytest.raises(InvalidInputError, match="thread_id"):
+        await run(create_agent(script(), middleware=[remembering(memory, session="thread")]), user("Hi."))
+
+
 def test_the_context_of_a_sub_agent_is_not_taken_for_its_parent_s(script: Any, memory: wmem.AgentMemory) -> None:
     shared = remembering(memory)
     peeking = Peeking(memory)
