@@ -27,6 +27,7 @@ from langchain_wmem._models import provider_profile
 from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
+from langchain_wmem._trace import trace_prompt
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
 from wmem.adapter import (
     LazyMemory,
@@ -64,6 +65,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     is interrupted loses nothing of what was said before. Put this middleware last in the
     list, so that it has the final say on what is sent. A call that the provider refuses as
     too large (`ContextOverflowError`) is retried once, with half of the conversation.
+
+    Callbacks and traces find, in the metadata of the model's run under this middleware's name,
+    what its prompt was made of: session, tokens, budget, counts and ids; no text.
 
     The agent's state is authoritative: a message that was edited there under its id, however
     old, is updated in the session by the next run. What JSON cannot hold, such as an
@@ -339,7 +343,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:
             decided = ceiling._replace(room=context.budget - ceiling.reserve)
-            response: ModelResponse[Any] = yield handler(_with_prompt(request, context, decided))
+            with trace_prompt(self._name, context, path, request.model):
+                response: ModelResponse[Any] = yield handler(_with_prompt(request, context, decided))
             # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
