@@ -21,7 +21,7 @@ from wmem.adapter import Steps
 from wmem.errors import CorruptionError
 from wmem.types import AsyncMessages, Messages
 
-_MIN_LOOKBACK = 64
+MIN_LOOKBACK = 64
 _CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 
 
@@ -45,7 +45,7 @@ def _begins_turn(message: BaseMessage) -> bool:
 
 def lookback(messages: Sequence[BaseMessage]) -> int:
     """Number of newest stored messages to read in order to recognise these."""
-    return max(_MIN_LOOKBACK, 2 * len(messages))
+    return max(MIN_LOOKBACK, 2 * len(messages))
 
 
 class _Fingerprint(NamedTuple):

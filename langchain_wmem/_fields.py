@@ -16,6 +16,8 @@ from wmem.errors import SerializationError
 
 NOTE_SOURCE = "wmem"
 """The `lc_source` of a message that carries recalled text."""
+CUT_SOURCE = "wmem_cut"
+"""The `lc_source` of a message that stands in a fitted list otherwise than it is stored: nobody edited it."""
 
 ROLE_OF_KIND = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _CHAT_ROLES = {**ROLE_OF_KIND, "user": "user", "assistant": "assistant", "developer": "developer"}

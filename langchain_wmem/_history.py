@@ -2,20 +2,32 @@
 
 import threading
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
 from langchain_core.runnables import ensure_config
 
 from langchain_wmem._convert import read_message, to_langchain
-from langchain_wmem._dedup import SeenMessages, append_new, is_conversation, lookback
+from langchain_wmem._dedup import MIN_LOOKBACK, SeenMessages, append_new, is_conversation, lookback
+from langchain_wmem._fields import CUT_SOURCE
 from langchain_wmem._input import read_input
 from langchain_wmem._pieces import count_pieces, whole_id
-from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, describe, run, to_sendable
+from wmem import AsyncScope, Context, Message, Scope
+from wmem.adapter import LazyMemory, Memory, Steps, arun, check_count, check_flag, describe, run, to_sendable
 from wmem.errors import InvalidInputError
 from wmem.types import AsyncMessages, Messages
+
+
+class _View(NamedTuple):
+    """What `messages` are during a run.
+
+    Attributes:
+        cut: Ids of LangChain's messages that differ from those stored.
+    """
+
+    messages: list[Message]
+    cut: frozenset[str | None] = frozenset()
 
 
 class WmemChatMessageHistory(BaseChatMessageHistory):
@@ -35,14 +47,21 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     prompt until it is added again. `clear` and setting `messages` remove for good.
     As a context manager it closes the memory that it opened.
 
+    With a `budget`, `messages` are those that fit, as a pack chooses them: the newest, and a note that
+    quotes what bears on the newest question stored, since the next one is not known to a history.
+    `all_messages` are still all of them. A message that was cut to fit may be handed back: it is not
+    taken for an edit of what is stored.
+
     Args:
         session_id: The session; there is no default.
         url: The memory's URL, opened on first use; or
         memory: an open memory, sync or async.
         agent_id: The agent that owns the memory; required with `url`.
+        budget: The ceiling in tokens for `messages`; what else a chain sends, it sends beside them.
+        recall: Whether the note quotes older messages; without a budget there is none.
 
     Raises:
-        InvalidInputError: No session, no agent, or not exactly one of `url` and `memory`.
+        InvalidInputError: No session, no agent, an invalid budget, or not exactly one of `url` and `memory`.
     """
 
     def __init__(
@@ -52,6 +71,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         url: str | None = None,
         memory: Memory | None = None,
         agent_id: str | None = None,
+        budget: int | None = None,
+        recall: bool = True,
     ) -> None:
         super().__init__()
         if not isinstance(session_id, str) or not session_id.strip():
@@ -62,19 +83,31 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         where = url if memory is None else memory
         if where is None or (url is not None and memory is not None):
             raise InvalidInputError("pass either url or memory: that is where the session is kept")
+        if budget is not None:
+            check_count(budget, "budget", 1)
+        check_flag(recall, "recall")
         self.session_id = session_id
+        self._budget, self._recall = budget, recall
         self._lazy_memory = LazyMemory(where, agent_id)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()
 
     @property
     def messages(self) -> list[BaseMessage]:
-        """All messages, oldest first, in a new list; to set it replaces all of them."""
+        """All messages, or those that fit the budget, oldest first, in a new list; to set it replaces all of them."""
         return run(self._list(self.scope()))
 
     @messages.setter
     def messages(self, messages: Sequence[BaseMessage]) -> None:
         run(self._replace(self.scope(), messages))
+
+    def all_messages(self) -> list[BaseMessage]:
+        """All messages, whatever the budget, oldest first, in a new list."""
+        return to_langchain(self.scope().messages.all())
+
+    async def aall_messages(self) -> list[BaseMessage]:
+        """See `all_messages`."""
+        return to_langchain(await (await self.ascope()).messages.all())
 
     def add_messages(self, messages: Sequence[MessageLikeRepresentation]) -> None:
         """Store the messages that are new or edited, except wmem's own notes, and withdraw what is removed.
@@ -135,15 +168,32 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         await self._lazy_memory.aclose()
 
     def _list(self, scope: Scope | AsyncScope) -> Steps[list[BaseMessage]]:
-        stored: list[Message] | None = getattr(self._run_state, "messages", None) if self._is_in_run() else None
-        if stored is None:
-            stored = yield scope.messages.all()
+        view: _View | None = getattr(self._run_state, "view", None) if self._is_in_run() else None
+        if view is None:
+            view = yield from self._fit(scope)
             if self._is_in_run():
-                self._run_state.messages = stored = to_sendable(stored)
-        return to_langchain(stored)
+                self._run_state.view = view = view._replace(messages=to_sendable(view.messages))
+        return [_mark_cut(each) if each.id in view.cut else each for each in to_langchain(view.messages)]
+
+    def _fit(self, scope: Scope | AsyncScope) -> Steps["_View"]:
+        """All messages, or those that fit the budget."""
+        if self._budget is None:
+            return _View((yield scope.messages.all()))
+        newest: list[Message] = yield scope.messages.all(limit=MIN_LOOKBACK)
+        questions = (message.text for message in reversed(newest) if message.role == "user")
+        query = next(questions, None) if self._recall else None
+        context: Context = yield scope.pack(query, budget=self._budget, reasoning="all")
+        cut: set[str | None] = set()
+        for message in (prompt := list(context.prompt())):
+            if message.id is not None and not message.recalled:
+                stored: Message | None = yield scope.messages.get(message.id)
+                if stored is None or _says(stored) != _says(message):
+                    cut.add(whole_id(message))
+        return _View(prompt, frozenset(cut))
 
     def _add(self, scope: Scope | AsyncScope, messages: Sequence[MessageLikeRepresentation]) -> Steps[None]:
-        given, removed, removes_all = read_input(messages)
+        handed, removed, removes_all = read_input(messages)
+        given = yield from _leave_out_cut(scope.messages, handed)
         gone: list[str] = []
         for id, must_exist in removed.items():
             pieces = yield from _find_pieces(scope.messages, id)
@@ -157,7 +207,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         fresh = seen.find_new(given, read_message, summaries=True)
         yield from append_new(scope.messages, fresh, seen, lookback(given))
         if removes_all:
-            there = {message.id for message in given}
+            there = {message.id for message in handed}
             gone = [each.id for each in stored if each.id is not None and whole_id(each) not in there]
         if gone:  # last: if storing fails, nothing is taken away
             yield scope.messages.withdraw(*gone)
@@ -170,7 +220,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         self._end_run()
 
     def _end_run(self) -> None:
-        self._run_state.messages = None
+        self._run_state.view = None
 
     def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
@@ -180,3 +230,24 @@ def _find_pieces(messages: Messages | AsyncMessages, id: str) -> Steps[list[str]
     """The ids under which a LangChain message is stored; none if it is not."""
     stored: Message | None = yield messages.get(id)
     return [] if stored is None else [f"{id}.{at}" if at else id for at in range(count_pieces(stored))]
+
+
+def _leave_out_cut(session: Messages | AsyncMessages, messages: Sequence[BaseMessage]) -> Steps[list[BaseMessage]]:
+    """The messages, without those that a budget cut: they are stored whole."""
+    whole: set[str | None] = set()
+    for message in filter(_is_cut, messages):
+        if (yield from _find_pieces(session, message.id or "")):
+            whole.add(message.id)
+    return [message for message in messages if message.id not in whole or not _is_cut(message)]
+
+
+def _is_cut(message: BaseMessage) -> bool:
+    return message.additional_kwargs.get("lc_source") == CUT_SOURCE
+
+
+def _mark_cut(message: BaseMessage) -> BaseMessage:
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, "lc_source": CUT_SOURCE}})
+
+
+def _says(message: Message) -> tuple[object, ...]:
+    return message.role, message.parts, message.tool_calls, message.tool_call_id, message.name
