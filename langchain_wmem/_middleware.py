@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import BaseMessage, SystemMessage
 from langgraph.runtime import Runtime
 
-from langchain_wmem._budget import Budget, Ceiling
+from langchain_wmem._budget import Ceiling
 from langchain_wmem._call_ids import name_calls_and_results
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import (
@@ -23,8 +23,8 @@ from langchain_wmem._dedup import (
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
-from langchain_wmem._models import provider_profile
-from langchain_wmem._request import prompt_counter, reply_reserve, tool_schemas
+from langchain_wmem._prompt import PackSettings
+from langchain_wmem._request import prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._session import is_single_run, scope_path
 from langchain_wmem._trace import trace_prompt
@@ -35,14 +35,10 @@ from wmem.adapter import (
     Memory,
     Steps,
     arun,
-    check_count,
-    check_flag,
-    check_fraction,
     describe,
     find_logger,
     run,
     to_sendable,
-    to_zone,
 )
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile, Reasoning, Roles
@@ -154,40 +150,24 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         name: str = "wmem",
     ) -> None:
         super().__init__()
-        check_fraction(tail, "tail")
-        check_count(recent, "recent")
-        if reserve is not None:
-            check_count(reserve, "reserve")
-        if profile not in (known_profiles := ("auto", *get_args(ProviderProfile))):
-            known = ", ".join(known_profiles)
-            raise InvalidInputError(f"unknown profile {describe(profile)}; known: {known}")
-        for option, value, choices in (("reasoning", reasoning, Reasoning), ("roles", roles, Roles)):
-            if value not in get_args(choices):
-                known = ", ".join(get_args(choices))
-                raise InvalidInputError(f"unknown {option} {describe(value)}; known: {known}")
-        check_flag(stable, "stable")
-        if not isinstance(summary, bool):
-            check_count(summary, "summary")
-        if zone is not None:
-            to_zone(zone)
+        self._settings = PackSettings(
+            budget=budget,
+            reserve=reserve,
+            tail=tail,
+            recent=recent,
+            profile=profile,
+            roles=roles,
+            reasoning=reasoning,
+            recall=recall,
+            stable=stable,
+            summary=summary,
+            zone=zone,
+        )
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session
-        self._budget = Budget(budget)
-        self._reserve = reserve
-        self._options = {
-            "tail": tail,
-            "recent": recent,
-            "stable": stable,
-            "summary": summary,
-            "zone": zone,
-            "reasoning": reasoning,
-            "roles": roles,
-        }
-        self._profile = profile
-        self._recall = recall
         self._artifacts = artifacts
         self._ask_model = ask_model
         self._name = name
@@ -334,8 +314,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         path = _session_path(scope)
         if request.system_message is not None:
             request = request.override(system_message=to_sendable(request.system_message))
-        ceiling = self._ceiling(request).within(Ceiling.read(request.state))
-        query, options = self._query(request.messages), self._pack_options(path, request, ceiling.reserve)
+        ceiling = self._settings.ceiling(request.model, request.model_settings).within(Ceiling.read(request.state))
+        query = self._settings.query(request.messages)
+        options = self._pack_options(path, request, ceiling.reserve)
 
         def pack(budget: int) -> Steps[Context]:
             context: Context = yield scope.pack(query, budget=budget, **options)
@@ -351,25 +332,16 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
         return (yield from call_with_retry(self._calibrations, model_name(request), pack, send, ceiling=ceiling))
 
-    def _ceiling(self, request: ModelRequest[Any]) -> Ceiling:
-        limit = self._budget.tokens(request.model)
-        return Ceiling(limit, reply_reserve(request, limit) if self._reserve is None else self._reserve)
-
-    def _query(self, messages: Sequence[BaseMessage]) -> str | None:
-        """Text of the newest human message: the query for recall."""
-        asked = messages[newest_human_index(messages)] if messages else None
-        return str(asked.text) if self._recall and isinstance(asked, HumanMessage) else None
-
     def _pack_options(self, path: Path, request: ModelRequest[Any], reserve: int) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
-        system = read_message(request.system_message)[0].text if request.system_message else ""
         return {
-            **self._options,
-            "profile": provider_profile(request.model) if self._profile == "auto" else self._profile,
-            "system": system,
-            "tools": tool_schemas(request),
-            "reserve": reserve,
-            "messages": self._find_unstored(path, request),
+            **self._settings.arguments(
+                request.model,
+                system=read_message(request.system_message)[0].text if request.system_message else "",
+                tools=tool_schemas(request),
+                reserve=reserve,
+                messages=self._find_unstored(path, request),
+            ),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }
 

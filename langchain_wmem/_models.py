@@ -24,6 +24,9 @@ _PROFILES: Mapping[str, ProviderProfile] = {
 }
 """Provider profiles by the type that LangChain's chat models name."""
 
+_REPLY_TOKENS = 1_024
+"""Default room for the reply, if neither model nor request states a limit."""
+
 
 def list_chat_models(model: object) -> list[BaseChatModel]:
     """The chat models behind bindings, fallbacks and fields that the run configures; none behind anything else."""
@@ -84,3 +87,24 @@ def _limits(model: object, name: str) -> list[int]:
     given = [profile.get(name) for profile in profiles if isinstance(profile, Mapping)]
     # Profiles of models that take no text say 0.
     return [each for each in given if isinstance(each, int) and not isinstance(each, bool) and each > 0]
+
+
+def reply_reserve(model: object, arguments: Mapping[str, Any], budget: int) -> int:
+    """Tokens to keep free for the reply.
+
+    The output limit set on the request or the model, if the budget has room for it beside a
+    prompt; otherwise the model's capability, but at most a quarter of the budget; otherwise
+    1,024, but at most half of the budget.
+
+    Args:
+        arguments: What the model is called with besides messages.
+    """
+    for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
+        for found in (arguments.get(name), *(getattr(each, name, None) for each in list_chat_models(model))):
+            # A budget below a limit that somebody set for every call is one for the prompt.
+            if isinstance(found, int) and not isinstance(found, bool) and 0 < found < budget:
+                return found
+    most = output_limit(model)
+    usual = min(_REPLY_TOKENS, budget // 2)
+    # Capped, because some models could answer with more than the whole budget.
+    return min(most, max(usual, budget // 4)) if most else usual

@@ -30,31 +30,41 @@ def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:
     Raises:
         InvalidInputError: No session is set and no thread has an id, or a nested run is not inside a tool.
     """
-    info = runtime.execution_info
-    # Checkpointers accept numbers and UUIDs as well, and convert them in the same way.
-    thread = str(info.thread_id) if info is not None and info.thread_id is not None else None
-    named: object = session
     if callable(session):
-        named = session(runtime)
-    elif session == _THREAD:
-        if thread is None:
-            raise InvalidInputError(_NO_THREAD)
-        named = thread
-    elif session is None:
-        context = runtime.context
-        named = context.get("session_id") if isinstance(context, Mapping) else getattr(context, "session_id", None)
-        named = thread if named is None else named
-    if not isinstance(named, str) or not named.strip():
-        raise InvalidInputError(_NO_SESSION)
-    if info is None or session not in (None, _THREAD):
-        return (named,)
-    around = _list_runs(info.checkpoint_ns)
+        return (_check_name(session(runtime)),)
+    if session not in (None, _THREAD):
+        return (_check_name(session),)
+    context, info = runtime.context, runtime.execution_info
+    named = context.get("session_id") if isinstance(context, Mapping) else getattr(context, "session_id", None)
+    thread, checkpoint_ns = (None, "") if info is None else (info.thread_id, info.checkpoint_ns)
+    return path_in_thread(session, named=named, thread=thread, checkpoint_ns=checkpoint_ns)
+
+
+def path_in_thread(session: str | None, *, named: object, thread: object, checkpoint_ns: str) -> Path:
+    """The scope path of a run whose session is that of its thread, or the one its caller named.
+
+    Args:
+        session: ``thread``, or None for the caller's name before the thread.
+        named: What the caller of the run named.
+        thread: The thread's id. Checkpointers accept numbers and UUIDs as well, and convert them in the same way.
+        checkpoint_ns: Where LangGraph keeps the run's state; "" outside of it.
+    """
+    if session == _THREAD and thread is None:
+        raise InvalidInputError(_NO_THREAD)
+    name = _check_name(str(thread) if thread is not None and (session == _THREAD or named is None) else named)
+    around = _list_runs(checkpoint_ns)
     tools = tuple(filter(_is_in_tool, around))
     if session == _THREAD:
-        return (named, *tools)
+        return (name, *tools)
     if around and not tools:
         raise InvalidInputError(_NESTED_AGENT.format(around="|".join(around)))
-    return (named, *around)
+    return (name, *around)
+
+
+def _check_name(name: object) -> str:
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInputError(_NO_SESSION)
+    return name
 
 
 def _list_runs(checkpoint_ns: str) -> Path:
