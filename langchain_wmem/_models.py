@@ -9,6 +9,7 @@ from langchain_core.runnables.base import RunnableBindingBase
 from langchain_core.runnables.config import merge_configs
 from langchain_core.runnables.configurable import DynamicRunnable
 
+from wmem.adapter import reply_room
 from wmem.types import ProviderProfile
 
 _PROFILES: Mapping[str, ProviderProfile] = {
@@ -23,9 +24,6 @@ _PROFILES: Mapping[str, ProviderProfile] = {
     "amazon_bedrock_converse_chat": "bedrock",
 }
 """Provider profiles by the type that LangChain's chat models name."""
-
-_REPLY_TOKENS = 1_024
-"""Default room for the reply, if neither model nor request states a limit."""
 
 
 def list_chat_models(model: object) -> list[BaseChatModel]:
@@ -90,21 +88,14 @@ def _limits(model: object, name: str) -> list[int]:
 
 
 def reply_reserve(model: object, arguments: Mapping[str, Any], budget: int) -> int:
-    """Tokens to keep free for the reply.
-
-    The output limit set on the request or the model, if the budget has room for it beside a
-    prompt; otherwise the model's capability, but at most a quarter of the budget; otherwise
-    1,024, but at most half of the budget.
+    """Tokens to keep free for the reply, by what the call and its models say of its length: see `reply_room`.
 
     Args:
         arguments: What the model is called with besides messages.
     """
-    for name in ("max_tokens", "max_output_tokens", "max_completion_tokens"):
-        for found in (arguments.get(name), *(getattr(each, name, None) for each in list_chat_models(model))):
-            # A budget below a limit that somebody set for every call is one for the prompt.
-            if isinstance(found, int) and not isinstance(found, bool) and 0 < found < budget:
-                return found
-    most = output_limit(model)
-    usual = min(_REPLY_TOKENS, budget // 2)
-    # Capped, because some models could answer with more than the whole budget.
-    return min(most, max(usual, budget // 4)) if most else usual
+    limits = (
+        found
+        for name in ("max_tokens", "max_output_tokens", "max_completion_tokens")
+        for found in (arguments.get(name), *(getattr(each, name, None) for each in list_chat_models(model)))
+    )
+    return reply_room(budget, limits, output_limit(model))

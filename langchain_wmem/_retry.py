@@ -8,8 +8,8 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage
 
 from langchain_wmem._budget import Ceiling
-from wmem import BudgetError, Calibrations, Context
-from wmem.adapter import Steps, fade_on_overflow, prompt_tokens
+from wmem import Calibrations, Context
+from wmem.adapter import Steps, learn_usage, send_with_retry
 
 
 def call_with_retry(
@@ -20,9 +20,7 @@ def call_with_retry(
     *,
     ceiling: Ceiling,
 ) -> Steps[ModelResponse[Any]]:
-    """A model call, retried once with half of the conversation if the provider refuses it as too large.
-
-    A refusal does not say by how much the prompt was too large; the usage of the second attempt does.
+    """A model call, retried once if the provider refuses it as too large: see `send_with_retry`.
 
     Args:
         calibrations: From earlier usage; updated with this call's.
@@ -31,25 +29,20 @@ def call_with_retry(
         ceiling: In the model's tokens.
     """
     limit, reserve, _ = ceiling
-    room = limit - reserve
-    with fade_on_overflow(calibrations, model):
-        context = yield from pack(ceiling.lower(calibrations.budget(limit, model=model, reserve=reserve)))
-    try:
-        response = yield from send(context)
-    except ContextOverflowError as refusal:
-        calibrations.learn_refusal(model, prompt_tokens(context), limit=room)
-        try:
-            context = yield from pack(context.tokens - (context.sizes["messages"] + context.sizes["note"]) // 2)
-        except BudgetError as exc:
-            raise refusal from exc
-        try:
-            response = yield from send(context)
-        except ContextOverflowError:
-            calibrations.learn_refusal(model, prompt_tokens(context), limit=room)
-            raise
-    if reported := _read_prompt_tokens(response):
-        calibrations.learn(model, prompt_tokens(context), reported, limit=room)
+
+    def pack_below(budget: int) -> Steps[Context]:
+        return pack(ceiling.lower(budget))
+
+    context, response = yield from send_with_retry(
+        calibrations, model, pack_below, send, limit=limit, reserve=reserve, is_refusal=_is_overflow
+    )
+    reported = _read_prompt_tokens(response)
+    learn_usage(calibrations, model, context, reported, limit=limit, reserve=reserve)
     return response
+
+
+def _is_overflow(refusal: Exception) -> bool:
+    return isinstance(refusal, ContextOverflowError)
 
 
 def model_name(request: ModelRequest[Any]) -> str:

@@ -1,9 +1,17 @@
 """What adapters share: a memory opened late, flows over both faces, bounded caches, checks, and JSON of values."""
 
+from wmem.adapter.calling import learn_usage, send_with_retry
 from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
-from wmem.adapter.usage import fade_on_overflow, prompt_tokens
+from wmem.adapter.usage import (
+    SizedPrompt,
+    count_message,
+    count_tools,
+    fade_on_overflow,
+    prompt_tokens,
+    reply_room,
+)
 from wmem.describe import describe, describe_field
 from wmem.log import find_logger
 from wmem.model.call_ids import pair_results, with_usable_ids
@@ -14,18 +22,23 @@ from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.model.values import from_tagged_json, to_tagged_json
 from wmem.model.zones import to_zone
+from wmem.tokens.counter import PROMPT_OVERHEAD
 
 __all__ = [
+    "PROMPT_OVERHEAD",
     "LazyMemory",
     "LruCache",
     "Memory",
     "MessagePiece",
+    "SizedPrompt",
     "Steps",
     "arun",
     "check_count",
     "check_flag",
     "check_fraction",
     "check_instances",
+    "count_message",
+    "count_tools",
     "describe",
     "describe_error",
     "describe_field",
@@ -34,11 +47,14 @@ __all__ = [
     "find_takers",
     "from_tagged_json",
     "is_result_block",
+    "learn_usage",
     "media_location",
     "pair_results",
     "prompt_tokens",
     "read_call_block",
+    "reply_room",
     "run",
+    "send_with_retry",
     "split_blocks",
     "to_sendable",
     "to_tagged_json",

@@ -300,6 +300,11 @@ class MemoryProperties:
         """The store's URL, in a form that `open` takes."""
         return self._core.store.url
 
+    @property
+    def counter(self) -> Counter:
+        """Counts the tokens of a text as this memory's packs do."""
+        return self._core.settings.counter()
+
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Call a listener with every change of this agent's scopes that this process applies.
 
