@@ -56,8 +56,8 @@ $(PROVIDERS)/stamp: pyproject.toml constraints-providers.txt
 	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check install -qq -c constraints-providers.txt -e '.[all]' --group providers
 	@touch $@
 
-test-providers: $(PROVIDERS)/stamp  ## what each provider's own LangChain package makes of a prompt
-	@$(PROVIDERS)/bin/python -m pytest -q --tier ci tests/adapters/langchain/test_provider_packages.py tests/adapters/langchain/test_foreign_forms.py
+test-providers: $(PROVIDERS)/stamp  ## what each provider's own LangChain package makes of a prompt; deepagents
+	@$(PROVIDERS)/bin/python -m pytest -q --tier ci tests/adapters/langchain/test_provider_packages.py tests/adapters/langchain/test_foreign_forms.py tests/adapters/langchain/test_deepagents.py
 
 test-full: $(VENV)/dev.stamp  ## every test on every backend in both modes
 	@$(PYTEST) --tier full --durations=5 --durations-min=5
