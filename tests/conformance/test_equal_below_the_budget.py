@@ -178,3 +178,10 @@ def test_what_a_parent_remembers_changes_no_message(
     context = call(child.pack, budget=100_000, profile="openai", **options)
     sent = [message.to_openai() for message in context.messages]
     assert form(sent) == form(talk)
+
+
+def test_half_an_exchange_is_not_told_of_where_everything_fits(store: Callable[..., wmem.Scope], call: Call) -> None:
+    again = [{"role": "user", "content": "What does f say?"}]
+    for half in ROUND:
+        talk = [{**USER, "content": "Call f, I am done."}, half, *again]
+        assert form(call(store(talk).pack, again[0]["content"], budget=10_000).to_openai()) == form([talk[0], *again])

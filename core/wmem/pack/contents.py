@@ -53,7 +53,9 @@ def fill(selection: Selection, prefix: StablePrefix | None) -> None:
         reserved = max(least, reserved - add_standing_requests(selection))
     summary = min(summary, selection.tokens_left)
     left = selection.tokens_left - summary - (reserved if prefix is None else 0)
-    note_left = note.add_recalled(left if whole else min(left, shares.note))
+    # Where all fits, what is not sent has no place in a prompt: a call without a result, say.
+    beside = selection.conversation.read_ids if whole else frozenset()
+    note_left = note.add_recalled(left if whole else min(left, shares.note), beside=beside)
     divided = divides and bool(shares.tail and shares.note)
     if prefix is None:
         if divided:

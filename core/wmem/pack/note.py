@@ -1,5 +1,6 @@
 """What the note of a prompt quotes: pinned items, recalled memories that no message repeats, a summary of the rest."""
 
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from wmem.errors import BudgetError
@@ -53,12 +54,16 @@ class Note:
             )
             raise BudgetError(msg)
 
-    def add_recalled(self, room: int) -> int:
-        """Put recalled memories that no message repeats into the note, best first; returns what is left of the room."""
+    def add_recalled(self, room: int, *, beside: AbstractSet[str] = frozenset()) -> int:
+        """Put recalled memories that no message repeats into the note, best first; returns what is left of the room.
+
+        Args:
+            beside: Ids of messages that are not quoted, whether they are in the prompt or not.
+        """
         selection = self._selection
         if not self._request.recalled:
             return room
-        included = {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
+        included = beside | {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
         included |= selection.note_entries.keys()
         texts = self._texts_in_prompt() | {entry.quote.text for entry in selection.note_entries.values()}
         repeats = Repeats(selection.note_entries.values())
