@@ -1,8 +1,9 @@
 """`WmemChatMessageHistory`: a session as the chat message history of LangChain's runnables."""
 
 import threading
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, NamedTuple, Self
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage, MessageLikeRepresentation
@@ -14,7 +15,19 @@ from langchain_wmem._fields import CUT_SOURCE
 from langchain_wmem._input import read_input
 from langchain_wmem._pieces import count_pieces, whole_id
 from wmem import AsyncScope, Context, Message, Scope
-from wmem.adapter import LazyMemory, Memory, Steps, arun, check_count, check_flag, describe, run, to_sendable
+from wmem.adapter import (
+    LazyMemory,
+    Memory,
+    SessionName,
+    Steps,
+    arun,
+    check_count,
+    check_flag,
+    check_registered,
+    run,
+    session_path,
+    to_sendable,
+)
 from wmem.errors import InvalidInputError
 from wmem.types import AsyncMessages, Messages
 
@@ -52,43 +65,48 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
     `all_messages` are still all of them. A message that was cut to fit may be handed back: it is not
     taken for an edit of what is stored.
 
+    A pickle or a deep copy is the same session. No password, key, client or embedder is pickled:
+    a history that needs one is made with `store`, or its pickles only work where its memory is
+    open; elsewhere their first use raises `InvalidInputError`.
+
     Args:
-        session_id: The session; there is no default.
+        session_id: The session: its name, or the names of a nested one, as ``("user-7", "chat-3")``; there is
+            no default.
         url: The memory's URL, opened on first use; or
-        memory: an open memory, sync or async.
+        memory: an open memory, sync or async; or
+        store: the name under which its opener is registered with `wmem.register`.
         agent_id: The agent that owns the memory; required with `url`.
         budget: The ceiling in tokens for `messages`; what else a chain sends, it sends beside them.
         recall: Whether the note quotes older messages; without a budget there is none.
 
     Raises:
-        InvalidInputError: No session, no agent, an invalid budget, or not exactly one of `url` and `memory`.
+        InvalidInputError: No session, no agent, an invalid budget, an unknown `store`, or not exactly one of
+            `url`, `memory` and `store`.
     """
 
     def __init__(
         self,
-        session_id: str,
+        session_id: SessionName,
         *,
         url: str | None = None,
         memory: Memory | None = None,
+        store: str | None = None,
         agent_id: str | None = None,
         budget: int | None = None,
         recall: bool = True,
     ) -> None:
         super().__init__()
-        if not isinstance(session_id, str) or not session_id.strip():
-            msg = (
-                f"session_id must be a text that is not blank, not {describe(session_id)}; there is no default session"
-            )
-            raise InvalidInputError(msg)
-        where = url if memory is None else memory
-        if where is None or (url is not None and memory is not None):
-            raise InvalidInputError("pass either url or memory: that is where the session is kept")
+        self._path = session_path(session_id, "session_id")
+        if [url, memory, store].count(None) != 2:  # noqa: PLR2004  # one of three is left
+            raise InvalidInputError("pass one of url, memory and store: that is where the session is kept")
+        if store is not None:
+            check_registered(store)
         if budget is not None:
             check_count(budget, "budget", 1)
         check_flag(recall, "recall")
         self.session_id = session_id
         self._budget, self._recall = budget, recall
-        self._lazy_memory = LazyMemory(where, agent_id)
+        self._lazy_memory = LazyMemory(url if memory is None else memory, agent_id, store=store)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
         self._run_state = threading.local()
 
@@ -120,11 +138,11 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
-        return self._lazy_memory.memory().scope(self.session_id)
+        return self._lazy_memory.memory().scope(*self._path)
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._lazy_memory.amemory()).scope(self.session_id)
+        return (await self._lazy_memory.amemory()).scope(*self._path)
 
     def clear(self) -> None:
         """Remove every message of the session."""
@@ -158,6 +176,22 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.session_id!r}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_run_state"}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._run_state = threading.local()
+
+    def __copy__(self) -> Self:
+        """Another history of the same session, with its own handle on the store."""
+        made = type(self).__new__(type(self))
+        made.__setstate__({**self.__getstate__(), "_lazy_memory": copy(self._lazy_memory)})
+        return made
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.__copy__()
 
     def close(self) -> None:
         """Close the memory if this history opened it."""

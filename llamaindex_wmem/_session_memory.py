@@ -1,6 +1,7 @@
 """Base of `WmemMemory`: its session's fields, and opening, serialising, copying and comparing it."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from typing import Annotated, Any, Self
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -9,24 +10,28 @@ from pydantic import Field, PrivateAttr, StrictBool, ValidationError
 
 from llamaindex_wmem._convert import canonical_json
 from llamaindex_wmem._history import to_storable
+from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
-from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope, SerializationError
-from wmem.adapter import LazyMemory, Memory, describe_error, to_zone
+from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope
+from wmem.adapter import LazyMemory, Memory, SessionName, describe_error, session_path, to_zone
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 PRIVATE_URL = "memory://"
 """URL of an in-process memory that only its own handle can reach."""
+DEFAULT_TOKEN_LIMIT = 30_000
 
 
 class SessionMemory(BaseMemory):
     """A memory whose public fields are JSON and suffice to open its session again; equal if these are."""
 
-    url: str
-    agent_id: str
-    session_id: str
+    url: str = ""
+    agent_id: str = ""
+    session_id: SessionName
+    store: str | None = None
+    needs: tuple[str, ...] = ()
     # Strict: a limit of True is a mistake, not 1.
-    token_limit: int = Field(default=30_000, gt=0, strict=True)
+    token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0, strict=True)
     reserve: int = Field(default=0, ge=0, strict=True)
     tail: float = Field(default=0.5, ge=0, le=1, strict=True)
     recent: int = Field(default=4, ge=0, strict=True)
@@ -45,6 +50,7 @@ class SessionMemory(BaseMemory):
     _prompt_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, **fields: Any) -> None:
+        refuse_unknown(fields, type(self).model_fields)
         fault = ""
         try:
             super().__init__(**fields)
@@ -52,13 +58,20 @@ class SessionMemory(BaseMemory):
             fault = describe_error(exc)
         if fault:  # raised here: the chain would hold the input
             raise InvalidInputError(fault)
+        session_path(fields["session_id"], "session_id")  # as it was given: pydantic makes text of bytes
         if self.zone is not None:
             to_zone(self.zone)
         if self.reserve >= self.token_limit:
             msg = f"the reserve of {self.reserve} tokens leaves nothing of the token_limit of {self.token_limit}"
             raise InvalidInputError(msg)
-        self._lazy_memory = LazyMemory(fields["url"], self.agent_id)
-        self.url = self._lazy_memory.url  # shows no password, but opens the store again in this process
+        # The field itself, not its checked copy: one with a password opens the store again in this process.
+        url = fields.get("url") or (None if self.store is not None else "")
+        self._use(LazyMemory(url, self.agent_id, store=self.store, needs=self.needs))
+
+    def _use(self, lazy_memory: LazyMemory) -> None:
+        self._lazy_memory = lazy_memory
+        if self.store is None:  # else its opener says where it is
+            self.url, self.agent_id, self.needs = lazy_memory.url, lazy_memory.agent_id, lazy_memory.needs
 
     @classmethod
     def _create(
@@ -68,19 +81,17 @@ class SessionMemory(BaseMemory):
         handle: Memory | None,
         counter: TokenizerCounter | None,
         history: Sequence[ChatMessage] = (),
-        calibrations: Calibrations | None = None,
     ) -> Self:
         begun = to_storable(history, RECENT_VIEWS)
         made = cls(**fields)
         made._counter = counter
-        made._lazy_memory = LazyMemory(fields["url"] if handle is None else handle, made.agent_id, counter)
-        if calibrations is not None:
-            # A workflow works on a copy; its calibrations are shared with the original.
-            made._calibrations = calibrations
-        scope = made.scope()
-        made.url = made._lazy_memory.url  # absolute, for any working directory
+        if handle is not None or counter is not None:
+            made._use(LazyMemory(fields["url"] if handle is None else handle, made.agent_id, counter))
         if begun:
-            made._store_history(scope, begun)
+            made._store_history(made.scope(), begun)
+        if made.store is None:
+            made._lazy_memory.memory()  # opened now, to learn of a mistake, and of the directory it is in
+            made._use(made._lazy_memory)
         return made
 
     def _store_history(self, scope: Scope, history: Sequence[Message]) -> None:
@@ -99,11 +110,11 @@ class SessionMemory(BaseMemory):
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
         # A new handle each time: if the session was disposed, this is its next incarnation.
-        return self._check_openable().memory().scope(self.session_id)
+        return self._check_openable().memory().scope(*session_path(self.session_id))
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._check_openable().amemory()).scope(self.session_id)
+        return (await self._check_openable().amemory()).scope(*session_path(self.session_id))
 
     def _check_openable(self) -> LazyMemory:
         if self.url == PRIVATE_URL and self._lazy_memory.given is None:
@@ -111,9 +122,9 @@ class SessionMemory(BaseMemory):
             raise InvalidInputError(msg)
         return self._lazy_memory
 
-    def _session_key(self) -> tuple[str, str, str]:
+    def _session_key(self) -> tuple[str, ...]:
         """Key of the session within the process; with the store's own URL once it was opened."""
-        return self._lazy_memory.url, self.agent_id, self.session_id
+        return self._lazy_memory.url, self._lazy_memory.agent_id, *session_path(self.session_id)
 
     def close(self) -> None:
         """Close the store; the next use opens it again. A memory that was passed in stays open."""
@@ -127,17 +138,12 @@ class SessionMemory(BaseMemory):
         Raises:
             SerializationError: The memory is private to this handle.
         """
-        self._check_reachable()
+        self._lazy_memory.check_reachable()
         written: dict[str, Any] = super().to_dict(**kwargs)
         return written
 
-    def _check_reachable(self) -> None:
-        if self.url == PRIVATE_URL:
-            msg = "a private 'memory://' cannot be opened from a copy: name it, as in 'memory://name'"
-            raise SerializationError(msg)
-
     def __getstate__(self) -> dict[Any, Any]:
-        self._check_reachable()
+        self._lazy_memory.check_reachable()
         return {"__dict__": dict(self.__dict__)}
 
     def __setstate__(self, state: Mapping[Any, Any]) -> None:
@@ -145,9 +151,9 @@ class SessionMemory(BaseMemory):
 
     def __copy__(self) -> Self:
         """Another memory of the same session, with its own handle on the store."""
-        # Opened at once: an in-memory store lasts only as long as a handle on it.
-        handle = self._lazy_memory.given
-        return self._create(self.__dict__, handle=handle, counter=self._counter, calibrations=self._calibrations)
+        made = super().__copy__()  # with the counter, and the calibrations, which a workflow's copy shares
+        made._use(copy(self._lazy_memory))  # noqa: SLF001  # another of this class
+        return made
 
     def __deepcopy__(self, memo: Any = None) -> Self:
         return self.__copy__()

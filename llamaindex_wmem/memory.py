@@ -1,18 +1,30 @@
 """`WmemMemory`: a wmem session as the memory of LlamaIndex's agents and chat engines."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, Never, Self
 from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.llms.llm import LLM
 
 from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
 from llamaindex_wmem._history import drop_notes, last_user_text, question_text, reuse_stored, to_storable
+from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
-from llamaindex_wmem._session_memory import PRIVATE_URL, SessionMemory
+from llamaindex_wmem._session_memory import DEFAULT_TOKEN_LIMIT, PRIVATE_URL, SessionMemory
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
-from wmem.adapter import Steps, arun, check_count, describe, fade_on_overflow, prompt_tokens, run
+from wmem.adapter import (
+    SessionName,
+    Steps,
+    arun,
+    check_count,
+    check_registered,
+    describe,
+    fade_on_overflow,
+    prompt_tokens,
+    run,
+)
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 _PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "roles", "orphans", "reasoning")
@@ -25,13 +37,17 @@ class WmemMemory(SessionMemory):
     """The messages of one session, and the part of them that fits a token limit.
 
     Make it with `from_defaults`. The public fields are JSON and suffice to open the
-    session again, so the memory survives a workflow's context, pickle and deepcopy. It is
-    always truthy, because agents replace a falsy memory with one of their own.
+    session again, so the memory survives a workflow's context, pickle and deepcopy. No
+    password, key, client or embedder is in them: a memory that needs one is made with `store`, or
+    its copies only work where it is open; elsewhere their first use raises `InvalidInputError`.
+    It is always truthy, because agents replace a falsy memory with one of their own.
 
     Attributes:
-        url: The store, as for `wmem.open`.
-        agent_id: The agent that owns the memory.
-        session_id: The conversation.
+        url: The store, as for `wmem.open`, without its password; empty with `store`.
+        agent_id: The agent that owns the memory; with `store` empty, or checked when it is opened.
+        session_id: The conversation: its name, or the names of a nested one, as ``("user-7", "chat-3")``.
+        store: The name under which its opener is registered with `wmem.register`.
+        needs: With what the store was opened that is not written out: password, key, client, embedder.
         token_limit: The ceiling, in tokens, of what `get` returns.
         reserve: Tokens of it kept free, for a reply that shares the model's window.
         tail: The share of the room that the newest messages fill before anything is recalled; 0
@@ -60,14 +76,16 @@ class WmemMemory(SessionMemory):
         return "WmemMemory"
 
     @classmethod
-    def from_defaults(  # type: ignore[override]  # the base takes anything; here a misspelt name is an error
+    def from_defaults(
         cls,
         *,
-        session_id: str | None = None,
+        session_id: SessionName | None = None,
         url: str | None = None,
         agent_id: str | None = None,
         memory: AgentMemory | AsyncAgentMemory | None = None,
-        token_limit: int = 30_000,
+        store: str | None = None,
+        token_limit: int | None = None,
+        llm: LLM | None = None,
         chat_history: Sequence[ChatMessage] | None = None,
         tokenizer_fn: Callable[[str], Sequence[Any]] | None = None,
         reserve: int = 0,
@@ -81,6 +99,7 @@ class WmemMemory(SessionMemory):
         roles: Roles = "free",
         orphans: Orphans = "drop",
         reasoning: Reasoning = "tools",
+        **unknown: Never,  # the base takes anything; here a misspelt name is an error
     ) -> Self:
         """Open a session; it is created on its first message.
 
@@ -91,28 +110,43 @@ class WmemMemory(SessionMemory):
             url: The store; a bare ``memory://`` gets a name, so that copies find it in this process.
             agent_id: The agent that owns the memory.
             memory: An open memory instead of `url` and `agent_id`; the caller closes it.
+            store: The name of a registered memory instead of `url`; it is opened on first use.
+            token_limit: By default 30,000, or three quarters of the context window of `llm`.
+            llm: The model whose context window limits what is returned.
             chat_history: First messages of a new session. A session that already begins with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
                 serialised.
 
         Raises:
-            InvalidInputError: An id or the URL is missing, or the session does not begin with `chat_history`.
+            InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own
+                memories with what takes their place), nothing is registered as `store`, or the session
+                does not begin with `chat_history`.
             StoreError: The store cannot be opened.
         """
+        refuse_unknown(unknown, [*cls.model_fields, "memory", "llm", "chat_history", "tokenizer_fn"])
         handle = memory.sync() if isinstance(memory, AsyncAgentMemory) else memory
         if handle is not None:
             if not isinstance(handle, AgentMemory):
                 raise InvalidInputError(f"memory must be an open wmem memory, not {type(handle).__name__!r}")
-            if url is not None or agent_id is not None or tokenizer_fn is not None:
-                msg = "an open memory has its url, agent_id and counter: leave url, agent_id and tokenizer_fn out"
+            if url is not None or agent_id is not None or tokenizer_fn is not None or store is not None:
+                msg = (
+                    "an open memory has its url, agent_id and counter: leave url, agent_id, store and tokenizer_fn out"
+                )
                 raise InvalidInputError(msg)
             url, agent_id = handle.url, handle.agent_id
+        if store is not None:
+            check_registered(store)
+            if url is not None or tokenizer_fn is not None:
+                raise InvalidInputError(f"the opener of {store!r} has url and counter: leave url and tokenizer_fn out")
         if url == PRIVATE_URL and handle is None:
             url = f"{PRIVATE_URL}{uuid4().hex}"
+        if token_limit is None:
+            token_limit = DEFAULT_TOKEN_LIMIT if llm is None else llm.metadata.context_window * 3 // 4
         fields = {
-            "url": _check_given("url", url),
-            "agent_id": _check_given("agent_id", agent_id),
+            "url": _check_given("url", url) if store is None else "",
+            "agent_id": _check_given("agent_id", agent_id) if store is None else agent_id or "",
             "session_id": _check_given("session_id", session_id),
+            "store": store,
             "token_limit": token_limit,
             "reserve": reserve,
             "tail": tail,

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from langchain_core.load import dumpd, dumps
-from llama_index.core.memory.types import BaseMemory
 
 import wmem
 from langchain_wmem import WmemChatMessageHistory, WmemMiddleware
@@ -131,17 +130,19 @@ def test_what_is_open_on_a_locked_server_shows_no_password_and_its_copies_work(l
 def test_a_serialised_memory_needs_its_password_again_and_says_so(locked: RedisServer) -> None:
     url = f"redis://:{PASSWORD}@127.0.0.1:{locked.port}"
     memory = WmemMemory.from_defaults(url=url, agent_id="a", session_id="s")
-    text = json.dumps(memory.to_dict())
+    text, pickled = json.dumps(memory.to_dict()), pickle.dumps(memory)
     assert PASSWORD not in text
+    assert PASSWORD.encode() not in pickled
+    memory.close()
     written = json.loads(text)
-    for again in (partial(WmemMemory.from_dict, written), partial(pickle.loads, pickle.dumps(memory))):
+    for again in (WmemMemory.from_dict(written), pickle.loads(pickled)):
         with pytest.raises(wmem.InvalidInputError, match="pass the whole URL"):
-            again()
+            again.get_all()
     revived = WmemMemory.from_dict({**written, "url": url})
-    assert isinstance(revived, BaseMemory)
+    assert isinstance(revived, WmemMemory)
     assert revived.get_all() == []
-    for each in (memory, revived):
-        each.close()
+    assert PASSWORD not in revived.to_json() + repr(revived)
+    revived.close()
 
 
 def test_a_wrong_password_is_not_repeated(locked: RedisServer) -> None:

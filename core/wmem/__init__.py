@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wmem import errors, events, journal, observe, types
-    from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` reads well
+    from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open, register  # noqa: A004  # `wmem.open` reads well
     from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.codec.keyring import KeyRing
@@ -122,11 +122,12 @@ __all__ = [
     "observe",
     "open",
     "propose_profile",
+    "register",
     "types",
 ]
 
 _HOMES = {
-    "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open"),
+    "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open", "register"),
     "wmem.agent.core": ("Changes",),
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.codec.keyring": ("KeyRing",),

@@ -3,6 +3,7 @@
 Nobody calls these classes: wmem makes what it returns.
 """
 
+from wmem.agent.openers import Opener
 from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
@@ -62,6 +63,7 @@ __all__ = [
     "MessageReads",
     "Messages",
     "NoteRole",
+    "Opener",
     "Order",
     "Origin",
     "Orphans",

@@ -4,6 +4,7 @@ from wmem.adapter.calling import learn_usage, send_with_retry
 from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
+from wmem.adapter.session import SessionName, session_path
 from wmem.adapter.usage import (
     SizedPrompt,
     count_message,
@@ -12,6 +13,7 @@ from wmem.adapter.usage import (
     prompt_tokens,
     reply_room,
 )
+from wmem.agent.openers import check_registered
 from wmem.describe import describe, describe_field
 from wmem.log import find_logger
 from wmem.model.call_ids import pair_results, with_usable_ids
@@ -30,6 +32,7 @@ __all__ = [
     "LruCache",
     "Memory",
     "MessagePiece",
+    "SessionName",
     "SizedPrompt",
     "Steps",
     "arun",
@@ -37,6 +40,7 @@ __all__ = [
     "check_flag",
     "check_fraction",
     "check_instances",
+    "check_registered",
     "count_message",
     "count_tools",
     "describe",
@@ -55,6 +59,7 @@ __all__ = [
     "reply_room",
     "run",
     "send_with_retry",
+    "session_path",
     "split_blocks",
     "to_sendable",
     "to_tagged_json",

@@ -1,57 +1,116 @@
-"""A memory for an adapter: the caller's own, or one opened from a URL on first use."""
+"""A memory for an adapter: the caller's own, one opened from a URL or by its name on first use, or a copy of one."""
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004  # `wmem.open` under its own name
+from wmem.agent.openers import (
+    aopen_registered,
+    check_name,
+    explain_needs,
+    list_needs,
+    open_registered,
+    reopen,
+    reopen_memory,
+)
 from wmem.engine.store import check_url
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, SerializationError
 from wmem.fork import new_renewed_lock
+from wmem.journal.redis_url import HIDDEN, RedisUrl
 from wmem.tokens.counter import Counter
 
 Memory: TypeAlias = AgentMemory | AsyncAgentMemory
+
+_PRIVATE_URL = "memory://"
+_PASSWORD = "password"  # noqa: S105  # the name of one
 
 
 class LazyMemory:
     """One memory with its sync and its async face.
 
+    What may be written out of it, to open it again elsewhere, is `url`, `agent_id`, `store` and
+    `needs`; none of them is a secret. A copy made of these finds the memory that is open in its
+    process where they do not suffice to open it.
+
     Args:
-        memory: An open memory, which the caller closes, or a URL.
+        memory: An open memory, which the caller closes, or a URL; None with `store`.
         agent_id: The agent that owns it; required with a URL, checked otherwise.
         counter: Counts tokens; only with a URL, since an open memory has its own.
+        store: The name under which its opener is registered: see `wmem.register`.
+        needs: Of a copy: with what the memory was opened beside its URL.
 
     Raises:
         InvalidInputError: An unknown URL, no agent, another agent than the memory's, or a counter for an open memory.
     """
 
-    def __init__(self, memory: Memory | str, agent_id: str | None, counter: Counter | None = None) -> None:
-        if isinstance(memory, str):
-            memory = check_url(memory)
+    def __init__(
+        self,
+        memory: Memory | str | None,
+        agent_id: str | None,
+        counter: Counter | None = None,
+        *,
+        store: str | None = None,
+        needs: Sequence[str] = (),
+    ) -> None:
+        self.store: str | None = store if store is None else check_name(store)
+        """The name of its opener; None for a memory that was opened in another way."""
+        self.given = None if isinstance(memory, str) else memory
+        """The caller's own memory; None where a URL or a name was given."""
+        self._url, self._needs = "", tuple(needs)
+        if store is not None:
+            if memory is not None:
+                raise InvalidInputError(f"the store {store!r} says where the memory is: pass no URL and no open memory")
+        elif isinstance(memory, str):
+            self._read_url(memory)
             if not isinstance(agent_id, str) or not agent_id.strip():
-                raise InvalidInputError(f"whose memory is {memory!r}? pass agent_id; there is no default one")
+                raise InvalidInputError(f"whose memory is {self._url!r}? pass agent_id; there is no default one")
         elif not isinstance(memory, AgentMemory | AsyncAgentMemory):
             raise InvalidInputError(f"expected a URL or an open memory, not {type(memory).__name__!r}")
         elif agent_id is not None and agent_id != memory.agent_id:
             raise InvalidInputError(f"the memory is that of agent {memory.agent_id!r}, not of {agent_id!r}")
-        elif counter is not None:
+        else:
+            self._url, self._needs, agent_id = memory.url, list_needs(memory), memory.agent_id
+        if counter is not None and not isinstance(memory, str):
             raise InvalidInputError("an open memory counts with its own counter; pass counter to wmem.open instead")
-        self.given = None if isinstance(memory, str) else memory
-        """The caller's own memory; None where a URL was given."""
-        self._url = memory if isinstance(memory, str) else memory.url
         self._agent_id = agent_id or ""
         self._counter = counter
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
+        if self.is_copy:  # held at once: it may be closed elsewhere before the first use
+            self._opened = reopen_memory(self._url, self._agent_id, self._needs)
+
+    def _read_url(self, url: str) -> None:
+        """Take a URL; one that hides its password comes from a copy, and is found in the process."""
+        self._url = url if HIDDEN in url and not isinstance(url, RedisUrl) else check_url(url)
+        if HIDDEN in self._url and _PASSWORD not in self._needs:
+            self._needs = (_PASSWORD, *self._needs)
 
     @property
     def url(self) -> str:
         """The memory's URL; once it was opened, one that is valid in any working directory."""
         return self._url
 
+    @property
+    def agent_id(self) -> str:
+        """The agent that owns it; with a name alone, empty until it was opened."""
+        return self._agent_id
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """With what it was opened beside its URL: password, key, client, embedder."""
+        return self._needs
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it can only be found in the process, because what it needs was not written out."""
+        known = (_PASSWORD,) if isinstance(self._url, RedisUrl) else ()
+        return self.given is None and self.store is None and not set(self._needs).issubset(known)
+
     def memory(self) -> AgentMemory:
         """The memory's sync face."""
         memory = self.given or self._opened
         if memory is None:
-            opened = open(self._url, agent_id=self._agent_id, counter=self._counter)
+            opened = self._open()
             if (memory := self._keep_first(opened)) is not opened:
                 opened.close()
         return _to_sync(memory)
@@ -60,16 +119,38 @@ class LazyMemory:
         """The memory's async face."""
         memory = self.given or self._opened
         if memory is None:
-            opened = await aopen(self._url, agent_id=self._agent_id, counter=self._counter)
+            opened = await self._aopen()
             if (memory := self._keep_first(opened)) is not opened:
                 await opened.close()
         return _to_async(memory)
+
+    def _open(self) -> AgentMemory:
+        if self.store is not None:
+            return open_registered(self.store, self._agent_id)
+        if self.is_copy:
+            return self._find()
+        return open(self._url, agent_id=self._agent_id, counter=self._counter)
+
+    async def _aopen(self) -> AsyncAgentMemory:
+        if self.store is not None:
+            return await aopen_registered(self.store, self._agent_id)
+        if self.is_copy:
+            return self._find().aio()
+        return await aopen(self._url, agent_id=self._agent_id, counter=self._counter)
+
+    def _find(self) -> AgentMemory:
+        memory = reopen_memory(self._url, self._agent_id, self._needs)
+        if memory is None:
+            raise InvalidInputError(explain_needs(self._url, self._agent_id, self._needs))
+        return memory
 
     def _keep_first(self, memory: Memory) -> Memory:
         """The memory that was opened first, if threads raced: this one, or another's."""
         with self._lock:
             kept = self._opened = self._opened or memory
-            self._url = kept.url
+            self._url, self._agent_id = kept.url, kept.agent_id
+            if self.store is None:
+                self._needs = list_needs(kept)
         return kept
 
     def close(self) -> None:
@@ -86,6 +167,37 @@ class LazyMemory:
         with self._lock:
             own, self._opened = self._opened, None
         return own
+
+    # --- copies --------------------------------------------------------------------------------------------------
+
+    def check_reachable(self) -> None:
+        """Raise `SerializationError` where what is written out could not be opened again, even in this process."""
+        if self._url == _PRIVATE_URL and self.store is None:
+            msg = "a private 'memory://' cannot be opened from a copy: name it, as in 'memory://name'"
+            raise SerializationError(msg)
+
+    def __getstate__(self) -> dict[str, object]:
+        self.check_reachable()
+        memory = str(self._url) if self.store is None else None
+        return {"memory": memory, "agent_id": self._agent_id, "store": self.store, "needs": self._needs}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]  # opens lazily: nothing else is needed
+
+    def __copy__(self) -> "LazyMemory":
+        """Another one on the same store, which is closed on its own."""
+        if self.given is not None:
+            return LazyMemory(self.given, None)
+        if self._url == _PRIVATE_URL:
+            self.memory()  # opened now: the copy's own would be another one
+        memory = None if self.store is not None else self._url
+        copied = LazyMemory(memory, self._agent_id, self._counter, store=self.store, needs=self._needs)
+        if self._opened is not None and (self.is_copy or self._url == _PRIVATE_URL):
+            copied._opened = reopen(self._opened)
+        return copied
+
+    def __deepcopy__(self, memo: object) -> "LazyMemory":
+        return self.__copy__()
 
 
 def _to_sync(memory: Memory) -> AgentMemory:

@@ -2,7 +2,9 @@
 
 import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -17,7 +19,9 @@ from wmem.engine.store import Store, is_blocking, open_store
 from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
+from wmem.fork import new_renewed_lock
 from wmem.journal.port import Backup, Journal, Sweep
+from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_path, check_seconds
@@ -55,15 +59,27 @@ class Changes(NamedTuple):
 class AgentCore:
     """State and flows that the sync and async memory of an agent share."""
 
-    def __init__(self, store: Store, agent_id: str, settings: Settings) -> None:
+    def __init__(self, store: Store, agent_id: str, settings: Settings, needs: tuple[str, ...] = ()) -> None:
         self.store = store
         self.agent_id = agent_id
         self.settings = settings
+        self.needs = needs
+        """With what it was opened that its URL does not show: password, key, client, embedder."""
         self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
         self.stop_callbacks: list[Callable[[], None]] = []
         self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
+        _open_cores.add(self)
+        if settings.metrics is not None:
+            settings.metrics.watch(settings.open_state, agent_id, store.engine.counts)
+
+    def reopen(self) -> "AgentCore | None":
+        """Another opening with the same settings, which is closed on its own; None once this one is closed."""
+        if self.released or (store := self.store.reopen()) is None:
+            return None
+        settings = replace(self.settings, open_state=OpenState(self.agent_id))
+        return AgentCore(store, self.agent_id, settings, self.needs)
 
     def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
         """A new handle; after a disposal it binds to the next incarnation."""
@@ -176,6 +192,30 @@ class AgentCore:
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)
 
 
+class _OpenCores:
+    """The memories of this process that somebody holds."""
+
+    def __init__(self) -> None:
+        self._lock = new_renewed_lock()
+        self._cores: weakref.WeakSet[AgentCore] = weakref.WeakSet()
+
+    def add(self, core: AgentCore) -> None:
+        with self._lock:
+            self._cores.add(core)
+
+    def list(self) -> list[AgentCore]:
+        with self._lock:
+            return [core for core in self._cores if not core.released]
+
+
+_open_cores = _OpenCores()
+
+
+def list_open_cores() -> list[AgentCore]:
+    """The memories that are open in this process."""
+    return _open_cores.list()
+
+
 def _check_cursors(after: object, agent_id: str) -> Mapping[Path, Cursor]:
     if not isinstance(after, Mapping) or not all(isinstance(cursor, Cursor) for cursor in after.values()):
         raise InvalidInputError(f"after must be the cursors of an earlier call, not {describe(after)}")
@@ -266,9 +306,13 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         metrics=find_metrics(),
         embedding=embedding,
     )
-    memory = AgentCore(store, root, settings)
-    if settings.metrics is not None:
-        settings.metrics.watch(settings.open_state, root, memory.store.engine.counts)
+    needed = {
+        "password": HIDDEN in store.url,
+        "key": codec is not None,
+        "client": client is not None,
+        "embedder": embedding is not None,
+    }
+    memory = AgentCore(store, root, settings, tuple(name for name, is_needed in needed.items() if is_needed))
     _log.info("Working memory initialized for agent %s", root)
     return memory
 

@@ -48,6 +48,11 @@ class Store:
         """The async ports."""
         return async_ports(self._backend.async_journal(), self._backend.backup_advice)
 
+    def reopen(self) -> "Store | None":
+        """Another opening of the same engine and backend; None once this one is closed."""
+        with _registry.lock:
+            return self._shared.open() if self in self._shared.openings else None
+
     def close(self) -> None:
         """End this opening; with the last one the store is closed."""
         if self._release():

@@ -308,7 +308,7 @@ def test_no_agent_or_no_place_is_an_error(opened: wmem.AgentMemory) -> None:
             WmemChatMessageHistory("s", **wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="'agent-7', not of 'agent-8'"):
         WmemChatMessageHistory("s", memory=opened, agent_id="agent-8")
-    with pytest.raises(InvalidInputError, match="either"):
+    with pytest.raises(InvalidInputError, match="one of url, memory and store"):
         WmemChatMessageHistory("s", memory=opened, url="memory://")
     with pytest.raises(InvalidInputError, match="'dict'"):
         WmemChatMessageHistory("s", memory={})  # type: ignore[arg-type]

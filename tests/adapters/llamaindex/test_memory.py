@@ -5,6 +5,7 @@ Every test runs inside an event loop: sync methods must work there too (B104).
 
 import asyncio
 import copy
+import inspect
 import json
 import pickle
 import subprocess
@@ -27,6 +28,8 @@ from llama_index.core.base.llms.types import (
     ThinkingBlock,
     ToolCallBlock,
 )
+from llama_index.core.llms import MockLLM
+from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.schema import QueryBundle
 from workflows.context.serializers import JsonSerializer
@@ -70,6 +73,7 @@ def talk(turns: int) -> list[ChatMessage]:
 
 def stored(memory: WmemMemory) -> list[wmem.Message]:
     with wmem.open(memory.url, agent_id=memory.agent_id) as opened:
+        assert isinstance(memory.session_id, str)
         return opened.scope(memory.session_id).messages.all()
 
 
@@ -363,14 +367,60 @@ async def test_a_tokenizer_that_returns_no_tokens_is_an_error_that_names_it(make
 
 def test_a_memory_made_without_its_identity_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="agent_id"):
-        WmemMemory(url="memory://x", session_id="s")  # type: ignore[call-arg]
+        WmemMemory(url="memory://x", session_id="s")
     with pytest.raises(InvalidInputError, match="unknown store"):
         WmemMemory.from_defaults(session_id="s", url="ftp://x", agent_id="a")
 
 
-def test_a_misspelt_option_is_refused() -> None:
-    with pytest.raises(TypeError, match="token_limt"):
-        WmemMemory.from_defaults(session_id="s", url="memory://x", agent_id="a", token_limt=5)  # type: ignore[call-arg]
+@pytest.mark.parametrize("made", [WmemMemory, WmemMemory.from_defaults])
+def test_a_misspelt_option_is_refused(made: Call) -> None:
+    with pytest.raises(InvalidInputError, match="'token_limt'; did you mean token_limit"):
+        made(session_id="s", url="memory://x", agent_id="a", token_limt=5)
+
+
+# As `from_defaults` of LlamaIndex's `Memory` and `ChatMemoryBuffer` has them.
+FOREIGN = [
+    ("token_flush_size", 700, "nothing is flushed"),
+    ("chat_history_token_ratio", 0.7, "tail="),
+    ("memory_blocks", [], "recall=True"),
+    ("memory_blocks_template", None, "note"),
+    ("insert_method", "user", "stable=True"),
+    ("image_token_size_estimate", 256, r"media_tokens=\{'image'"),
+    ("document_token_size_estimate", 2048, r"media_tokens=\{'file'"),
+    ("chat_store", None, "url="),
+    ("chat_store_key", "user-1", "session_id="),
+    ("table_name", "t", "agents and sessions"),
+    ("async_database_uri", "sqlite+aiosqlite:///x", "url="),
+    ("async_engine", None, "url="),
+    ("db_schema", None, "agents and sessions"),
+    ("key", b"k", r"memory=wmem.open"),
+    ("embedder", len, r"memory=wmem.open"),
+]
+
+
+@pytest.mark.parametrize("made", [WmemMemory, WmemMemory.from_defaults])
+@pytest.mark.parametrize(("name", "value", "replacement"), FOREIGN)
+def test_an_option_of_llamaindexs_own_memories_is_refused_with_what_takes_its_place(
+    made: Call, name: str, value: object, replacement: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=f"takes no {name}: .*{replacement}") as failure:
+        made(session_id="s", url="memory://x", agent_id="a", **{name: value})
+    assert "sqlite+" not in str(failure.value), "a URI may hold a password"
+
+
+@pytest.mark.parametrize("base", [Memory, ChatMemoryBuffer])
+def test_every_option_of_llamaindexs_own_memories_is_honoured_or_refused_with_a_reason(base: Any) -> None:
+    honoured = set(inspect.signature(WmemMemory.from_defaults).parameters)
+    for name in set(inspect.signature(base.from_defaults).parameters) - honoured - {"kwargs"}:
+        foreign: dict[str, Any] = {name: None}
+        with pytest.raises(InvalidInputError, match=f"takes no {name}: "):
+            WmemMemory.from_defaults(**foreign)
+
+
+def test_a_models_context_window_is_the_limit_unless_one_is_given(make: Make) -> None:
+    assert make(llm=MockLLM()).token_limit == MockLLM().metadata.context_window * 3 // 4
+    assert make(llm=MockLLM(), token_limit=500).token_limit == 500
+    assert make(token_limit=None).token_limit == make().token_limit == 30_000
 
 
 async def test_B23_two_users_of_one_process_see_only_their_own_turns(make: Make, call: Call) -> None:
