@@ -25,11 +25,13 @@ class Ceiling(NamedTuple):
         limit: Tokens of the model, the reply included.
         reserve: How many of these are kept for the reply.
         room: Tokens of the prompt, in wmem's own count; None while no prompt was packed.
+        names: The instances that have decided, from the outermost on.
     """
 
     limit: int
     reserve: int
     room: int | None = None
+    names: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Self | None:
@@ -46,7 +48,9 @@ class Ceiling(NamedTuple):
         if outer is None:
             return self
         limit = min(self.limit, outer.limit)
-        return Ceiling(limit, limit - min(self.limit - self.reserve, outer.limit - outer.reserve), outer.room)
+        return Ceiling(
+            limit, limit - min(self.limit - self.reserve, outer.limit - outer.reserve), outer.room, outer.names
+        )
 
     def lower(self, budget: int) -> int:
         """The budget of a pack, at most what the room around it allows."""

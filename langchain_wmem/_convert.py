@@ -75,14 +75,38 @@ def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
         InvalidInputError: Something that is no wmem message.
         SerializationError: The native data of a message is not in LangChain's form.
     """
-    given = check_instances(messages, Message)
-    written: list[BaseMessage] = []
-    at = 0
-    while at < len(given):
-        whole = join_pieces(given, at)
-        written.append(_to_langchain(given[at]) if whole is None else _revive(whole.kind, whole.data, documents=False))
-        at += 1 if whole is None else whole.size
-    return written
+    return Converter().convert(check_instances(messages, Message))
+
+
+class Converter:
+    """Converts prompts to LangChain's messages, and only what the prompt before did not have: two share nearly all."""
+
+    def __init__(self) -> None:
+        self._made: dict[str | None, tuple[Message, BaseMessage]] = {}
+        """What the last prompt's messages became, by their ids."""
+
+    def convert(self, messages: Sequence[Message]) -> list[BaseMessage]:
+        """See `to_langchain`. Each message is a new object, for others to change."""
+        written: list[BaseMessage] = []
+        made: dict[str | None, tuple[Message, BaseMessage]] = {}
+        at = 0
+        while at < len(messages):
+            message, size = messages[at], 1
+            known = self._made.get(message.id)
+            if known is not None and (known[0] is message or known[0] == message):
+                made[message.id] = known
+                written.append(known[1].model_copy())
+            elif (whole := join_pieces(messages, at)) is not None:
+                written.append(_revive(whole.kind, whole.data, documents=False))
+                size = whole.size
+            else:
+                fresh = _to_langchain(message)
+                if message.id is not None:
+                    made[message.id] = message, fresh.model_copy()
+                written.append(fresh)
+            at += size
+        self._made = made
+        return written
 
 
 def is_note(message: BaseMessage) -> bool:

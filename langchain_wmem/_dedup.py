@@ -8,7 +8,7 @@ import hashlib
 import json
 import marshal
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -22,21 +22,34 @@ from wmem.errors import CorruptionError
 from wmem.types import AsyncMessages, Messages
 
 MIN_LOOKBACK = 64
+_BLOCK = 64  # messages that are compared at once, to see quickly that a long list did not change
 _CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
 
 
 def is_conversation(message: BaseMessage) -> bool:
     """Whether a message is part of the conversation, not a note of recalled text or a summary."""
-    return not _is_summary(message) and not is_note(message)
+    return not is_summary(message) and not is_note(message)
 
 
-def _is_summary(message: BaseMessage) -> bool:
+def is_summary(message: BaseMessage) -> bool:
+    """Whether a message is a summary that LangChain's own middleware put in the place of others."""
     return message.additional_kwargs.get("lc_source") == "summarization"
 
 
 def newest_human_index(messages: Sequence[BaseMessage]) -> int:
     """Index of the newest message of a person, which begins the turn; 0 if there is none."""
     return next((at for at in range(len(messages) - 1, -1, -1) if _begins_turn(messages[at])), 0)
+
+
+def find_trimmed(messages: Sequence[BaseMessage], window: int) -> list[str]:
+    """Ids of the messages before the newest `window` ones; of a turn that reaches into these, none.
+
+    None is older than a turn that is longer than the window.
+    """
+    places = [place for place, message in enumerate(messages) if _begins_turn(message)]
+    within = [place for place in places if place >= len(messages) - window]
+    begun = within[0] if within else places[-1] if places else 0
+    return [message.id for message in messages[:begun] if message.id is not None]
 
 
 def _begins_turn(message: BaseMessage) -> bool:
@@ -55,17 +68,40 @@ class _Fingerprint(NamedTuple):
     content_hashes: Mapping[str | None, int]
 
 
-class SeenMessages:
-    """Ids and hashes of the messages of one session that are known to be stored."""
+class Look(NamedTuple):
+    """What looking at a state's messages showed.
 
-    def __init__(self, stored: Iterable[Message]) -> None:
+    Attributes:
+        same: How many, from the first on, are the very objects that were remembered.
+        is_changed: More were remembered than that: what was there before is not all there.
+        places: The places of those that may be new or edited.
+        block_hashes: Hashes of the messages, in blocks from the first on.
+    """
+
+    same: int
+    is_changed: bool
+    places: Sequence[int]
+    block_hashes: list[int]
+
+
+class SeenMessages:
+    """Ids and hashes of the messages of one session that are known to be stored.
+
+    Args:
+        stored: The session's newest messages.
+        is_whole: These are all; a message that is none of them is stored nowhere else.
+    """
+
+    def __init__(self, stored: Iterable[Message], *, is_whole: bool = False) -> None:
+        self.is_whole = is_whole
         self._content_hashes: dict[str | None, int] = {}
         self._piece_ids: set[str] = set()
         self._fingerprints: dict[str, _Fingerprint] = {}
-        self._object_refs: dict[str, weakref.ref[BaseMessage]] = {}
+        self._object_refs: list[weakref.ref[BaseMessage]] = []
+        self._block_hashes: list[int] = []
         self.add(stored)
 
-    def __contains__(self, message_id: str | None) -> bool:
+    def __contains__(self, message_id: object) -> bool:
         return message_id in self._content_hashes
 
     def add(self, stored: Iterable[Message]) -> None:
@@ -80,6 +116,17 @@ class SeenMessages:
         """Take out a message that is stored no longer."""
         self._content_hashes.pop(message_id, None)
         self._piece_ids.discard(message_id)
+        self.forget_list()
+
+    def list_stored_ids(self, messages: Iterable[BaseMessage]) -> Iterator[tuple[str, str | None]]:
+        """The ids under which messages are stored, those of each piece, each with its id in LangChain."""
+        for message in messages:
+            if message.id in self and message.id is not None:
+                yield message.id, message.id
+                place = 1
+                while (id := f"{message.id}.{place}") in self._piece_ids:
+                    yield id, message.id
+                    place += 1
 
     def find_stale_pieces(self, stored: Iterable[Message]) -> list[str]:
         """Ids of stored pieces that LangChain's messages had before they were edited, but have no longer."""
@@ -91,44 +138,84 @@ class SeenMessages:
                 place += 1
         return stale
 
+    def look(self, messages: Sequence[BaseMessage], *, trust_objects: bool) -> Look:
+        """Which of a state's messages may be new or edited; of the others it is known that they are not.
+
+        Args:
+            trust_objects: Take an object from before this turn that was seen already as unchanged.
+        """
+        if trust_objects:
+            same = self._count_same_objects(messages)
+            known = min(same, newest_human_index(messages))  # within this turn they may be edited in place
+            is_changed = same < len(self._object_refs)
+            return Look(same, is_changed, range(known, len(messages)), self._block_hashes[: known // _BLOCK])
+        blocks = [messages[at : at + _BLOCK] for at in range(0, len(messages) - _BLOCK + 1, _BLOCK)]
+        hashes = [*map(hash_objects, blocks)]
+        places: list[int] = []
+        for at, (now, then) in enumerate(zip(hashes, self._block_hashes, strict=False)):
+            if now != then:
+                places.extend(range(at * _BLOCK, (at + 1) * _BLOCK))
+        known = min(len(hashes), len(self._block_hashes)) * _BLOCK
+        return Look(0, is_changed=True, places=[*places, *range(known, len(messages))], block_hashes=hashes)
+
+    def remember(self, messages: Sequence[BaseMessage], look: Look) -> None:
+        """Remember a state's messages that were looked at, now that all of them are stored as they are."""
+        hashes = look.block_hashes
+        begun = len(hashes) * _BLOCK
+        blocks = (messages[at : at + _BLOCK] for at in range(begun, len(messages) - _BLOCK + 1, _BLOCK))
+        self.is_whole = False  # others write as well
+        self._object_refs[look.same :] = map(weakref.ref, messages[look.same :])
+        self._block_hashes = [*hashes, *map(hash_objects, blocks)]
+
+    def forget_list(self) -> None:
+        """Look at each of a state's messages the next time."""
+        self._object_refs, self._block_hashes = [], []
+
+    def _count_same_objects(self, messages: Sequence[BaseMessage]) -> int:
+        """How many of the messages, from the first on, are the objects that were remembered last."""
+        same = 0
+        for ref, message in zip(self._object_refs, messages, strict=False):
+            if ref() is not message:
+                break
+            same += 1
+        return same
+
     def find_new(
         self,
         messages: Sequence[BaseMessage],
         convert: Callable[[BaseMessage], Sequence[Message]],
         *,
         summaries: bool = False,
-        trust_objects: bool = False,
+        places: Iterable[int] | None = None,
     ) -> list[Message]:
         """The messages that are not stored yet or were edited since, in order.
 
         Args:
             convert: Converts a message to wmem's form, in which it may be several.
             summaries: Include summaries even if the messages they cover are stored.
-            trust_objects: Take an object from before this turn that was seen already as unchanged.
+            places: Where to look; everywhere by default.
         """
         # If none of the messages was stored, their summary is all that is left of them.
         summaries = summaries or not self._content_hashes
-        begun = newest_human_index(messages)
         found: dict[object, Message] = {}
-        for place, given in enumerate(messages):
-            message_id = given.id or ""
-            looked = self._fingerprints.get(message_id)
-            if looked is not None and looked.content_hashes.items() <= self._content_hashes.items():
-                if trust_objects and place < begun and self._object_refs[message_id]() is given:
-                    continue
-                if looked.object_hash == _object_hash(given):
-                    self._object_refs[message_id] = weakref.ref(given)
-                    continue
-            if is_note(given) or (_is_summary(given) and not summaries and given.id not in self):
+        for place in range(len(messages)) if places is None else places:
+            message = messages[place]
+            looked = self._fingerprints.get(message.id or "")
+            if (
+                looked is not None
+                and looked.object_hash == hash_objects([message])
+                and looked.content_hashes.items() <= self._content_hashes.items()
+            ):
                 continue
-            pieces = convert(given)
-            made = {message.id: _content_hash(message) for message in pieces}
-            if given.id:
-                self._object_refs[given.id] = weakref.ref(given)
-                self._fingerprints[given.id] = _Fingerprint(_object_hash(given), made)
-            for message in pieces:
-                if message.id is None or self._content_hashes.get(message.id) != made[message.id]:
-                    found[message.id or place] = message
+            if is_note(message) or (is_summary(message) and not summaries and message.id not in self):
+                continue
+            pieces = convert(message)
+            made = {piece.id: _content_hash(piece) for piece in pieces}
+            if message.id:
+                self._fingerprints[message.id] = _Fingerprint(hash_objects([message]), made)
+            for piece in pieces:
+                if piece.id is None or self._content_hashes.get(piece.id) != made[piece.id]:
+                    found[piece.id or place] = piece
         return list(found.values())
 
     def is_stored(self, message: Message) -> bool:
@@ -145,14 +232,14 @@ def _content_hash(message: Message) -> int:
     return hash(json.dumps(said, sort_keys=True))
 
 
-def _object_hash(original: BaseMessage) -> int:
-    """Hash of a LangChain message's fields, a hundred times faster than that of its wmem form."""
-    held = (original.__dict__, original.__pydantic_extra__)
+def hash_objects(messages: Sequence[BaseMessage]) -> int:
+    """Hash of LangChain messages' fields, some hundred times faster than that of their wmem forms."""
+    held = [(type(each).__qualname__, each.__dict__, each.__pydantic_extra__) for each in messages]
     try:
         # Version 2 has no back references, which would make equal values differ by object identity.
-        return hash((type(original), marshal.dumps(held, 2)))
+        return hash(marshal.dumps(held, 2))
     except ValueError:
-        return hash((type(original), repr(held)))
+        return hash(repr(held))
 
 
 def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
@@ -176,21 +263,42 @@ def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
     return made
 
 
-def assign_turn_ids(new: Iterable[Message], messages: Iterable[BaseMessage]) -> list[Message]:
+def assign_turn_ids(
+    new: Iterable[Message], messages: Sequence[BaseMessage], thread: str | None = None
+) -> list[Message]:
     """The new messages with their turn id: the id of the human message in `messages` that began the turn.
 
     Results that such a message holds are of the turn before it.
+
+    Args:
+        thread: The name of the thread whose state holds the messages.
     """
+    wanted = [(message, whole_id(message)) for message in new]
     turn: str | None = None
     turns: dict[str | None, tuple[str | None, str | None]] = {}
-    for message in messages:
+    for message in messages[_find_turn(messages, {id for _, id in wanted}) :]:
         before, turn = turn, message.id if _begins_turn(message) else turn
         turns[message.id] = before, turn
     none = None, None
     return [
-        message.model_copy(update={"turn_id": turns.get(whole_id(message), none)[message.role != "tool"]})
-        for message in new
+        message.model_copy(update={"turn_id": turns.get(id, none)[message.role != "tool"], "thread_id": thread})
+        for message, id in wanted
     ]
+
+
+def _find_turn(messages: Sequence[BaseMessage], ids: set[str | None]) -> int:
+    """Where the turn begins before that of the first of these messages; 0 if there is none."""
+    place = len(messages)
+    while ids and place:
+        place -= 1
+        ids.discard(messages[place].id)
+    turns = 0
+    while place:
+        turns += place < len(messages) and _begins_turn(messages[place])
+        if turns == 2:  # noqa: PLR2004  # its own, and the one before
+            break
+        place -= 1
+    return place
 
 
 def _keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]) -> list[Message]:
@@ -212,14 +320,19 @@ def _keep_stored_metadata(messages: Iterable[Message], stored: Iterable[Message]
     ]
 
 
-def append_new(session: Messages | AsyncMessages, fresh: list[Message], seen: SeenMessages, newest: int) -> Steps[None]:
+def append_new(
+    session: Messages | AsyncMessages, fresh: list[Message], seen: SeenMessages, newest: int
+) -> Steps[list[Message]]:
     """Store new and edited messages; those that are stored already keep their pin, metadata, turn, thread and time.
+
+    Returns:
+        The messages as they were stored.
 
     Args:
         newest: Number of newest stored messages to look for edited ones in; older ones are looked up by id.
     """
     old: list[Message] = []
-    for message in fresh:
+    for message in () if seen.is_whole else fresh:
         if message.id is not None and message.id not in seen:
             with suppress(CorruptionError):  # which prevents knowing
                 found: Message | None = yield session.get(message.id)
@@ -230,8 +343,10 @@ def append_new(session: Messages | AsyncMessages, fresh: list[Message], seen: Se
     if any(message.id in seen for message in fresh):
         fresh = _keep_stored_metadata(fresh, [*(yield session.all(limit=newest)), *old])
     if fresh:
-        yield session.append(fresh)
+        stored: list[Message] = yield session.append(fresh)
         seen.add(fresh)
         for id in seen.find_stale_pieces(fresh):
             yield session.remove(id)
             seen.discard(id)
+        return stored
+    return []

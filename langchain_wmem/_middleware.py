@@ -3,29 +3,27 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
-from langchain.agents.middleware.types import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain_core.messages import BaseMessage, SystemMessage
+from langchain.agents.middleware.types import (
+    AgentMiddleware,
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import BaseMessage, RemoveMessage, SystemMessage
 from langgraph.runtime import Runtime
 
 from langchain_wmem._budget import Ceiling
 from langchain_wmem._call_ids import name_calls_and_results
-from langchain_wmem._convert import read_message, to_langchain
-from langchain_wmem._dedup import (
-    SeenMessages,
-    append_new,
-    assign_ids,
-    assign_turn_ids,
-    is_conversation,
-    lookback,
-    newest_human_index,
-)
-from langchain_wmem._lenient_convert import read_leniently
+from langchain_wmem._capture import Capture, session_path
+from langchain_wmem._convert import Converter, read_message
+from langchain_wmem._dedup import find_trimmed
 from langchain_wmem._prompt import PackSettings
 from langchain_wmem._request import prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
+from langchain_wmem._run import find_later_hooks, find_run
 from langchain_wmem._session import is_single_run, scope_path
 from langchain_wmem._trace import trace_prompt
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
@@ -35,6 +33,7 @@ from wmem.adapter import (
     Memory,
     Steps,
     arun,
+    check_count,
     describe,
     find_logger,
     run,
@@ -43,10 +42,16 @@ from wmem.adapter import (
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile, Reasoning, Roles
 
-_MAX_SESSIONS = 256
 _MAX_CONTEXTS = 128
+_STORED = "wmem_stored"
 
 _log = find_logger("langchain_wmem")
+
+
+class WmemState(AgentState[Any]):
+    """An agent's state, and how many of its messages are stored; that stays out of what the agent returns."""
+
+    wmem_stored: NotRequired[Annotated[int, PrivateStateAttr]]
 
 
 class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
@@ -54,24 +59,26 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Each model call gets a prompt of at most `budget` tokens, packed from the whole stored
     session. The system message, the tools' schemas and room for the reply count towards
-    the budget. The agent's own state is never changed: no message is removed from it.
+    the budget. Unless there is a `window`, no message is removed from the agent's state.
 
-    Each message is stored once, by its id, as soon as it is said: without a checkpointer,
-    pass only new messages, or the messages as the agent returned them. A run that fails or
-    is interrupted loses nothing of what was said before. Put this middleware last in the
-    list, so that it has the final say on what is sent. A call that the provider refuses as
+    Each message is stored once, by its id: before a model call what is in the state by then,
+    and the answer when the agent ends. So what other middleware takes out, masks or blocks
+    before that is never stored. Without a checkpointer, pass only new messages, or the
+    messages as the agent returned them. A run that fails or is interrupted loses nothing of
+    what a model was shown. Put this middleware last in the list, so that it has the final say
+    on what is sent, but before middleware whose ``after_agent`` changes answers: such an
+    answer is else stored by the next run only. A call that the provider refuses as
     too large (`ContextOverflowError`) is retried once, with half of the conversation.
 
     Callbacks and traces find, in the metadata of the model's run under this middleware's name,
     what its prompt was made of: session, tokens, budget, counts and ids; no text.
 
-    The agent's state is authoritative: a message that was edited there under its id, however
-    old, is updated in the session by the next run. What JSON cannot hold, such as an
-    object as a tool's artifact, and what a subclass of a message adds to its base, is
-    left out of the session with a warning. A summary is stored only if it comes first, so
-    that none of the messages it covers can be stored. The session only grows: a message
-    removed from the thread's state stays in the session until it is removed there, and a
-    fork of a thread needs a session of its own.
+    The agent's state is authoritative. A message that was edited there under its id, however
+    old, is updated in the session by the next run. With a checkpointer, the session follows the
+    thread's path: see `removed`. Messages of others in the session stay where they are. What JSON
+    cannot hold, such as an object as a tool's artifact, and what a subclass of a message adds to
+    its base, is left out of the session with a warning. A summary is stored only if it comes
+    first, so that none of the messages it covers can be stored.
 
     A sub-agent that runs in a tool inherits thread and context, but not the session: without
     a `session` of its own it gets a scope below its parent's for this one run, named after
@@ -127,6 +134,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         InvalidInputError: No agent, or an invalid number, profile or name.
     """
 
+    state_schema: type[AgentState[Any]] = WmemState
+
     def __init__(
         self,
         memory: Memory | str,
@@ -145,6 +154,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         summary: bool | int = False,
         zone: tzinfo | str | None = None,
         artifacts: bool = True,
+        removed: Literal["follow", "keep"] = "follow",
+        window: int | None = None,
         counter: Counter | None = None,
         ask_model: bool = False,
         name: str = "wmem",
@@ -163,16 +174,23 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             summary=summary,
             zone=zone,
         )
+        if window is not None:
+            check_count(window, "window", 1)
+        if removed not in (known_ways := ("follow", "keep")):
+            raise InvalidInputError(f"unknown removed {describe(removed)}; known: {', '.join(known_ways)}")
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []
         self._lazy_memory = LazyMemory(memory, agent_id, counter)
         self._session = session
-        self._artifacts = artifacts
         self._ask_model = ask_model
         self._name = name
-        self._seen: LruCache[Path, SeenMessages] = LruCache(_MAX_SESSIONS)
+        self._capture = Capture(artifacts=artifacts, removed=removed)
+        self._window = window
+        self._is_warned = False
+        self._around: set[str] = set()  # names of other instances, which change no message
         self._contexts: LruCache[Path, Context] = LruCache(_MAX_CONTEXTS)
+        self._converters: LruCache[Path, Converter] = LruCache(_MAX_CONTEXTS)
         self._calibrations = Calibrations()
 
     @property
@@ -217,8 +235,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self._drop_session(session)
 
     def _drop_session(self, session: str) -> None:
-        self._seen.discard(lambda known: known[0] == session)
+        self._capture.discard(lambda known: known[0] == session)
         self._contexts.discard(lambda known: known[0] == session)
+        self._converters.discard(lambda known: known[0] == session)
 
     @property
     def calibrations(self) -> Calibrations:
@@ -233,26 +252,13 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """See `close`."""
         await self._lazy_memory.aclose()
 
-    # -- storing messages
+    # -- storing messages: in model calls and at the end, when every guard has seen them
 
-    def before_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        # Between two runs a message may be edited in place; within one, edits come as new objects.
-        run(self._capture(self._run_scope(runtime), state["messages"], trust_objects=False))
+    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any]:
+        return run(self._finish(self._run_scope(runtime), state["messages"], runtime))
 
-    def after_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        run(self._capture(self._run_scope(runtime), state["messages"]))
-
-    def after_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        run(self._finish(self._run_scope(runtime), state["messages"]))
-
-    async def abefore_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._capture(await self._arun_scope(runtime), state["messages"], trust_objects=False))
-
-    async def aafter_model(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._capture(await self._arun_scope(runtime), state["messages"]))
-
-    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> None:
-        await arun(self._finish(await self._arun_scope(runtime), state["messages"]))
+    async def aafter_agent(self, state: AgentState[Any], runtime: Runtime[Any]) -> dict[str, Any]:
+        return await arun(self._finish(await self._arun_scope(runtime), state["messages"], runtime))
 
     def _run_scope(self, runtime: Runtime[Any]) -> Scope:
         return self.scope(*scope_path(self._session, runtime))
@@ -260,35 +266,26 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     async def _arun_scope(self, runtime: Runtime[Any]) -> AsyncScope:
         return await self.ascope(*scope_path(self._session, runtime))
 
-    def _capture(
-        self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], *, trust_objects: bool = True
-    ) -> Steps[None]:
-        messages, path = assign_ids(messages), _session_path(scope)
-        seen = self._seen.get(path)
-        if seen is None:
-            stored = yield scope.messages.all(limit=lookback(messages))
-            seen = self._seen.setdefault(path, SeenMessages(stored))
-        if fresh := seen.find_new(messages, partial(self._to_messages, seen), trust_objects=trust_objects):
-            yield from append_new(scope.messages, assign_turn_ids(fresh, messages), seen, lookback(messages))
-
-    def _finish(self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage]) -> Steps[None]:
-        path = _session_path(scope)
+    def _finish(
+        self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], runtime: Runtime[Any]
+    ) -> Steps[dict[str, Any]]:
+        path = session_path(scope)
         if is_single_run(path):
             yield scope.dispose(purge=False)
-            self._seen.discard(lambda known: known[: len(path)] == path)
-        else:
-            yield from self._capture(scope, messages)
-
-    def _to_messages(self, seen: SeenMessages, original: BaseMessage) -> list[Message]:
-        messages, left_out = read_leniently(original, artifacts=self._artifacts)
-        if left_out and original.id not in seen:
+            self._capture.discard(lambda known: known[: len(path)] == path)
+            return {_STORED: 0}
+        later = [each for each in find_later_hooks(self._name) if each not in self._around]
+        if later and not self._is_warned:
+            self._is_warned = True
             _log.warning(
-                "Left %s of %s message %s out of the session: only plain data can be stored",
-                ", ".join(left_out),
-                original.type,
-                original.id,
+                "An answer is stored by the run after it, because %s may still change it: put wmem's middleware before",
+                ", ".join(map(repr, later)),
             )
-        return messages
+        is_stored = yield from self._capture.finish(scope, find_run(runtime), messages, later)
+        update: dict[str, Any] = {_STORED: len(messages)}
+        if self._window is not None and (is_stored or later):
+            update["messages"] = [RemoveMessage(id=each) for each in find_trimmed(messages, self._window)]
+        return update
 
     # -- packing prompts
 
@@ -309,30 +306,35 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     def _call(
         self, scope: Scope | AsyncScope, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], object]
     ) -> Steps[ModelResponse[Any]]:
-        # Store tool results, and changes by other middleware, before sending.
-        yield from self._capture(scope, request.state["messages"])
-        path = _session_path(scope)
+        place, held = find_run(request.runtime), request.state["messages"]
+        outer = Ceiling.read(request.state)
+        # What an instance around this one left out of its prompt is no less said.
+        shown = request.messages if outer is None else held
+        yield from self._capture.store(scope, place, held, shown)
+        path, live = session_path(scope), self._capture.find_unstored(scope, place, held, request.messages)
         if request.system_message is not None:
             request = request.override(system_message=to_sendable(request.system_message))
-        ceiling = self._settings.ceiling(request.model, request.model_settings).within(Ceiling.read(request.state))
+        ceiling = self._settings.ceiling(request.model, request.model_settings).within(outer)
+        self._around.update(ceiling.names)
         query = self._settings.query(request.messages)
-        options = self._pack_options(path, request, ceiling.reserve)
+        options = self._pack_options(live, request, ceiling.reserve)
 
         def pack(budget: int) -> Steps[Context]:
             context: Context = yield scope.pack(query, budget=budget, **options)
             return self._contexts.put(path, context)
 
         def send(context: Context) -> Steps[ModelResponse[Any]]:
-            decided = ceiling._replace(room=context.budget - ceiling.reserve)
+            decided = ceiling._replace(room=context.budget - ceiling.reserve, names=(*ceiling.names, self._name))
+            sent = _with_prompt(request, context, decided, self._converters.setdefault(path, Converter()))
             with trace_prompt(self._name, context, path, request.model):
-                response: ModelResponse[Any] = yield handler(_with_prompt(request, context, decided))
+                response: ModelResponse[Any] = yield handler(sent)
             # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
 
         return (yield from call_with_retry(self._calibrations, model_name(request), pack, send, ceiling=ceiling))
 
-    def _pack_options(self, path: Path, request: ModelRequest[Any], reserve: int) -> dict[str, Any]:
+    def _pack_options(self, live: Sequence[Message], request: ModelRequest[Any], reserve: int) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""
         return {
             **self._settings.arguments(
@@ -340,36 +342,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 system=read_message(request.system_message)[0].text if request.system_message else "",
                 tools=tool_schemas(request),
                 reserve=reserve,
-                messages=self._find_unstored(path, request),
+                messages=live,
             ),
             "prompt_counter": prompt_counter(request.model) if self._ask_model else None,
         }
 
-    def _find_unstored(self, path: Path, request: ModelRequest[Any]) -> list[Message]:
-        """The messages of the request that may not be stored in their current form, or at all.
 
-        Messages before this turn are left out if all of them are stored and unchanged
-        since, that is, identical to the objects in the agent's state.
-        """
-        seen = self._seen.get(path)
-        messages = assign_ids(request.messages)
-        begun = newest_human_index(messages)
-        untouched = {id(message) for message in request.state["messages"]}
-        past = messages[:begun]
-        if seen is not None and all(
-            (each.id in seen and id(each) in untouched) or not is_conversation(each) for each in past
-        ):
-            past = []
-        live = [message for message in (*past, *messages[begun:]) if is_conversation(message)]
-        return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]
-
-
-def _session_path(scope: Scope | AsyncScope) -> Path:
-    """A scope's path from the session on, without the agent."""
-    return scope.path[1:]
-
-
-def _with_prompt(request: ModelRequest[Any], context: Context, ceiling: Ceiling) -> ModelRequest[Any]:
+def _with_prompt(
+    request: ModelRequest[Any], context: Context, ceiling: Ceiling, converter: Converter
+) -> ModelRequest[Any]:
     """The request with the packed messages and the note; its system message stays unless others were joined to it.
 
     Args:
@@ -377,7 +358,7 @@ def _with_prompt(request: ModelRequest[Any], context: Context, ceiling: Ceiling)
     """
     request = request.override(state=ceiling.write(request.state))
     prompt = list(context.prompt())
-    sent: list[Any] = to_langchain(prompt)
+    sent: list[Any] = converter.convert(prompt)
     if not context.system:
         return request.override(messages=sent)
     joined = prompt[0].text != context.system

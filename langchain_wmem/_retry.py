@@ -28,7 +28,7 @@ def call_with_retry(
         send: Sends a context to the model.
         ceiling: In the model's tokens.
     """
-    limit, reserve, _ = ceiling
+    limit, reserve = ceiling.limit, ceiling.reserve
 
     def pack_below(budget: int) -> Steps[Context]:
         return pack(ceiling.lower(budget))

@@ -195,9 +195,11 @@ async def test_a_later_summary_covers_what_is_stored_and_is_not_kept(
     agent = create_agent(model, middleware=[alone], checkpointer=saver)
     for number in range(4):
         await run(agent, user(f"Fact {number}."), config=THREAD)
+    agent = create_agent(model, middleware=[remembering(memory)], checkpointer=saver)
+    await run(agent, user("Fact 4."), config=THREAD)
     again = SummarizationMiddleware(script(*["Nothing new."] * 9), trigger=("messages", 4), keep=("messages", 2))
     agent = create_agent(model, middleware=[again, remembering(memory)], checkpointer=saver)
-    for number in range(4, 8):
+    for number in range(5, 8):
         await run(agent, user(f"Fact {number}."), config=THREAD)
     assert sum("Ada has a dog." in text for text in stored(memory)) == 1
     assert not any("Nothing new." in text for text in stored(memory))

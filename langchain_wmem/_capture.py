@@ -1,0 +1,248 @@
+"""Capture: what a thread's state holds is stored in its session once, as it is now, along the path it has taken."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from functools import partial
+from operator import is_
+from typing import Any, Literal, NamedTuple
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from langchain_wmem._dedup import (
+    SeenMessages,
+    append_new,
+    assign_ids,
+    assign_turn_ids,
+    is_conversation,
+    is_summary,
+    lookback,
+    newest_human_index,
+)
+from langchain_wmem._lenient_convert import read_leniently
+from langchain_wmem._masks import Masks
+from langchain_wmem._path import StoredPath
+from langchain_wmem._run import Run, find_checkpoints
+from wmem import AsyncScope, Message, Scope
+from wmem.adapter import LruCache, Steps, find_logger
+from wmem.types import Path
+
+_MAX_SESSIONS = 256
+_MAX_CHECKPOINTS = 32  # that are looked through for a message of the thread, when its state holds none
+
+_log = find_logger("langchain_wmem")
+
+
+class _Turn(NamedTuple):
+    """A turn that a run began and has not ended: its question, and the ids of what was stored of it."""
+
+    question: str
+    ids: list[str]
+
+
+class _Session:
+    """What is known of one session and one thread: what is stored, the path, and where the newest run is."""
+
+    def __init__(self, stored: Sequence[Message], withdrawn: Sequence[Message], run: Run, *, is_whole: bool) -> None:
+        self.seen = SeenMessages([*stored, *withdrawn], is_whole=is_whole)
+        self.path = StoredPath(run.thread, stored, withdrawn)
+        self.masks = Masks()
+        self.run: Run | None = None
+        self.turn: _Turn | None = None
+
+    def begins(self, run: Run) -> bool:
+        """Whether a run is another one than that of the last look."""
+        return self.run is None or self.run.graph != run.graph or self.run.step >= run.step
+
+
+class Capture:
+    """Stores what agents' states hold, and lets each session follow its thread's path.
+
+    Args:
+        artifacts: Store the artifacts of tool results that are plain data.
+        removed: What becomes of messages that a state took back: withdrawn from the session, or kept in it.
+    """
+
+    def __init__(self, *, artifacts: bool = True, removed: Literal["follow", "keep"] = "follow") -> None:
+        self._artifacts = artifacts
+        self._withdraws = removed == "follow"
+        self._sessions: LruCache[tuple[Path, str | None], _Session] = LruCache(_MAX_SESSIONS)
+
+    def discard(self, matches: Callable[[Path], bool]) -> None:
+        """Forget what is known of the sessions whose paths match."""
+        self._sessions.discard(lambda key: matches(key[0]))
+
+    def store(
+        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], shown: Sequence[BaseMessage]
+    ) -> Steps[None]:
+        """Store what is new or edited, withdraw what the state took back, and restore what it brought back.
+
+        Args:
+            messages: The state's.
+            shown: What middleware around ours made of them for this model call.
+        """
+        messages = assign_ids(messages)
+        session = yield from self._open(scope, run, messages)
+        session.masks.learn(messages, assign_ids(shown))
+        yield from self._store(scope, run, session, messages)
+
+    def finish(
+        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], later: Sequence[str]
+    ) -> Steps[bool]:
+        """Store how a run ended, unless it never came to a model call; returns whether all of it is stored.
+
+        Args:
+            later: Other middleware that may still change how it ended: then the next run stores it.
+        """
+        messages = assign_ids(messages)
+        session = yield from self._open(scope, run, messages)
+        newest = messages[newest_human_index(messages)] if messages else None
+        # What was blocked before it reached a model is stored when a model is shown it.
+        is_reached = not isinstance(newest, HumanMessage) or newest.id in session.seen
+        if is_reached and not later:
+            yield from self._store(scope, run, session, messages)
+        session.run = None
+        if is_reached:
+            session.turn = None
+        return is_reached and not later
+
+    def find_unstored(
+        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], shown: Sequence[BaseMessage]
+    ) -> list[Message]:
+        """The messages of a model call that may not be stored in their current form, or at all.
+
+        Messages before this turn are left out if all of them are stored and unchanged
+        since, that is, identical to the objects in the agent's state.
+        """
+        session = self._sessions.get(_key(scope, run))
+        calling = assign_ids(shown)
+        begun = newest_human_index(calling)
+        past: Sequence[BaseMessage] = calling[:begun]
+        if session is not None:
+            is_whole = len(shown) == len(messages) and all(map(is_, shown, messages))
+            known: Collection[int] = () if is_whole else {id(message) for message in messages}
+            if is_whole or all(
+                (each.id in session.seen and id(each) in known) or not is_conversation(each) for each in past
+            ):
+                past = ()
+        live = [message for message in (*past, *calling[begun:]) if is_conversation(message)]
+        return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]
+
+    # -- steps
+
+    def _open(self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage]) -> Steps[_Session]:
+        key = _key(scope, run)
+        session = self._sessions.get(key)
+        if session is None:
+            limit = lookback(messages)
+            stored: list[Message] = yield scope.messages.all(limit=limit)
+            withdrawn: list[Message] = yield scope.messages.withdrawn()
+            made = _Session(stored, withdrawn, run, is_whole=len(stored) < limit)
+            session = self._sessions.setdefault(key, made)
+        elif session.begins(run):
+            # Another process may have served the thread in between, along another path.
+            session.path.set_withdrawn((yield scope.messages.withdrawn()))
+        return session
+
+    def _store(
+        self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
+    ) -> Steps[None]:
+        is_new = session.begins(run)
+        seen, kept = session.seen, session.masks.apply(messages, session.seen)
+        look = seen.look(kept, trust_objects=not is_new)
+        if is_new or look.is_changed:
+            yield from self._follow(scope, run, session, messages)
+        fresh = seen.find_new(kept, partial(self._to_messages, seen), places=look.places)
+        if fresh:
+            if is_new and not run.has_state:
+                yield from _withdraw_failed_turn(scope, session, messages)
+            turned = assign_turn_ids(fresh, kept, run.thread)
+            fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
+            session.path.add(fresh)
+        if run.has_state and (is_new or not run.is_nested):
+            # Of a nested graph's state only what it began with is its parent's as well.
+            session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
+        seen.remember(kept, look)
+        session.run = run
+        if is_new and messages:
+            session.turn = _Turn(str(messages[newest_human_index(messages)].text), [])
+        if session.turn is not None:
+            session.turn.ids.extend(message.id for message in fresh if message.id is not None)
+
+    def _follow(
+        self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
+    ) -> Steps[None]:
+        """Let the session have the path that the thread's state has now."""
+        held = {message.id for message in messages}
+        own = session.path.list_own()
+        withdraws = self._withdraws and run.has_state
+        is_emptied = False
+        if withdraws and own and own.isdisjoint(held) and not any(map(is_summary, messages)):
+            is_emptied = yield from _was_held(scope, own)
+        moves = session.path.find_moves(held, is_emptied=is_emptied)
+        if not withdraws:
+            moves = moves._replace(withdrawn=[])
+        if moves.withdrawn:
+            yield scope.messages.withdraw(*moves.withdrawn)
+        if moves.restored:
+            yield scope.messages.restore(*moves.restored)
+        session.path.move(moves)
+
+    def _to_messages(self, seen: SeenMessages, original: BaseMessage) -> list[Message]:
+        messages, left_out = read_leniently(original, artifacts=self._artifacts)
+        if left_out and original.id not in seen:
+            _log.warning(
+                "Left %s of %s message %s out of the session: only plain data can be stored",
+                ", ".join(left_out),
+                original.type,
+                original.id,
+            )
+        return messages
+
+
+def session_path(scope: Scope | AsyncScope) -> Path:
+    """A scope's path from the session on, without the agent."""
+    return scope.path[1:]
+
+
+def _key(scope: Scope | AsyncScope, run: Run) -> tuple[Path, str | None]:
+    return session_path(scope), run.thread
+
+
+def _withdraw_failed_turn(scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage]) -> Steps[None]:
+    """Withdraw what a run stored that failed, and is repeated with the same question under another id.
+
+    Without a checkpointer nothing else tells that it is the same question.
+    """
+    turn, asked = session.turn, messages[newest_human_index(messages)]
+    if turn is None or not turn.ids or not isinstance(asked, HumanMessage) or str(asked.text) != turn.question:
+        return
+    held = {message.id for message in messages}
+    if not held.intersection(turn.ids):
+        yield scope.messages.withdraw(*turn.ids)
+
+
+def _was_held(scope: Scope | AsyncScope, own: Collection[str | None]) -> Steps[bool]:
+    """Whether an earlier checkpoint of this thread holds one of these messages.
+
+    If none does, the checkpointer is new to the thread: its state is empty because it forgot.
+    """
+    found = find_checkpoints()
+    if found is None:
+        return False
+    saver, config = found
+    try:
+        if isinstance(scope, AsyncScope):
+            checkpoints: list[Any] = yield _collect(saver.alist(config, limit=_MAX_CHECKPOINTS))
+        else:
+            checkpoints = list(saver.list(config, limit=_MAX_CHECKPOINTS))
+    except NotImplementedError:
+        return False
+    held = (each.checkpoint.get("channel_values", {}).get("messages") for each in checkpoints)
+    return any(_holds(messages, own) for messages in held)
+
+
+def _holds(messages: object, ids: Collection[str | None]) -> bool:
+    return isinstance(messages, Iterable) and any(getattr(each, "id", None) in ids for each in messages)
+
+
+async def _collect(checkpoints: AsyncIterator[Any]) -> list[Any]:
+    return [each async for each in checkpoints]

@@ -1,0 +1,80 @@
+"""The path of a LangGraph thread: which of its stored messages its state took back, and which it brought back.
+
+A thread is a path, not a list: an answer is regenerated, a message edited or removed, an earlier
+checkpoint gone on from. What its state no longer holds, although it holds something older, was taken
+back. What is older than all it holds was trimmed, and is still memory. Messages of others in the
+session, which never were in the thread's state, are never taken back by it.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
+
+from langchain_wmem._pieces import whole_id
+from wmem import Message
+
+
+class Moves(NamedTuple):
+    """Ids of stored messages to withdraw and to restore, for the session to have the path last taken."""
+
+    withdrawn: list[str]
+    restored: list[str]
+
+
+class StoredPath:
+    """The stored messages of one session that its thread's state holds or held, in the session's order.
+
+    Args:
+        thread: The thread's name, which its messages have as `thread_id`. None if only what is added
+            by `add_held` can be known to be of its state.
+        stored: The session's messages.
+        withdrawn: Those of the session that were withdrawn.
+    """
+
+    def __init__(self, thread: str | None, stored: Iterable[Message], withdrawn: Iterable[Message]) -> None:
+        self.thread = thread
+        self._withdrawn: dict[str, str | None] = {}
+        self._own: dict[str, str | None] = {}
+        taken_back = list(withdrawn)
+        self.add(sorted([*stored, *taken_back], key=lambda message: message.created_at or 0.0))
+        self.set_withdrawn(taken_back)
+
+    def add(self, stored: Iterable[Message]) -> None:
+        """Add messages that were stored, or brought back by storing them again."""
+        for message in stored:
+            if message.id is not None:
+                self._withdrawn.pop(message.id, None)
+                if self.thread is not None and message.thread_id == self.thread:
+                    self._own.setdefault(message.id, whole_id(message))
+
+    def add_held(self, ids: Iterable[tuple[str, str | None]]) -> None:
+        """Add messages that the state holds, though others may have stored them: by their ids here and in LangChain."""
+        for id, whole in ids:
+            self._own.setdefault(id, whole)
+
+    def set_withdrawn(self, withdrawn: Iterable[Message]) -> None:
+        """Take over which messages of the session are withdrawn now: another process may have moved some."""
+        self._withdrawn = {message.id: whole_id(message) for message in withdrawn if message.id is not None}
+
+    def list_own(self) -> set[str | None]:
+        """Ids, as LangChain has them, of the messages here that are not withdrawn."""
+        return {whole for id, whole in self._own.items() if id not in self._withdrawn}
+
+    def find_moves(self, state_ids: Collection[str | None], *, is_emptied: bool = False) -> Moves:
+        """What is to be withdrawn and restored for the session to follow the state.
+
+        Args:
+            state_ids: Ids of the messages that the state holds.
+            is_emptied: A state that holds none of the messages here took all of them back.
+        """
+        own = [(id, whole) for id, whole in self._own.items() if id not in self._withdrawn]
+        oldest = next((at for at, (_, whole) in enumerate(own) if whole in state_ids), 0 if is_emptied else len(own))
+        return Moves(
+            withdrawn=[id for id, whole in own[oldest:] if whole not in state_ids],
+            restored=[id for id, whole in self._withdrawn.items() if whole in state_ids],
+        )
+
+    def move(self, moves: Moves) -> None:
+        """Take over moves that were made."""
+        self._withdrawn |= {id: self._own.get(id) for id in moves.withdrawn}
+        for id in moves.restored:
+            self._withdrawn.pop(id, None)

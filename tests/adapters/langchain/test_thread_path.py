@@ -1,0 +1,201 @@
+"""The session follows the path of its thread: what the state took back is not sent, what it trimmed is memory."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.message import REMOVE_ALL_MESSAGES
+
+import wmem
+from langchain_wmem import WmemChatMessageHistory, WmemMiddleware
+from wmem.errors import InvalidInputError
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+def user(text: str, message_id: str | None = None) -> Any:
+    return {"messages": [HumanMessage(text, id=message_id)]}
+
+
+def texts(messages: Sequence[BaseMessage]) -> list[str]:
+    return [message.text for message in messages]
+
+
+def stored(memory: wmem.AgentMemory, session: str = "t") -> list[str]:
+    return [message.text for message in memory.scope(session).messages.all()]
+
+
+def remembering(memory: wmem.AgentMemory, **options: Any) -> WmemMiddleware:
+    return WmemMiddleware(memory, **{"budget": 4_000, **options})
+
+
+async def checkpoint_before(agent: Any, text: str) -> Any:
+    """The newest checkpoint whose state ends with a text."""
+    return next(
+        state.config
+        for state in agent.get_state_history(THREAD)
+        if state.values.get("messages") and state.values["messages"][-1].text == text
+    )
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])
+async def test_an_answer_that_is_regenerated_is_withdrawn_and_comes_back_with_its_branch(
+    run: Any, script: Any, opened: wmem.AgentMemory, restarted: bool
+) -> None:
+    saver, model = InMemorySaver(), script("One", "Two", "Other two", "Three", "Three again")
+    agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, user("Second"), config=THREAD)
+    old_branch = agent.get_state(THREAD).config
+    asked = await checkpoint_before(agent, "Second")
+    if restarted:
+        agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, None, config=asked)
+    assert texts(model.prompts[2]) == ["First", "One", "Second"]
+    assert stored(opened) == ["First", "One", "Second", "Other two"]
+    assert [message.text for message in opened.scope("t").messages.withdrawn()] == ["Two"]
+    await run(agent, user("Third"), config=THREAD)
+    assert texts(model.prompts[3]) == ["First", "One", "Second", "Other two", "Third"]
+    if restarted:
+        agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, user("Third"), config=old_branch)
+    assert texts(model.prompts[4]) == ["First", "One", "Second", "Two", "Third"]
+    assert stored(opened) == ["First", "One", "Second", "Two", "Third", "Three again"]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])
+async def test_a_first_message_that_is_asked_anew_takes_everything_back(
+    run: Any, script: Any, opened: wmem.AgentMemory, restarted: bool
+) -> None:
+    saver, model = InMemorySaver(), script("One", "Two", "New one")
+    agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, user("Second"), config=THREAD)
+    first = [state.config for state in agent.get_state_history(THREAD)][-1]
+    if restarted:
+        agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, user("Another first"), config=first)
+    assert texts(model.prompts[2]) == ["Another first"]
+    assert stored(opened) == ["Another first", "New one"]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])
+async def test_messages_that_are_removed_from_the_state_are_not_sent(
+    run: Any, script: Any, opened: wmem.AgentMemory, restarted: bool
+) -> None:
+    saver, model = InMemorySaver(), script()
+    agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    for number in range(3):
+        await run(agent, user(f"Number {number}", f"q{number}"), config=THREAD)
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id="q1")]})
+    if restarted:
+        agent = create_agent(model, middleware=[remembering(opened)], checkpointer=saver)
+    await run(agent, user("Number 3"), config=THREAD)
+    assert texts(model.prompts[3]) == ["Number 0", "Fine.", "Fine.", "Number 2", "Fine.", "Number 3"]
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES)]})
+    await run(agent, user("Number 4"), config=THREAD)
+    assert texts(model.prompts[4]) == ["Number 4"]
+    assert len(opened.scope("t").messages.withdrawn()) == 8
+
+
+async def test_what_the_state_trimmed_is_still_memory(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
+    model = script()
+    agent = create_agent(model, middleware=[remembering(memory)], checkpointer=InMemorySaver())
+    for number in range(3):
+        await run(agent, user(f"Number {number}", f"q{number}"), config=THREAD)
+    oldest = [RemoveMessage(id=message.id) for message in agent.get_state(THREAD).values["messages"][:3]]
+    agent.update_state(THREAD, {"messages": oldest})
+    await run(agent, user("Number 3"), config=THREAD)
+    assert texts(model.prompts[3])[:3] == ["Number 0", "Fine.", "Number 1"]
+    assert not memory.scope("t").messages.withdrawn()
+
+
+async def test_a_checkpointer_that_forgot_the_thread_takes_nothing_back(
+    run: Any, script: Any, opened: wmem.AgentMemory
+) -> None:
+    model = script()
+    for number in range(3):
+        agent = create_agent(model, middleware=[remembering(opened)], checkpointer=InMemorySaver())
+        await run(agent, user(f"Number {number}"), config=THREAD)
+    assert texts(model.prompts[2]) == ["Number 0", "Fine.", "Number 1", "Fine.", "Number 2"]
+
+
+async def test_messages_of_others_in_the_session_stay(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
+    model = script("One", "Two", "Again")
+    agent = create_agent(model, middleware=[remembering(memory, session="s")], checkpointer=InMemorySaver())
+    await run(agent, user("First"), config=THREAD)
+    WmemChatMessageHistory("s", memory=memory).add_messages([HumanMessage("By the way"), AIMessage("Noted")])
+    other: Any = {"configurable": {"thread_id": "other"}}
+    await run(agent, user("From elsewhere"), config=other)
+    await run(agent, None, config=await checkpoint_before(agent, "First"))
+    assert stored(memory, "s") == ["First", "By the way", "Noted", "From elsewhere", "Two", "Again"]
+
+
+async def test_recall_search_and_other_frameworks_see_the_path_last_taken(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    model = script("The harbour closes at nine.", "The harbour closes at ten.")
+    agent = create_agent(model, middleware=[remembering(memory)], checkpointer=InMemorySaver())
+    await run(agent, user("When does the harbour close?"), config=THREAD)
+    await run(agent, None, config=await checkpoint_before(agent, "When does the harbour close?"))
+    scope = memory.scope("t")
+    assert "at nine" not in str(scope.recall("harbour closes"))
+    assert "at nine" not in str(scope.pack("harbour closes", budget=500).to_openai())
+    assert texts(WmemChatMessageHistory("t", memory=memory).messages)[-1] == "The harbour closes at ten."
+
+
+async def test_with_keep_nothing_is_taken_back(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
+    model = script("One", "Two")
+    agent = create_agent(model, middleware=[remembering(memory, removed="keep")], checkpointer=InMemorySaver())
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, None, config=await checkpoint_before(agent, "First"))
+    assert stored(memory) == ["First", "One", "Two"]
+    with pytest.raises(InvalidInputError, match="unknown removed 'forget'; known: follow, keep"):
+        remembering(memory, removed="forget")
+
+
+@pytest.mark.parametrize("failing", ["model", "model after a tool", "tool"])
+async def test_a_run_that_is_repeated_whole_stores_its_question_once(
+    run: Any, script: Any, memory: wmem.AgentMemory, failing: str
+) -> None:
+    def look(town: str) -> str:
+        """Look at a town."""
+        if failing == "tool" and not memory.scope("tried").entries.get("once"):
+            memory.scope("tried").entries.set("once", 1)
+            raise ConnectionError("gone")
+        return "rain"
+
+    call = AIMessage("", tool_calls=[{"name": "look", "args": {"town": "Bern"}, "id": "c"}])
+    replies = {
+        "model": [ConnectionError("gone"), "Fine."],
+        "model after a tool": [call, ConnectionError("gone"), call.model_copy(update={"id": "x"}), "Fine."],
+        "tool": [call, call.model_copy(update={"id": "x"}), "Fine."],
+    }[failing]
+    model = script(*replies)
+    agent = create_agent(model, [look], middleware=[remembering(memory, session="t")])
+    again = agent.with_retry(
+        retry_if_exception_type=(ConnectionError,), stop_after_attempt=3, wait_exponential_jitter=False
+    )
+    await run(again, {"messages": [("user", "Rain?")]})
+    assert stored(memory).count("Rain?") == 1
+    assert stored(memory)[-1] == "Fine."
+    assert [message.text for message in model.prompts[-1]].count("Rain?") == 1
+
+
+async def test_a_window_keeps_the_state_short_and_the_session_whole(
+    run: Any, script: Any, url: str, tmp_path: Path
+) -> None:
+    model = script()
+    with wmem.open(url, agent_id="a") as memory:
+        agent = create_agent(model, middleware=[remembering(memory, window=4)], checkpointer=InMemorySaver())
+        for number in range(6):
+            result = await run(agent, user(f"Number {number}"), config=THREAD)
+            assert len(result["messages"]) <= 4
+        assert texts(result["messages"]) == ["Number 4", "Fine.", "Number 5", "Fine."]
+        whole = [text for number in range(6) for text in (f"Number {number}", "Fine.")]
+        assert stored(memory) == whole
+        assert texts(model.prompts[-1]) == whole[:-1]
