@@ -25,8 +25,8 @@ from wmem.adapter import (
     check_flag,
     check_registered,
     run,
-    session_path,
     to_sendable,
+    to_session_path,
 )
 from wmem.errors import InvalidInputError
 from wmem.types import AsyncMessages, Messages
@@ -96,7 +96,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         recall: bool = True,
     ) -> None:
         super().__init__()
-        self._path = session_path(session_id, "session_id")
+        self._path = to_session_path(session_id, "session_id")
         if [url, memory, store].count(None) != 2:  # noqa: PLR2004  # one of three is left
             raise InvalidInputError("pass one of url, memory and store: that is where the session is kept")
         if store is not None:

@@ -31,6 +31,7 @@ from wmem.adapter import (
     LazyMemory,
     LruCache,
     Memory,
+    SessionName,
     Steps,
     arun,
     check_count,
@@ -38,6 +39,7 @@ from wmem.adapter import (
     find_logger,
     run,
     to_sendable,
+    to_session_path,
 )
 from wmem.errors import InvalidInputError
 from wmem.types import Path, ProviderProfile, Reasoning, Roles
@@ -92,11 +94,12 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     Args:
         memory: An open memory, sync or async, or a URL, opened on first use.
         agent_id: The agent that owns the memory; required with a URL.
-        session: The session's name, or a function of the run's `Runtime` that returns it;
-            used unchanged, in a sub-agent too. ``thread`` is the session of the run's thread, inside
-            another graph too, for supervisors and swarms; a sub-agent in a tool gets a scope below it.
-            (One that is really called so is named by a function: ``lambda runtime: "thread"``.) By
-            default the `session_id` of the runtime context, else the thread's id.
+        session: The session's name, or the names of a nested one, as ``("user-7", "chat-3")``, or a function
+            of the run's `Runtime` that returns it; used unchanged, in a sub-agent too. ``thread`` is the
+            session of the run's thread, inside another graph too, for supervisors and swarms; a
+            sub-agent in a tool gets a scope below it. (One that is really called so is named by a
+            function: ``lambda runtime: "thread"``.) By default the `session_id` of the runtime context,
+            else the thread's id.
         budget: The ceiling in tokens for each model call, the reply included; or a share of the model's
             window, a float up to 1.0. By default the whole window. The window is `max_input_tokens` of the
             profile of the model that the request is for. wmem's count
@@ -142,7 +145,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         *,
         budget: float | None = None,
         agent_id: str | None = None,
-        session: str | Callable[[Runtime[Any]], str] | None = None,
+        session: SessionName | Callable[[Runtime[Any]], SessionName] | None = None,
         reserve: int | None = None,
         tail: float = 0.5,
         recent: int = 4,
@@ -198,7 +201,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         """The middleware's name within the agent."""
         return self._name
 
-    def last_context(self, session: str, *below: str) -> Context | None:
+    def last_context(self, session: SessionName, *below: str) -> Context | None:
         """The packed context of a session's newest model call; None if it is no longer held.
 
         Of two concurrent runs of one session it is the one packed last.
@@ -206,22 +209,22 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         Args:
             below: Names of the scopes from the session down to a sub-agent's.
         """
-        return self._contexts.get((session, *below))
+        return self._contexts.get((*to_session_path(session), *below))
 
-    def scope(self, session: str, *below: str) -> Scope:
+    def scope(self, session: SessionName, *below: str) -> Scope:
         """A session's scope, to search, pin or export what it holds, or to keep facts beside the conversation.
 
         Args:
             session: The session's name; by default that of its thread.
             below: Names of the scopes from the session down to a sub-agent's.
         """
-        return self._lazy_memory.memory().scope(session, *below)
+        return self._lazy_memory.memory().scope(*to_session_path(session), *below)
 
-    async def ascope(self, session: str, *below: str) -> AsyncScope:
+    async def ascope(self, session: SessionName, *below: str) -> AsyncScope:
         """See `scope`."""
-        return (await self._lazy_memory.amemory()).scope(session, *below)
+        return (await self._lazy_memory.amemory()).scope(*to_session_path(session), *below)
 
-    def forget(self, session: str) -> None:
+    def forget(self, session: SessionName) -> None:
         """Dispose of a session and its sub-agents' scopes, for good: its thread was deleted.
 
         What was promoted to long-term memory stays. Without such a session nothing happens.
@@ -229,15 +232,15 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self.scope(session).dispose()
         self._drop_session(session)
 
-    async def aforget(self, session: str) -> None:
+    async def aforget(self, session: SessionName) -> None:
         """See `forget`."""
         await (await self.ascope(session)).dispose()
         self._drop_session(session)
 
-    def _drop_session(self, session: str) -> None:
-        self._capture.discard(lambda known: known[0] == session)
-        self._contexts.discard(lambda known: known[0] == session)
-        self._converters.discard(lambda known: known[0] == session)
+    def _drop_session(self, session: SessionName) -> None:
+        path = to_session_path(session)
+        for cache in (self._capture, self._contexts, self._converters):
+            cache.discard(lambda known: known[: len(path)] == path)
 
     @property
     def calibrations(self) -> Calibrations:
@@ -270,7 +273,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         self, scope: Scope | AsyncScope, messages: Sequence[BaseMessage], runtime: Runtime[Any]
     ) -> Steps[dict[str, Any]]:
         path = session_path(scope)
-        if is_single_run(path):
+        if is_single_run(self._session, runtime):
             yield scope.dispose(purge=False)
             self._capture.discard(lambda known: known[: len(path)] == path)
             return {_STORED: 0}

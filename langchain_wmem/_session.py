@@ -5,11 +5,12 @@ from typing import Any, TypeAlias
 
 from langgraph.runtime import Runtime
 
+from wmem.adapter import SessionName, to_session_path
 from wmem.errors import InvalidInputError
 from wmem.types import Path
 
-Session: TypeAlias = str | Callable[[Runtime[Any]], str]
-"""A session's name, ``thread`` for that of the run's thread, or a function that returns the name for a run."""
+Session: TypeAlias = SessionName | Callable[[Runtime[Any]], SessionName]
+"""A session's name or names, ``thread`` for that of the run's thread, or a function that returns them for a run."""
 
 _NO_SESSION = (
     "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
@@ -31,16 +32,16 @@ def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:
         InvalidInputError: No session is set and no thread has an id, or a nested run is not inside a tool.
     """
     if callable(session):
-        return (_check_name(session(runtime)),)
+        return _to_path(session(runtime))
     if session not in (None, _THREAD):
-        return (_check_name(session),)
+        return _to_path(session)
     context, info = runtime.context, runtime.execution_info
     named = context.get("session_id") if isinstance(context, Mapping) else getattr(context, "session_id", None)
     thread, checkpoint_ns = (None, "") if info is None else (info.thread_id, info.checkpoint_ns)
     return path_in_thread(session, named=named, thread=thread, checkpoint_ns=checkpoint_ns)
 
 
-def path_in_thread(session: str | None, *, named: object, thread: object, checkpoint_ns: str) -> Path:
+def path_in_thread(session: SessionName | None, *, named: object, thread: object, checkpoint_ns: str) -> Path:
     """The scope path of a run whose session is that of its thread, or the one its caller named.
 
     Args:
@@ -51,20 +52,20 @@ def path_in_thread(session: str | None, *, named: object, thread: object, checkp
     """
     if session == _THREAD and thread is None:
         raise InvalidInputError(_NO_THREAD)
-    name = _check_name(str(thread) if thread is not None and (session == _THREAD or named is None) else named)
+    path = _to_path(str(thread) if thread is not None and (session == _THREAD or named is None) else named)
     around = _list_runs(checkpoint_ns)
     tools = tuple(filter(_is_in_tool, around))
     if session == _THREAD:
-        return (name, *tools)
+        return (*path, *tools)
     if around and not tools:
         raise InvalidInputError(_NESTED_AGENT.format(around="|".join(around)))
-    return (name, *around)
+    return (*path, *around)
 
 
-def _check_name(name: object) -> str:
-    if not isinstance(name, str) or not name.strip():
+def _to_path(session: object) -> Path:
+    if session is None or (isinstance(session, str) and not session.strip()):
         raise InvalidInputError(_NO_SESSION)
-    return name
+    return to_session_path(session)
 
 
 def _list_runs(checkpoint_ns: str) -> Path:
@@ -88,6 +89,11 @@ def _is_in_tool(segment: str) -> bool:
     return segment.partition("|")[0].partition(":")[0] == _TOOLS_NODE
 
 
-def is_single_run(path: Path) -> bool:
-    """Whether a scope belongs to a single nested run, whose state LangGraph does not keep for the thread."""
-    return len(path) > 1 and ":" in path[-1]
+def is_single_run(session: Session | None, runtime: Runtime[Any]) -> bool:
+    """Whether the scope belongs to a single nested run, whose state LangGraph does not keep for the thread."""
+    info = runtime.execution_info
+    if session not in (None, _THREAD) or info is None:
+        return False
+    around = _list_runs(info.checkpoint_ns)
+    below = around if session is None else tuple(filter(_is_in_tool, around))
+    return bool(below) and ":" in below[-1]

@@ -14,7 +14,7 @@ from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AsyncScope, Calibrations, InvalidInputError, Message, Scope
-from wmem.adapter import LazyMemory, Memory, SessionName, describe_error, session_path, to_zone
+from wmem.adapter import LazyMemory, Memory, SessionName, describe_error, to_session_path, to_zone
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
 PRIVATE_URL = "memory://"
@@ -58,7 +58,7 @@ class SessionMemory(BaseMemory):
             fault = describe_error(exc)
         if fault:  # raised here: the chain would hold the input
             raise InvalidInputError(fault)
-        session_path(fields["session_id"], "session_id")  # as it was given: pydantic makes text of bytes
+        to_session_path(fields["session_id"], "session_id")  # as it was given: pydantic makes text of bytes
         if self.zone is not None:
             to_zone(self.zone)
         if self.reserve >= self.token_limit:
@@ -110,11 +110,11 @@ class SessionMemory(BaseMemory):
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
         # A new handle each time: if the session was disposed, this is its next incarnation.
-        return self._check_openable().memory().scope(*session_path(self.session_id))
+        return self._check_openable().memory().scope(*to_session_path(self.session_id))
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._check_openable().amemory()).scope(*session_path(self.session_id))
+        return (await self._check_openable().amemory()).scope(*to_session_path(self.session_id))
 
     def _check_openable(self) -> LazyMemory:
         if self.url == PRIVATE_URL and self._lazy_memory.given is None:
@@ -124,7 +124,7 @@ class SessionMemory(BaseMemory):
 
     def _session_key(self) -> tuple[str, ...]:
         """Key of the session within the process; with the store's own URL once it was opened."""
-        return self._lazy_memory.url, self._lazy_memory.agent_id, *session_path(self.session_id)
+        return self._lazy_memory.url, self._lazy_memory.agent_id, *to_session_path(self.session_id)
 
     def close(self) -> None:
         """Close the store; the next use opens it again. A memory that was passed in stays open."""

@@ -4,7 +4,7 @@ from wmem.adapter.calling import learn_usage, send_with_retry
 from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
-from wmem.adapter.session import SessionName, session_path
+from wmem.adapter.session import SessionName, to_session_path
 from wmem.adapter.usage import (
     SizedPrompt,
     count_message,
@@ -59,9 +59,9 @@ __all__ = [
     "reply_room",
     "run",
     "send_with_retry",
-    "session_path",
     "split_blocks",
     "to_sendable",
+    "to_session_path",
     "to_tagged_json",
     "to_zone",
     "with_usable_ids",

@@ -12,7 +12,7 @@ SessionName: TypeAlias = str | tuple[str, ...]
 """A session directly below its agent, or, as ``("user-7", "chat-3")``, one below another scope."""
 
 
-def session_path(session: object, name: str = "session") -> Path:
+def to_session_path(session: object, name: str = "session") -> Path:
     """The scope path of a session, below its agent.
 
     Args:

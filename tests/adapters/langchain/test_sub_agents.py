@@ -57,16 +57,17 @@ def calls_of(sub: Any) -> BaseTool:
 
 
 class Peeking(AgentMiddleware[Any, Any, Any]):
-    """Looks at the scopes of the thread while the sub-agent runs."""
+    """Looks at the scopes of the thread, or of another session, while the sub-agent runs."""
 
-    def __init__(self, memory: wmem.AgentMemory) -> None:
+    def __init__(self, memory: wmem.AgentMemory, *session: str) -> None:
         super().__init__()
         self.memory = memory
+        self.session = session or ("t",)
         self.seen: list[dict[str, list[tuple[str, str]]]] = []
 
     def after_model(self, state: Any, runtime: Any) -> None:
-        thread = self.memory.scope("t")
-        self.seen.append({name: said(self.memory, "t", name) for name in thread.children()})
+        thread = self.memory.scope(*self.session)
+        self.seen.append({name: said(self.memory, *self.session, name) for name in thread.children()})
 
 
 async def test_a_sub_agent_in_a_tool_neither_reads_nor_writes_its_parent_s_conversation(
@@ -408,3 +409,43 @@ def test_threads_of_one_tool_call_that_lose_their_context_are_no_sub_agents(
     agent = create_agent(outer, [research], middleware=[remembering(memory)], checkpointer=InMemorySaver())
     with pytest.raises(InvalidInputError, match="no default session"):
         agent.invoke(user("Go."), THREAD)
+
+
+NESTED = ("user:7", "tools:3")
+"""A session of two names, with colons in them, as the scope of a run that ends has them."""
+
+
+@pytest.mark.parametrize("session", [NESTED, lambda _: NESTED, None])
+async def test_a_session_may_have_several_names(run: Any, script: Any, memory: wmem.AgentMemory, session: Any) -> None:
+    middleware = remembering(memory, session=session)
+    agent = create_agent(script("Hi.", "Ada."), middleware=[middleware], context_schema=dict)
+    context = {} if session else {"session_id": list(NESTED)}
+    await run(agent, user("I am Ada."), context=context)
+    await run(agent, user("Who am I?"), context=context)
+    talk = [("user", "I am Ada."), ("assistant", "Hi."), ("user", "Who am I?"), ("assistant", "Ada.")]
+    assert said(memory, *NESTED) == talk, "it is not taken for the scope of a sub-agent's run, which ends"
+    assert middleware.scope(NESTED).path == (memory.agent_id, *NESTED)
+    assert middleware.last_context(NESTED) is middleware.last_context(*NESTED) is not None
+    middleware.forget(NESTED)
+    assert (said(memory, *NESTED), middleware.last_context(NESTED)) == ([], None)
+
+
+async def test_the_scopes_of_sub_agents_stay_below_a_session_of_several_names(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    peeking = Peeking(memory, *NESTED)
+    sub = create_agent(script("It rains."), middleware=[peeking, remembering(memory)])
+    agent = create_agent(script(asking("Rain?"), "Yes."), [calls_of(sub)], middleware=[remembering(memory)])
+    await run(agent, user("Go."), context={"session_id": NESTED})
+    [[(name, inside)]] = [list(seen.items()) for seen in peeking.seen]
+    assert (name.startswith("tools:"), inside) == (True, [("user", "Rain?")])
+    assert [text for _, text in said(memory, *NESTED)] == ["Go.", "", "It rains.", "Yes."]
+    assert memory.scope(*NESTED).children() == []
+
+
+@pytest.mark.parametrize("wrong", [(), ("a", " "), ("a", 5), 5, "", " "])
+async def test_a_session_that_has_no_name_is_refused(
+    run: Any, script: Any, memory: wmem.AgentMemory, wrong: Any
+) -> None:
+    with pytest.raises(InvalidInputError, match="session"):
+        await run(create_agent(script(), middleware=[remembering(memory, session=wrong)]), user("Hi."))
