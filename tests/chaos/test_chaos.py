@@ -10,6 +10,7 @@ import pytest
 
 from tests.chaos.log import Op, make_token
 from tests.chaos.model import LONG, Model
+from tests.unmeasured import unmeasured_environment
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +24,7 @@ def _play(place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     words = [sys.executable, str(HERE / "driver.py"), "--seed", SEED, "--keep", str(place / "kept"), *arguments]
     path = os.pathsep.join([str(ROOT / "core"), str(ROOT)])
     return subprocess.run(
-        words, capture_output=True, encoding="utf-8", check=False, env={**os.environ, "PYTHONPATH": path}
+        words, capture_output=True, encoding="utf-8", check=False, env={**unmeasured_environment(), "PYTHONPATH": path}
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 import pytest
 
 from tests.matrix import PLAIN, SHARED, make_url
+from tests.unmeasured import COVERAGE_VARIABLES
 from wmem.journal.disk import DiskJournal
 from wmem.journal.sqlite import SqliteJournal
 
@@ -357,6 +358,14 @@ def script(spawn: Spawn) -> Script:
         return printed
 
     return run
+
+
+@pytest.fixture
+def unmeasured_script(script: Script, monkeypatch: pytest.MonkeyPatch) -> Script:
+    """For texts whose signal handler raises anywhere; see `tests.unmeasured`."""
+    for name in COVERAGE_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    return script
 
 
 @pytest.fixture

@@ -231,10 +231,11 @@ CALLS = int(os.environ.get("WMEM_INTERRUPTED_CALLS", "400"))
 
 @pytest.mark.parametrize("seed", [0])
 def test_signals_at_random_places_leave_the_store_usable_by_everybody(
-    seed: int, backend: str, kind: "Kind", directory: Path, script: "Script"
+    seed: int, backend: str, kind: "Kind", directory: Path, unmeasured_script: "Script"
 ) -> None:
     place = kind.url(directory).partition("://")[2]
-    interrupted, acknowledged = map(int, script(HANDLER + SIGNALS, backend, place, str(CALLS), str(seed)).split())
+    printed = unmeasured_script(HANDLER + SIGNALS, backend, place, str(CALLS), str(seed))
+    interrupted, acknowledged = map(int, printed.split())
     assert interrupted > CALLS / 20
     assert acknowledged > 100
 
@@ -451,11 +452,11 @@ print(interrupted)
 
 @pytest.mark.parametrize("everywhere", PLAIN)
 def test_signals_at_random_places_of_a_memory_lose_nothing_and_block_nobody(
-    everywhere: str, request: pytest.FixtureRequest, tmp_path: Path, script: "Script"
+    everywhere: str, request: pytest.FixtureRequest, tmp_path: Path, unmeasured_script: "Script"
 ) -> None:
     url = make_url(everywhere, request, tmp_path)
     calls = CALLS // 2
-    assert int(script(HANDLER + LOGGERS_WITHOUT_LOCKS + MEMORY_SIGNALS, url, str(calls), "1")) > calls / 20
+    assert int(unmeasured_script(HANDLER + LOGGERS_WITHOUT_LOCKS + MEMORY_SIGNALS, url, str(calls), "1")) > calls / 20
 
 
 LOOP_SIGNALS = """
@@ -519,7 +520,7 @@ print(interrupted)
 
 
 def test_loops_that_a_signal_ends_at_random_places_leave_the_threads_of_a_store_usable(
-    url: str, script: "Script"
+    url: str, unmeasured_script: "Script"
 ) -> None:
     calls = CALLS // 2
-    assert int(script(HANDLER + LOGGERS_WITHOUT_LOCKS + LOOP_SIGNALS, url, str(calls), "1")) > calls / 20
+    assert int(unmeasured_script(HANDLER + LOGGERS_WITHOUT_LOCKS + LOOP_SIGNALS, url, str(calls), "1")) > calls / 20

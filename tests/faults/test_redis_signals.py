@@ -15,6 +15,7 @@ import redis
 import redis.asyncio
 
 from tests.conformance.conftest import call, mode
+from tests.unmeasured import unmeasured
 from wmem.errors import StoreError
 from wmem.journal.port import Appended, Tail
 from wmem.journal.redis import RedisJournal
@@ -49,8 +50,9 @@ def alarm() -> Iterator[Callable[[float], object]]:
         raise Interrupted
 
     before = signal.signal(signal.SIGALRM, handle)
-    yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    with unmeasured():
+        yield lambda seconds: signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
     # Python's own logging takes a lock in a way that a signal can interrupt: other threads would wait for it for ever.
     lock: Any = vars(logging)["_lock"]
