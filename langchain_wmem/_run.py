@@ -7,6 +7,8 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime
 
 _NODE_CHANNEL = "branch:to:"  # how LangGraph names the channel that starts a node
+_HARMLESS = frozenset(("ShellToolMiddleware", "_ParentNotifierMiddleware"))
+"""Middleware of LangChain and deepagents whose ``after_agent`` changes no message: deep agents have one before ours."""
 
 
 class Run(NamedTuple):
@@ -61,9 +63,10 @@ def find_hooks() -> list[tuple[str, str]] | None:
 
 
 def find_later_hooks(name: str) -> list[str]:
-    """Other middleware whose ``after_agent`` runs after that of the middleware `name`: from the last to the first."""
+    """Other middleware that may change messages after the middleware `name` had its last look, in ``after_agent``."""
     hooks = [owner for owner, hook in find_hooks() or () if hook == "after_agent"]
-    return hooks[: hooks.index(name)] if name in hooks else []
+    later = hooks[: hooks.index(name)] if name in hooks else []
+    return [owner for owner in later if owner not in _HARMLESS]
 
 
 def _holds_nodes(value: object) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, PIIMiddleware, hook_config
+from langchain.agents.middleware import AgentMiddleware, PIIMiddleware, ShellToolMiddleware, hook_config
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -212,6 +212,17 @@ async def test_it_says_which_guard_keeps_an_answer_from_being_stored_at_once(
         )
     ]
     assert [each.role for each in memory.scope("s").messages.all()] == ["user", "user"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # the shell's pipes are not closed
+async def test_an_answer_is_stored_at_once_behind_middleware_that_ends_without_touching_a_message(
+    run: Any, script: Any, memory: wmem.AgentMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    middleware: list[Any] = [ShellToolMiddleware(), WmemMiddleware(memory, budget=4_000, session="s")]
+    agent = create_agent(script("Hi Ada."), middleware=middleware)
+    await run(agent, {"messages": [HumanMessage("I am Ada.")]})
+    assert [each.text for each in memory.scope("s").messages.all()] == ["I am Ada.", "Hi Ada."]
+    assert caplog.records == []
 
 
 async def test_it_is_one_node_whose_update_is_something_and_one_more_checkpoint_a_turn(
