@@ -1,8 +1,9 @@
-"""LangChain adapter: middleware for agents, chat message histories, and conversion of messages.
+"""LangChain adapter: middleware for agents, packing for chains and graphs, chat message histories, conversion.
 
-`WmemMiddleware` needs the package ``langchain``; everything else ``langchain-core`` alone.
+`WmemMiddleware` needs the package ``langchain``, `wmem_pack` ``langgraph``; the rest ``langchain-core`` alone.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from wmem.errors import MissingExtraError
@@ -19,21 +20,36 @@ except ModuleNotFoundError as exc:
 
 if TYPE_CHECKING:
     from langchain_wmem._middleware import WmemMiddleware
+    from langchain_wmem._pack import WmemPack, wmem_pack
 
-__all__ = ["WmemChatMessageHistory", "WmemMiddleware", "from_langchain", "to_langchain"]
+__all__ = [
+    "WmemChatMessageHistory",
+    "WmemMiddleware",
+    "WmemPack",
+    "from_langchain",
+    "to_langchain",
+    "wmem_pack",
+]
+
+_MODULES = {
+    "WmemMiddleware": "langchain_wmem._middleware",
+    "WmemPack": "langchain_wmem._pack",
+    "wmem_pack": "langchain_wmem._pack",
+}
+"""Where the names are that are imported on first use."""
 
 
 def __getattr__(name: str) -> object:
-    """Import the middleware on first use: ``create_agent`` is slow to load."""
-    if name != "WmemMiddleware":
+    """Import what LangGraph is needed for on first use: it is slow to load."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from langchain_wmem._middleware import WmemMiddleware
+        module = import_module(_MODULES[name])
     except ModuleNotFoundError as exc:
         if exc.name is None or exc.name.partition(".")[0] not in ("langchain", "langgraph"):
             raise
         raise MissingExtraError(_EXTRA) from exc
-    return WmemMiddleware
+    return vars(module)[name]
 
 
 def __dir__() -> list[str]:

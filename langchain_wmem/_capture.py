@@ -22,7 +22,8 @@ from langchain_wmem._masks import Masks
 from langchain_wmem._path import StoredPath
 from langchain_wmem._run import Run, find_checkpoints
 from wmem import AsyncScope, Message, Scope
-from wmem.adapter import LruCache, Steps, find_logger
+from wmem.adapter import LruCache, Steps, describe, find_logger
+from wmem.errors import InvalidInputError
 from wmem.types import Path
 
 _MAX_SESSIONS = 256
@@ -59,9 +60,14 @@ class Capture:
     Args:
         artifacts: Store the artifacts of tool results that are plain data.
         removed: What becomes of messages that a state took back: withdrawn from the session, or kept in it.
+
+    Raises:
+        InvalidInputError: An unknown way.
     """
 
     def __init__(self, *, artifacts: bool = True, removed: Literal["follow", "keep"] = "follow") -> None:
+        if removed not in (known_ways := ("follow", "keep")):
+            raise InvalidInputError(f"unknown removed {describe(removed)}; known: {', '.join(known_ways)}")
         self._artifacts = artifacts
         self._withdraws = removed == "follow"
         self._sessions: LruCache[tuple[Path, str | None], _Session] = LruCache(_MAX_SESSIONS)

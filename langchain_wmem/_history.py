@@ -11,9 +11,9 @@ from langchain_core.runnables import ensure_config
 
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import MIN_LOOKBACK, SeenMessages, append_new, is_conversation, lookback
-from langchain_wmem._fields import CUT_SOURCE
 from langchain_wmem._input import read_input
-from langchain_wmem._pieces import count_pieces, whole_id
+from langchain_wmem._pieces import whole_id
+from langchain_wmem._shortening import find_pieces, leave_out_cut, mark_cut
 from wmem import AsyncScope, Context, Message, Scope
 from wmem.adapter import (
     LazyMemory,
@@ -29,7 +29,6 @@ from wmem.adapter import (
     to_session_path,
 )
 from wmem.errors import InvalidInputError
-from wmem.types import AsyncMessages, Messages
 
 
 class _View(NamedTuple):
@@ -207,7 +206,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             view = yield from self._fit(scope)
             if self._is_in_run():
                 self._run_state.view = view = view._replace(messages=to_sendable(view.messages))
-        return [_mark_cut(each) if each.id in view.cut else each for each in to_langchain(view.messages)]
+        return [mark_cut(each) if each.id in view.cut else each for each in to_langchain(view.messages)]
 
     def _fit(self, scope: Scope | AsyncScope) -> Steps["_View"]:
         """All messages, or those that fit the budget."""
@@ -227,10 +226,10 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def _add(self, scope: Scope | AsyncScope, messages: Sequence[MessageLikeRepresentation]) -> Steps[None]:
         handed, removed, removes_all = read_input(messages)
-        given = yield from _leave_out_cut(scope.messages, handed)
+        given = yield from leave_out_cut(scope.messages, handed)
         gone: list[str] = []
         for id, must_exist in removed.items():
-            pieces = yield from _find_pieces(scope.messages, id)
+            pieces = yield from find_pieces(scope.messages, id)
             if must_exist and not pieces:
                 raise InvalidInputError(f"no message has the id {id!r} that is to be removed")
             gone += pieces
@@ -258,29 +257,6 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
 
     def _is_in_run(self) -> bool:
         return ensure_config().get("configurable", {}).get("message_history") is self
-
-
-def _find_pieces(messages: Messages | AsyncMessages, id: str) -> Steps[list[str]]:
-    """The ids under which a LangChain message is stored; none if it is not."""
-    stored: Message | None = yield messages.get(id)
-    return [] if stored is None else [f"{id}.{at}" if at else id for at in range(count_pieces(stored))]
-
-
-def _leave_out_cut(session: Messages | AsyncMessages, messages: Sequence[BaseMessage]) -> Steps[list[BaseMessage]]:
-    """The messages, without those that a budget cut: they are stored whole."""
-    whole: set[str | None] = set()
-    for message in filter(_is_cut, messages):
-        if (yield from _find_pieces(session, message.id or "")):
-            whole.add(message.id)
-    return [message for message in messages if message.id not in whole or not _is_cut(message)]
-
-
-def _is_cut(message: BaseMessage) -> bool:
-    return message.additional_kwargs.get("lc_source") == CUT_SOURCE
-
-
-def _mark_cut(message: BaseMessage) -> BaseMessage:
-    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs, "lc_source": CUT_SOURCE}})
 
 
 def _says(message: Message) -> tuple[object, ...]:

@@ -179,8 +179,6 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         )
         if window is not None:
             check_count(window, "window", 1)
-        if removed not in (known_ways := ("follow", "keep")):
-            raise InvalidInputError(f"unknown removed {describe(removed)}; known: {', '.join(known_ways)}")
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from langgraph.config import get_config
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime, get_runtime
 
 _NODE_CHANNEL = "branch:to:"  # how LangGraph names the channel that starts a node
 _HARMLESS = frozenset(("ShellToolMiddleware", "_ParentNotifierMiddleware"))
@@ -37,6 +37,20 @@ def find_run(runtime: Runtime[Any]) -> Run:
     thread = str(info.thread_id) if info is not None and info.thread_id is not None else None
     step = _read_config("metadata").get("langgraph_step", 0)
     return Run(None if around else thread, thread is not None, bool(around), around, step)
+
+
+def find_place(*, keeps_state: bool) -> Run:
+    """Where a runnable is called, in a graph or outside of one.
+
+    Args:
+        keeps_state: It was given the graph's state. Otherwise it was given messages, and whether these
+            are all of the thread's is not known.
+    """
+    try:
+        runtime = get_runtime() if keeps_state else None
+    except RuntimeError:  # called outside of a run
+        runtime = None
+    return Run(None, has_state=False, is_nested=False, graph="", step=0) if runtime is None else find_run(runtime)
 
 
 def find_checkpoints() -> tuple[Any, dict[str, Any]] | None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from wmem.adapter import SessionName, to_session_path
@@ -13,12 +14,12 @@ Session: TypeAlias = SessionName | Callable[[Runtime[Any]], SessionName]
 """A session's name or names, ``thread`` for that of the run's thread, or a function that returns them for a run."""
 
 _NO_SESSION = (
-    "whose session is this? pass session= to WmemMiddleware, give the runtime context a 'session_id', "
-    "or run with a checkpointer and a thread_id; there is no default session"
+    "whose session is this? pass session=, give the run a 'session_id' (an agent's in the runtime context, "
+    "a chain's in the configurable), or run with a checkpointer and a thread_id; there is no default session"
 )
 _NESTED_AGENT = (
-    "this agent runs as a part of another graph, at {around!r}, so the thread is not its own: pass session= to "
-    "WmemMiddleware, session='thread' to share the thread's session with the graph's other agents"
+    "this runs as a part of another graph, at {around!r}, so the thread is not its own: pass session=, "
+    "session='thread' to share the thread's session with the graph's other agents"
 )
 _NO_THREAD = "session='thread' is that of the run's thread, and this run has none: use a checkpointer and a thread_id"
 _THREAD = "thread"
@@ -39,6 +40,17 @@ def scope_path(session: Session | None, runtime: Runtime[Any]) -> Path:
     named = context.get("session_id") if isinstance(context, Mapping) else getattr(context, "session_id", None)
     thread, checkpoint_ns = (None, "") if info is None else (info.thread_id, info.checkpoint_ns)
     return path_in_thread(session, named=named, thread=thread, checkpoint_ns=checkpoint_ns)
+
+
+def run_path(session: SessionName | Callable[[RunnableConfig], SessionName] | None, config: RunnableConfig) -> Path:
+    """The scope path of a chain's run, or a node's: as `scope_path`, from the run's configuration."""
+    if callable(session):
+        return _to_path(session(config))
+    if session not in (None, _THREAD):
+        return _to_path(session)
+    facts = config.get("configurable", {})
+    named, thread, checkpoint_ns = (facts.get(name) for name in ("session_id", "thread_id", "checkpoint_ns"))
+    return path_in_thread(session, named=named, thread=thread, checkpoint_ns=checkpoint_ns or "")
 
 
 def path_in_thread(session: SessionName | None, *, named: object, thread: object, checkpoint_ns: str) -> Path:

@@ -65,7 +65,7 @@ def trace_prompt(name: str, context: Context, path: Path, model: object) -> Iter
         name: The key of the metadata.
     """
     config = ensure_config()
-    if not _is_heard(config, model):  # the reports would cost more than the rest of a small pack
+    if not is_heard(config, model):  # the reports would cost more than the rest of a small pack
         yield
         return
     outside = var_child_runnable_config.get()
@@ -78,7 +78,8 @@ def trace_prompt(name: str, context: Context, path: Path, model: object) -> Iter
         var_child_runnable_config.set(outside)
 
 
-def _is_heard(config: RunnableConfig, model: object) -> bool:
+def is_heard(config: RunnableConfig, model: object = None) -> bool:
+    """Whether anything listens to the runs of a configuration, or of a model."""
     callbacks = config.get("callbacks")
     handlers = callbacks if isinstance(callbacks, list) else getattr(callbacks, "handlers", None)
     return bool(handlers or (isinstance(model, BaseChatModel) and model.callbacks))

@@ -150,6 +150,7 @@ def _objects() -> dict[str, Any]:
     ours += [wmem.Message.of("user", CONTENT)]
     history = langchain_wmem.WmemChatMessageHistory("session", memory=memory)
     ours += [history, langchain_wmem.WmemMiddleware(memory, budget=500, session="session")]
+    ours += [langchain_wmem.WmemPack(memory, budget=500, session="session")]
     ours += [llamaindex_wmem.WmemMemory.from_defaults(session_id="session", memory=memory)]
     reads = {"EntryReads": session.entries, "ItemReads": session.items, "MessageReads": session.messages}
     reads |= {
