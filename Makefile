@@ -6,6 +6,7 @@ PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 PROVIDERS := .venv-providers
+FRAMEWORKS := .frameworks
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
@@ -13,7 +14,7 @@ PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-all test-providers test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
+.PHONY: help demo test test-all test-providers test-frameworks test-full soak chaos lint format generate bench bench-recall bench-recall-dense wheel check clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -59,6 +60,16 @@ $(PROVIDERS)/stamp: pyproject.toml constraints-providers.txt
 test-providers: $(PROVIDERS)/stamp  ## what each provider's own LangChain package makes of a prompt; deepagents
 	@$(PROVIDERS)/bin/python -m pytest -q --tier ci tests/adapters/langchain/test_provider_packages.py tests/adapters/langchain/test_foreign_forms.py tests/adapters/langchain/test_deepagents.py
 
+# Into a folder that only these runs see, and with nothing they depend on: all of that is there.
+$(FRAMEWORKS)/site.stamp: $(INPUTS) | $(VENV)/dev.stamp
+	@echo "installing what the frameworks' tests need into $(FRAMEWORKS)"
+	@rm -rf $(FRAMEWORKS)/site
+	@$(PIP) install -qq -c constraints.txt --no-deps --target $(FRAMEWORKS)/site --group frameworks
+	@touch $@
+
+test-frameworks: $(VENV)/dev.stamp $(FRAMEWORKS)/site.stamp  ## the frameworks' own tests, with wmem in place; FRAMEWORKS_RUNS=--full
+	@PYTHONPATH=core:. $(BIN)/python tests/frameworks/run.py --workers $(WORKERS) $(FRAMEWORKS_RUNS)
+
 test-full: $(VENV)/dev.stamp  ## every test on every backend in both modes
 	@$(PYTEST) --tier full --durations=5 --durations-min=5
 
@@ -102,4 +113,4 @@ check:  ## everything that continuous integration runs
 	@bash .ci/run
 
 clean:  ## remove what make made
-	rm -rf $(VENV) $(PROVIDERS) dist build htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+	rm -rf $(VENV) $(PROVIDERS) $(FRAMEWORKS) dist build htmlcov .coverage .coverage.* .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks

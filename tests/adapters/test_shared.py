@@ -1,9 +1,14 @@
 """What both adapters stand on: `wmem.adapter`."""
 
+import os
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from enum import Enum
+from functools import partial
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -44,6 +49,26 @@ def test_a_cache_evicts_what_was_used_longest_ago() -> None:
     assert (cache.get("a"), cache.get("b"), cache.setdefault("c", 4)) == (1, None, 3)
     cache.discard(lambda key: key == "a")
     assert (cache.get("a"), cache.get("c")) == (None, 3)
+
+
+@pytest.mark.parametrize("scheme", ["disk", "sqlite"])
+async def test_a_memory_opened_in_a_coroutine_never_asks_the_disk_in_its_loop(
+    scheme: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[int] = []
+
+    def watched(reach: Callable[..., Any], path: Any, **options: Any) -> Any:
+        if str(path).startswith(str(tmp_path)):  # what is imported meanwhile is looked for, too
+            threads.append(threading.get_ident())
+        return reach(path, **options)
+
+    for name in ("lstat", "stat"):
+        monkeypatch.setattr(os, name, partial(watched, getattr(os, name)))
+    lazy = LazyMemory(f"{scheme}://{tmp_path}/store", "a")
+    await (await lazy.amemory()).scope("s").entries.set("k", 1)
+    await lazy.aclose()
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 def test_a_memory_closed_and_used_again_is_the_same_one_from_any_directory(

@@ -64,8 +64,8 @@ class TestJournal(Everywhere, testing.JournalSuite):
         def connected() -> Any:
             if url.startswith("memory:"):
                 return in_memory if mode == "sync" else InPlaceJournal(in_memory)
-            normal, connect = wmem.engine.backends.BACKENDS[url.partition("://")[0]]
-            made.append(connect(normal(url), None))
+            scheme = wmem.engine.backends.BACKENDS[url.partition("://")[0]]
+            made.append(scheme.connect(scheme.normalise(url), None))
             return made[-1].sync_journal() if mode == "sync" else made[-1].async_journal()
 
         yield connected

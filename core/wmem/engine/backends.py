@@ -8,7 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote
 
 from wmem.codec.codec import IdentityCodec
@@ -227,8 +227,8 @@ def _memory_name(url: str) -> str:
     return PRIVATE_URL + name.rstrip("/")
 
 
-def _real_path_url(kind: str, url: str) -> str:
-    """The URL of a file or directory with its real path, quoted again so that it opens the same one.
+def _file_url(kind: str, url: str) -> str:
+    """The URL of a file or directory, quoted again; the disk is not asked.
 
     A durable store has another name, so an engine and connections of its own: in one process, as between
     processes, each opening says for its own writes whether they are durable.
@@ -244,7 +244,14 @@ def _real_path_url(kind: str, url: str) -> str:
     path = unquote(quoted)
     if not path.strip("/ ") or "\0" in path:
         raise InvalidInputError(f"{url!r} names no {kind}; write '{scheme}:///path/to/{kind}'")
-    return f"{scheme}://{quote(os.path.realpath(path))}{'?durable=true' if _FILE_OPTIONS.get(options) else ''}"
+    return f"{scheme}://{quote(path)}{'?durable=true' if _FILE_OPTIONS.get(options) else ''}"
+
+
+def _real_path_url(name: str) -> str:
+    """The same with the real path, so that every name of a file or directory opens one store."""
+    scheme, _, rest = name.partition("://")
+    quoted, question_mark, options = rest.partition("?")
+    return f"{scheme}://{quote(os.path.realpath(unquote(quoted)))}{question_mark}{options}"
 
 
 _FILE_OPTIONS: Mapping[str, bool] = {"durable=true": True, "durable=false": False}
@@ -257,13 +264,26 @@ def _parse_file_url(name: str) -> tuple[str, bool]:
     return unquote(quoted), _FILE_OPTIONS.get(options, False)
 
 
-BACKENDS: Mapping[str, tuple[Callable[[str], str], Callable[[str, object | None], Backend]]] = {
-    "memory": (_memory_name, MemoryBackend),
-    "disk": (partial(_real_path_url, "directory"), _connect_disk),
-    "sqlite": (partial(_real_path_url, "file"), _connect_sqlite),
-    "redis": (parse_redis_url, _connect_redis),
-    "rediss": (parse_redis_url, _connect_redis),
-    "unix": (parse_redis_url, _connect_redis),
-    "journal": (str, _connect_journal),
+class Scheme(NamedTuple):
+    """What a URL's scheme stands for.
+
+    Attributes:
+        normalise: Checks a URL and writes it as equal ones are, without waiting for anything.
+        connect: Connects the backend of a name.
+        resolve: The name of the store that a normalised URL stands for now, if the disk must be asked.
+    """
+
+    normalise: Callable[[str], str]
+    connect: Callable[[str, object | None], Backend]
+    resolve: Callable[[str], str] | None = None
+
+
+BACKENDS: Mapping[str, Scheme] = {
+    "memory": Scheme(_memory_name, MemoryBackend),
+    "disk": Scheme(partial(_file_url, "directory"), _connect_disk, _real_path_url),
+    "sqlite": Scheme(partial(_file_url, "file"), _connect_sqlite, _real_path_url),
+    "redis": Scheme(parse_redis_url, _connect_redis),
+    "rediss": Scheme(parse_redis_url, _connect_redis),
+    "unix": Scheme(parse_redis_url, _connect_redis),
+    "journal": Scheme(str, _connect_journal),
 }
-"""By scheme: the function that normalises a URL, so that equal stores have equal names, and the one that connects."""

@@ -3,13 +3,12 @@
 import os
 import threading
 import weakref
-from collections.abc import Callable
 from typing import Any
 
 from wmem.clock import SteadyClock
 from wmem.codec.codec import Codec, IdentityCodec, JsonCodec
 from wmem.describe import describe, describe_field
-from wmem.engine.backends import BACKENDS, PRIVATE_URL, Backend
+from wmem.engine.backends import BACKENDS, PRIVATE_URL, Backend, Scheme
 from wmem.engine.engine import Engine
 from wmem.engine.ports import async_ports, sync_ports
 from wmem.errors import InvalidInputError
@@ -149,14 +148,17 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
         MissingExtraError: The backend's driver is not installed.
         StoreError: The store cannot be opened.
     """
-    name, connect = _find_backend(url)
+    scheme = _find_scheme(url)
+    name = scheme.normalise(url)
+    if scheme.resolve is not None:
+        name = scheme.resolve(name)
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     key = (name, codec, None if client is None else id(client))
     _registry.close_unused()
     with _registry.lock:
         store = None if name == PRIVATE_URL else _registry.stores.get(key)
         if store is None or not store.backend.is_current():
-            backend = connect(name, client)
+            backend = scheme.connect(name, client)
             used_codec: Codec[Any] = (codec or JsonCodec()) if backend.is_blocking else IdentityCodec()
             store = _SharedStore(name, key, Engine(used_codec, head=backend.head), backend)
             _registry.all.add(store)
@@ -165,7 +167,7 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
         return store.open()
 
 
-def _find_backend(url: object) -> tuple[str, Callable[[str, object | None], Backend]]:
+def _find_scheme(url: object) -> Scheme:
     if not isinstance(url, str):
         msg = f"a store's URL is text such as 'disk:///dir' or 'memory://', not {type(url).__name__!r}"
         raise InvalidInputError(msg)
@@ -174,17 +176,18 @@ def _find_backend(url: object) -> tuple[str, Callable[[str, object | None], Back
         # Neither host nor query is shown: each may hold a password.
         shown = f"'{describe_field(scheme)}://…'" if separator else describe(url)
         raise InvalidInputError(f"unknown store {shown}; known: {', '.join(f'{known}://' for known in BACKENDS)}")
-    normal, connect = BACKENDS[scheme]
-    return normal(url), connect
+    return BACKENDS[scheme]
 
 
 def check_url(url: str) -> str:
     """A URL that `open_store` takes, in a form that shows no password but opens the same store in this process.
 
+    It asks neither disk nor server: adapters are made in event loops, too.
+
     Raises:
         InvalidInputError: wmem knows no such URL.
     """
-    name, _ = _find_backend(url)
+    name = _find_scheme(url).normalise(url)
     return name if isinstance(name, RedisUrl) else url
 
 
