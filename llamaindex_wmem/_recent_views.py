@@ -64,7 +64,7 @@ class RecentViews:
         if has_note and not incoming:
             return []
         texts = [canonical_json(message) for message in incoming]
-        shown = self._find_known_view(session, stored, texts)
+        shown = self.find_known_view(session, stored, texts)
         if shown is not None:
             begun = texts[: shown.length]
             if shown.stored_count == shown.length and [*map(canonical_json, stored[: shown.length])] == begun:
@@ -83,10 +83,14 @@ class RecentViews:
                 new.append(message)
         return new
 
-    def _find_known_view(
+    def find_known_view(
         self, session: tuple[str, ...], stored: Sequence[Message], texts: Sequence[str]
     ) -> ViewMatch | None:
-        """The longest known view that the texts begin with, if one of its newest messages is still stored."""
+        """The longest known view that the texts begin with, if one of its newest messages is still stored.
+
+        Args:
+            texts: The messages' `canonical_json`, without notes.
+        """
         found = [
             (length, ends)
             for length, digest in enumerate(_prefix_digests(session, texts), start=1)

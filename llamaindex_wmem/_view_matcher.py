@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from llamaindex_wmem._convert import canonical_json
 from wmem import Message
+from wmem.adapter import to_sendable
 
 # What truncation leaves in a message, or all that it leaves of it.
 _TRUNCATION_MARK = re.compile(r"\n?\[… \d+ tokens left out[^\]]{0,80}…\]\n?|\A\[…\]\Z")
@@ -35,13 +36,17 @@ class ViewMatcher:
         self._places: defaultdict[str, list[int]] = defaultdict(list)
 
     def find_view(self, *, has_note: bool) -> ViewMatch | None:
+        """The beginning of the given messages that is a view, if a note or a truncated message shows that it is one."""
+        if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._incoming):
+            return None
+        return self.find_best()
+
+    def find_best(self) -> ViewMatch | None:
         """The beginning of the given messages that scores best as a view of the stored ones.
 
         A message that is found scores for it and one that is not against it, since a pack
         adds very few of its own; ending at the newest stored message scores more.
         """
-        if not has_note and all(self._find_truncated(message, len(self._stored)) is None for message in self._incoming):
-            return None
         for at, message in enumerate(self._stored):
             self._places[_match_key(message)].append(at)
         best, found = 0, None
@@ -59,6 +64,16 @@ class ViewMatcher:
             if score > best:
                 best, found = score, ViewMatch(length, last + 1)
         return found
+
+    def list_places(self, view: ViewMatch) -> list[int | None]:
+        """For each message of a view that `find_best` found, its index among the stored ones; None if there is none."""
+        places: list[int | None] = []
+        before = len(self._stored)
+        for index in reversed(range(view.length)):
+            place = self._find_place(index, before)
+            places.append(place)
+            before = before if place is None else place
+        return places[::-1]
 
     def _find_place(self, index: int, before: int) -> int | None:
         """Last index of the given message, whole or truncated, among the first `before` stored."""
@@ -87,6 +102,9 @@ class ViewMatcher:
 
 def _match_key(message: Message) -> str:
     """What a message says, without the names and ids that a pack fits to providers."""
+    if not message.tool_calls and all(part.kind == "text" for part in message.parts):  # nearly every message
+        text = "\n".join((message.role, *(part.text or "" for part in message.parts)))
+        return text if text.isascii() else to_sendable(text)
     calls = tuple(call.model_copy(update={"id": ""}) for call in message.tool_calls)
     bare = {"tool_calls": calls, "tool_call_id": None, "name": None, "native": None}
     return canonical_json(message.model_copy(update=bare))

@@ -27,7 +27,7 @@ from wmem.adapter import (
 )
 from wmem.types import Orphans, ProviderProfile, Reasoning, Roles
 
-_PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "roles", "orphans", "reasoning")
+PACK_OPTIONS = ("reserve", "tail", "recent", "stable", "summary", "zone", "profile", "roles", "orphans", "reasoning")
 _NEWEST_COUNT = 16
 _LOOKBACK_LIMITS = (512, None)
 """How many messages are searched for the newest user message, if the newest 16 hold none; None for all."""
@@ -219,7 +219,7 @@ class WmemMemory(SessionMemory):
                 f"{learned}: raise the limit or shorten the system prompt"
             )
             raise BudgetError(msg)
-        return {"budget": limit - spent, **{name: getattr(self, name) for name in _PACK_OPTIONS}}
+        return {"budget": limit - spent, **{name: getattr(self, name) for name in PACK_OPTIONS}}
 
     def learn(self, reported: int, *, counted: int | None = None, model: str = "") -> None:
         """Calibrate token counts from the usage a provider reports, so that later prompts fit in its tokens.
