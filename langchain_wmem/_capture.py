@@ -77,18 +77,38 @@ class Capture:
         self._sessions.discard(lambda key: matches(key[0]))
 
     def store(
-        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], shown: Sequence[BaseMessage]
-    ) -> Steps[None]:
+        self,
+        scope: Scope | AsyncScope,
+        run: Run,
+        messages: Sequence[BaseMessage],
+        shown: Sequence[BaseMessage],
+        *,
+        is_packed: bool = False,
+    ) -> Steps[list[Message]]:
         """Store what is new or edited, withdraw what the state took back, and restore what it brought back.
 
         Args:
             messages: The state's.
             shown: What middleware around ours made of them for this model call.
+            is_packed: That was another instance of ours: what it left out is no less said.
+
+        Returns:
+            The messages of the call that may not be stored in their current form, or at all: those of this
+            turn, and those before it as well unless all of them are stored and unchanged since.
         """
+        is_state = len(shown) == len(messages) and all(map(is_, shown, messages))
         messages = assign_ids(messages)
+        shown = messages if is_state else assign_ids(shown)
         session = yield from self._open(scope, run, messages)
-        session.masks.learn(messages, assign_ids(shown))
+        session.masks.learn(messages, messages if is_packed else shown)
         yield from self._store(scope, run, session, messages)
+        begun = newest_human_index(shown)
+        past: Sequence[BaseMessage] = () if is_state else shown[:begun]
+        known = {id(message) for message in messages} if past else set()
+        if all((each.id in session.seen and id(each) in known) or not is_conversation(each) for each in past):
+            past = ()
+        live = [message for message in (*past, *shown[begun:]) if is_conversation(message)]
+        return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]
 
     def finish(
         self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], later: Sequence[str]
@@ -109,28 +129,6 @@ class Capture:
         if is_reached:
             session.turn = None
         return is_reached and not later
-
-    def find_unstored(
-        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], shown: Sequence[BaseMessage]
-    ) -> list[Message]:
-        """The messages of a model call that may not be stored in their current form, or at all.
-
-        Messages before this turn are left out if all of them are stored and unchanged
-        since, that is, identical to the objects in the agent's state.
-        """
-        session = self._sessions.get(_key(scope, run))
-        calling = assign_ids(shown)
-        begun = newest_human_index(calling)
-        past: Sequence[BaseMessage] = calling[:begun]
-        if session is not None:
-            is_whole = len(shown) == len(messages) and all(map(is_, shown, messages))
-            known: Collection[int] = () if is_whole else {id(message) for message in messages}
-            if is_whole or all(
-                (each.id in session.seen and id(each) in known) or not is_conversation(each) for each in past
-            ):
-                past = ()
-        live = [message for message in (*past, *calling[begun:]) if is_conversation(message)]
-        return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]
 
     # -- steps
 
@@ -178,11 +176,10 @@ class Capture:
     ) -> Steps[None]:
         """Let the session have the path that the thread's state has now."""
         held = {message.id for message in messages}
-        own = session.path.list_own()
         withdraws = self._withdraws and run.has_state
         is_emptied = False
-        if withdraws and own and own.isdisjoint(held) and not any(map(is_summary, messages)):
-            is_emptied = yield from _was_held(scope, own)
+        if withdraws and session.path.is_disjoint(held) and not any(map(is_summary, messages)):
+            is_emptied = yield from _was_held(scope, session.path.list_own())
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
             moves = moves._replace(withdrawn=[])

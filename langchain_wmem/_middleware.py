@@ -309,10 +309,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ) -> Steps[ModelResponse[Any]]:
         place, held = find_run(request.runtime), request.state["messages"]
         outer = Ceiling.read(request.state)
-        # What an instance around this one left out of its prompt is no less said.
-        shown = request.messages if outer is None else held
-        yield from self._capture.store(scope, place, held, shown)
-        path, live = session_path(scope), self._capture.find_unstored(scope, place, held, request.messages)
+        live = yield from self._capture.store(scope, place, held, request.messages, is_packed=outer is not None)
+        path = session_path(scope)
         if request.system_message is not None:
             request = request.override(system_message=to_sendable(request.system_message))
         ceiling = self._settings.ceiling(request.model, request.model_settings).within(outer)

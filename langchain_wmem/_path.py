@@ -6,7 +6,9 @@ back. What is older than all it holds was trimmed, and is still memory. Messages
 session, which never were in the thread's state, are never taken back by it.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from operator import itemgetter
 from typing import NamedTuple
 
 from langchain_wmem._pieces import whole_id
@@ -35,16 +37,17 @@ class StoredPath:
         self._withdrawn: dict[str, str | None] = {}
         self._own: dict[str, str | None] = {}
         taken_back = list(withdrawn)
-        self.add(sorted([*stored, *taken_back], key=lambda message: message.created_at or 0.0))
+        self.add(_merge(list(stored), taken_back))
         self.set_withdrawn(taken_back)
 
     def add(self, stored: Iterable[Message]) -> None:
         """Add messages that were stored, or brought back by storing them again."""
         for message in stored:
             if message.id is not None:
+                whole = whole_id(message)
                 self._withdrawn.pop(message.id, None)
                 if self.thread is not None and message.thread_id == self.thread:
-                    self._own.setdefault(message.id, whole_id(message))
+                    self._own.setdefault(message.id, whole)
 
     def add_held(self, ids: Iterable[tuple[str, str | None]]) -> None:
         """Add messages that the state holds, though others may have stored them: by their ids here and in LangChain."""
@@ -55,17 +58,23 @@ class StoredPath:
         """Take over which messages of the session are withdrawn now: another process may have moved some."""
         self._withdrawn = {message.id: whole_id(message) for message in withdrawn if message.id is not None}
 
+    def is_disjoint(self, state_ids: set[str | None]) -> bool:
+        """Whether there are messages here, and the state holds none of them."""
+        return state_ids.isdisjoint(self._own.values()) and bool(self.list_own())
+
     def list_own(self) -> set[str | None]:
         """Ids, as LangChain has them, of the messages here that are not withdrawn."""
         return {whole for id, whole in self._own.items() if id not in self._withdrawn}
 
-    def find_moves(self, state_ids: Collection[str | None], *, is_emptied: bool = False) -> Moves:
+    def find_moves(self, state_ids: set[str | None], *, is_emptied: bool = False) -> Moves:
         """What is to be withdrawn and restored for the session to follow the state.
 
         Args:
             state_ids: Ids of the messages that the state holds.
             is_emptied: A state that holds none of the messages here took all of them back.
         """
+        if not self._withdrawn and state_ids >= set(self._own.values()):
+            return Moves([], [])
         own = [(id, whole) for id, whole in self._own.items() if id not in self._withdrawn]
         oldest = next((at for at, (_, whole) in enumerate(own) if whole in state_ids), 0 if is_emptied else len(own))
         return Moves(
@@ -78,3 +87,10 @@ class StoredPath:
         self._withdrawn |= {id: self._own.get(id) for id in moves.withdrawn}
         for id in moves.restored:
             self._withdrawn.pop(id, None)
+
+
+def _merge(stored: Sequence[Message], withdrawn: Sequence[Message]) -> list[Message]:
+    """All messages, in the session's order as far as it is known: those withdrawn where their time says."""
+    times = accumulate((message.created_at or 0.0 for message in stored), max)
+    timed = [*zip(times, stored, strict=True), *((message.created_at or 0.0, message) for message in withdrawn)]
+    return [message for _, message in sorted(timed, key=itemgetter(0))]
