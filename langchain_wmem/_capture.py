@@ -144,6 +144,8 @@ class Capture:
         elif session.begins(run):
             # Another process may have served the thread in between, along another path.
             session.path.set_withdrawn((yield scope.messages.withdrawn()))
+            if run.is_nested:  # and another agent of the graph may have stored what it kept to itself
+                session.path.add((yield scope.messages.all(limit=lookback(messages))))
         return session
 
     def _store(
@@ -161,8 +163,7 @@ class Capture:
             turned = assign_turn_ids(fresh, kept, run.thread)
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
-        if run.has_state and (is_new or not run.is_nested):
-            # Of a nested graph's state only what it began with is its parent's as well.
+        if run.has_state:
             session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
         seen.remember(kept, look)
         session.run = run

@@ -90,6 +90,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     ``checkpointer=True``, whose state LangGraph keeps for the thread, keeps its scope as
     well. An agent that is a node of another graph is refused unless it has a `session`,
     because whether it shares the thread with the others cannot be known: ``session="thread"`` says so.
+    What such an agent keeps to itself, as a supervisor's workers do that hand back their last message
+    alone, the graph's other agents are not sent: it is withdrawn, as what a state took back.
 
     Args:
         memory: An open memory, sync or async, or a URL, opened on first use.

@@ -15,8 +15,7 @@ class Run(NamedTuple):
     """One model call's, or one hook's, place in a run.
 
     Attributes:
-        thread: The name of the thread, for its messages to be known by; None if it has none that a
-            checkpointer keeps, or if the graph is nested, whose messages are not the thread's own.
+        thread: The name of the thread, for its messages to be known by; None if it has none.
         has_state: A checkpointer keeps the thread's state: what that no longer holds was removed.
         is_nested: The graph is a part of another one: its state begins anew with each run.
         graph: Distinguishes the graphs of one thread that run at one time.
@@ -36,7 +35,7 @@ def find_run(runtime: Runtime[Any]) -> Run:
     around = info.checkpoint_ns.rpartition("|")[0] if info is not None else ""
     thread = str(info.thread_id) if info is not None and info.thread_id is not None else None
     step = _read_config("metadata").get("langgraph_step", 0)
-    return Run(None if around else thread, thread is not None, bool(around), around, step)
+    return Run(thread, thread is not None, bool(around), around, step)
 
 
 def find_place(*, keeps_state: bool) -> Run:

@@ -154,7 +154,7 @@ def list_unanswered(prompt: Sequence[BaseMessage]) -> list[str]:
 TEAMS = [make_swarm, make_full, make_last]
 
 
-@pytest.mark.parametrize("make", [make_swarm, make_full])
+@pytest.mark.parametrize("make", TEAMS)
 async def test_agents_of_a_team_see_what_they_would_without_wmem(
     make: Team, run: Any, memory: wmem.AgentMemory
 ) -> None:
