@@ -209,7 +209,7 @@ class WmemPack(Runnable[object, Any]):
     def _steps(self, scope: Scope | AsyncScope, value: RunnableInput, config: RunnableConfig) -> Steps[Any]:
         leading, talk = value.leading, (yield from leave_out_cut(scope.messages, value.talk))
         named, place = (yield from self._name(scope, talk)), find_place(keeps_state=value.is_state)
-        yield from self._capture.store(scope, place, named, named)
+        live = yield from self._capture.store(scope, place, named, named)
         model, bound = self._model, bound_arguments(self._model)
         ceiling = self._settings.ceiling(model, bound)
         in_front = [] if self._system else to_sendable(leading[:1])
@@ -222,7 +222,7 @@ class WmemPack(Runnable[object, Any]):
                 system=self._system or "".join(read_message(each)[0].text for each in in_front),
                 tools=_list_schemas(bound) if self._tools is None else self._tools,
                 reserve=ceiling.reserve,
-                messages=[*others, *self._capture.find_unstored(scope, place, named, named)],
+                messages=[*others, *live],
             ),
         )
         path = session_path(scope)
