@@ -98,10 +98,14 @@ class SessionMemory(BaseMemory):
         stored = scope.messages.all()
         if not stored:
             scope.messages.append(history)
-        elif [canonical_json(each) for each in stored[: len(history)]] != [canonical_json(each) for each in history]:
+            return
+        begun = [canonical_json(each) for each in history]
+        if all(
+            [canonical_json(each) for each in some] != begun for some in (stored[: len(begun)], stored[-len(begun) :])
+        ):
             msg = (
-                f"session {self.session_id!r} holds {len(stored)} messages that do not begin with chat_history: "
-                "leave it out, or call set() to replace them"
+                f"session {self.session_id!r} holds {len(stored)} messages that neither begin nor end with "
+                "chat_history: leave it out, or call set() to replace them"
             )
             raise InvalidInputError(msg)
 

@@ -4,6 +4,7 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from llamaindex_wmem._convert import canonical_json
@@ -74,6 +75,22 @@ class ViewMatcher:
             places.append(place)
             before = before if place is None else place
         return places[::-1]
+
+    def find_end(self, least: int) -> ViewMatch | None:
+        """The longest beginning of the given messages that is the end of the stored ones, but not all of them.
+
+        A list that begins as the stored ones begin, and goes on, is an edit of the whole.
+
+        Args:
+            least: How many messages it has at least, if others follow it.
+        """
+        keys, stored = self._keys, [_match_key(message) for message in self._stored]
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, stored, strict=False)))
+        for length in range(min(len(keys), len(stored) - 1), 0, -1):
+            if stored[-length:] == keys[:length]:
+                is_whole = length == len(keys)
+                return ViewMatch(length, len(stored)) if is_whole or length >= max(least, alike + 1) else None
+        return None
 
     def _find_place(self, index: int, before: int) -> int | None:
         """Last index of the given message, whole or truncated, among the first `before` stored."""

@@ -113,14 +113,14 @@ class WmemMemory(SessionMemory):
             store: The name of a registered memory instead of `url`; it is opened on first use.
             token_limit: By default 30,000, or three quarters of the context window of `llm`.
             llm: The model whose context window limits what is returned.
-            chat_history: First messages of a new session. A session that already begins with them is unchanged.
+            chat_history: First messages of a new session. A session that begins or ends with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
                 serialised.
 
         Raises:
             InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own
                 memories with what takes their place), nothing is registered as `store`, or the session
-                does not begin with `chat_history`.
+                neither begins nor ends with `chat_history`.
             StoreError: The store cannot be opened.
         """
         refuse_unknown(unknown, [*cls.model_fields, "memory", "llm", "chat_history", "tokenizer_fn"])
@@ -290,13 +290,14 @@ class WmemMemory(SessionMemory):
             await (await self.ascope()).messages.append(given)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
-        """Replace the conversation, or continue it if the messages begin with a packed view of it.
+        """Replace the conversation, or continue it if the messages begin with a packed view, or the end, of it.
 
-        A list that begins with a whole result of `get` that left something out is the
-        history as the framework knows it: what follows is appended, and nothing is removed.
-        Recent views are known within the process, whichever memory of the session returned
-        them; elsewhere a view is recognised by its note of recalled text and by truncated
-        messages. Where neither applies, use `get_all` instead of `get` to edit the history.
+        A list that begins with a result of `get` that left something out, whole or without
+        its own beginning, is the history as the framework knows it: what follows is appended, and
+        nothing is removed. Recent views are known within the process, whichever memory of the
+        session returned them; elsewhere a view is recognised by its note of recalled text and by
+        truncated messages. So is the end of what is stored, if it is the whole list or two
+        messages of it at least. Where none applies, use `get_all` instead of `get` to edit the history.
 
         Any other list replaces the conversation. Messages already stored are recognised by
         content, in order, and keep their ids and times; those that are left out are

@@ -349,3 +349,39 @@ async def test_B88_an_answer_that_was_never_given_is_not_replayed_and_the_next_r
         await agent(script).run("add", memory=memory)
     await agent(script).run("again", memory=memory)
     assert said(script.prompts[-1])[1:] == [("user", "add"), ("user", "again")]
+
+
+def handed_back(memory: WmemMemory) -> dict[str, list[ChatMessage]]:
+    """What clients keep of a conversation."""
+    view, stored = memory.get("weather"), memory.get_all()
+    return {"view": view, "cut view": view[3:], "end": stored[-6:], "last": stored[-1:], "all": stored}
+
+
+@pytest.mark.parametrize("which", ["view", "cut view", "end", "last", "all"])
+async def test_an_agent_that_is_handed_a_part_of_what_is_stored_deletes_nothing(make: Make, which: str) -> None:
+    memory, said_before = make(token_limit=300, stable=False), talk(50)
+    memory.put_messages(said_before)
+    script = Script("It rains.", "yes")
+    await agent(script).run("weather?", chat_history=handed_back(memory)[which], memory=memory)
+    assert said(memory.get_all()) == [*said(said_before), ("user", "weather?"), ("assistant", "It rains.")]
+    # Without a message of its own it answers the last of the history.
+    history = [*handed_back(memory)[which], ChatMessage(role="user", content="sure?")]
+    if which != "last":
+        await agent(script).run(chat_history=history, memory=memory)
+        assert said(memory.get_all())[-2:] == [("user", "sure?"), ("assistant", "yes")]
+        assert len(memory.get_all()) == len(said_before) + 4
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("which", ["cut view", "end", "last"])
+async def test_an_engine_that_is_handed_a_part_of_what_is_stored_deletes_nothing(
+    make: Make, how: str, which: str
+) -> None:
+    memory, said_before = make(token_limit=300), talk(50)
+    memory.put_messages(said_before)
+    script = Script("yes")
+    engine = SimpleChatEngine.from_defaults(
+        memory=memory, llm=script.llm if "stream" not in how else script.word_by_word
+    )
+    await asked(engine, how, "sure?", chat_history=handed_back(memory)[which])
+    assert said(memory.get_all())[:-1] == [*said(said_before), ("user", "sure?")]

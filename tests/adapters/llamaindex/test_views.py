@@ -230,8 +230,8 @@ async def test_a_list_of_other_messages_replaces_the_conversation(make: Make, ca
     memory = make(token_limit=300)
     await call(memory, "put_messages", garden())
     view = await call(memory, "get", "dog")
-    await call(memory, "set", view[-2:])
-    assert await call(memory, "get_all") == view[-2:]
+    await call(memory, "set", view[-4:-2])
+    assert await call(memory, "get_all") == view[-4:-2]
 
 
 async def test_a_view_of_the_whole_conversation_takes_back_what_followed(make: Make, call: Call) -> None:
@@ -323,22 +323,23 @@ def test_views_of_many_threads_are_all_known(make: Make) -> None:
 def test_only_so_many_views_are_known_and_the_oldest_goes_first(make: Make) -> None:
     memory = make(token_limit=200, recall=False)
     views, contexts = RecentViews(max_views=2), []
-    for message in garden(40):
+    for message in garden(80):
         memory.put(message)
         contexts.append(memory.context())
     with wmem.open(memory.url, agent_id="a") as opened:
         stored = opened.scope("s").messages.all()
-    for context in contexts[-3:]:
+    contexts = contexts[19:69:20]  # none begins with the end of another, or with that of what is stored
+    for context in contexts:
         views.record(("s",), context, stored)
 
     def known(context: wmem.Context) -> bool:
         given = drop_notes(from_llamaindex(context.to_llamaindex()), views)
         return views.find_continuation(("s",), stored, given, has_note=False) is not None
 
-    assert [known(context) for context in contexts[-3:]] == [False, True, True]
-    views.record(("s",), contexts[-2], stored)
-    views.record(("s",), contexts[-3], stored)
-    assert [known(context) for context in contexts[-3:]] == [True, True, False], "one that is shown again counts as new"
+    assert [known(context) for context in contexts] == [False, True, True]
+    views.record(("s",), contexts[1], stored)
+    views.record(("s",), contexts[0], stored)
+    assert [known(context) for context in contexts] == [True, True, False], "one that is shown again counts as new"
 
 
 SETTER = """
@@ -404,6 +405,39 @@ def test_whatever_was_shown_setting_it_with_news_only_adds_the_news(
         view = []
     assume(view or not said)  # an empty list is none of a view: it clears the session
     memory.set([*view, *new])
+    assert memory.get_all() == [*said, *new]
+    memory.close()
+
+
+@examples(0.6)
+@given(
+    turns=st.lists(spoken | exchanges, min_size=3, max_size=14),
+    news=st.integers(0, 3),
+    limit=st.integers(60, 400),
+    begin=st.integers(1, 6),
+    rules=st.fixed_dictionaries(
+        {
+            "profile": st.sampled_from(["any", "openai", "anthropic"]),
+            "orphans": st.sampled_from(["drop", "synthesize"]),
+            "roles": st.sampled_from(["free", "alternate"]),
+            "recall": st.booleans(),
+        }
+    ),
+)
+def test_whatever_was_shown_its_end_with_news_only_adds_the_news(
+    turns: list[list[ChatMessage]], news: int, limit: int, begin: int, rules: dict[str, Any]
+) -> None:
+    said = [message for turn in turns for message in turn]
+    new = [user(f"new {place}") for place in range(news)]
+    url = f"memory://{uuid4().hex}"
+    memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", token_limit=limit, **rules)
+    memory.put_messages(said)
+    try:
+        end = memory.get("dog")[begin:]
+    except BudgetError:
+        end = []
+    assume(len(end) > 1 and not any(map(is_note, end)))
+    memory.set([*end, *new])
     assert memory.get_all() == [*said, *new]
     memory.close()
 
