@@ -21,7 +21,7 @@ from langchain_wmem._capture import Capture, session_path
 from langchain_wmem._convert import Converter, read_message
 from langchain_wmem._dedup import find_trimmed
 from langchain_wmem._prompt import PackSettings
-from langchain_wmem._request import prompt_counter, tool_schemas
+from langchain_wmem._request import complete_request, prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
 from langchain_wmem._run import find_later_hooks, find_run
 from langchain_wmem._session import is_single_run, scope_path
@@ -297,6 +297,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], ModelResponse[Any]],
     ) -> ModelResponse[Any]:
+        request = complete_request(request)
         return run(self._call(self._run_scope(request.runtime), request, handler))
 
     async def awrap_model_call(
@@ -304,6 +305,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
+        request = complete_request(request)
         return await arun(self._call(await self._arun_scope(request.runtime), request, handler))
 
     def _call(

@@ -1,4 +1,4 @@
-"""Token costs of a model request besides its messages: tools and structured output; a model's own count."""
+"""What a model request costs besides its messages: tools and structured output; a model's own count; its run."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -7,11 +7,20 @@ from typing import Any
 from langchain.agents.middleware.types import ModelRequest
 from langchain.agents.structured_output import AutoStrategy, ProviderStrategy, ToolStrategy
 from langchain_core.language_models import BaseChatModel
+from langgraph.runtime import get_runtime
 
 from langchain_wmem._convert import to_langchain
 from langchain_wmem._models import list_chat_models
 from langchain_wmem._prompt import to_schemas
 from wmem import Message
+
+
+def complete_request(request: ModelRequest[Any]) -> ModelRequest[Any]:
+    """The request with what names its run, where middleware outside of this one made it anew and left that out."""
+    if request.runtime is not None:
+        return request
+    held = request.state.get("messages") or request.messages
+    return request.override(runtime=get_runtime(), state={**request.state, "messages": held})
 
 
 def tool_schemas(request: ModelRequest[Any]) -> list[dict[str, Any]]:

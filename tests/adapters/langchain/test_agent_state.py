@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRequest
 from langchain.agents.middleware.summarization import SummarizationMiddleware
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -403,3 +403,35 @@ async def test_a_message_from_long_ago_keeps_its_pin_and_metadata_when_the_threa
     assert kept is not None
     assert kept.pinned
     assert kept.metadata["mine"] == 1
+
+
+# --- Requests that other middleware makes anew ------------------------------------------------------------------------
+
+
+class Anew(AgentMiddleware[Any, Any, Any]):
+    """Makes a request of its own, as LangChain's tests do: without a runtime, and without the state."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self._state = state
+
+    def _make(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        state: Any = self._state
+        return ModelRequest(model=request.model, messages=request.messages, state=state, runtime=None)
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(self._make(request))
+
+    async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+        return await handler(self._make(request))
+
+
+@pytest.mark.parametrize("state", [{}, {"messages": []}], ids=["no state", "no messages"])
+async def test_a_request_made_anew_without_its_run_is_one_of_the_thread(
+    run: Any, script: Any, memory: wmem.AgentMemory, state: dict[str, Any]
+) -> None:
+    model = script("Hi Ada.", "Ada.")
+    agent = create_agent(model, middleware=[Anew(state), remembering(memory)], checkpointer=InMemorySaver())
+    await run(agent, user("I am Ada."), config=THREAD)
+    await run(agent, user("Who am I?"), config=THREAD)
+    assert texts(model.prompts[1]) == ["I am Ada.", "Hi Ada.", "Who am I?"]
+    assert stored(memory) == ["I am Ada.", "Hi Ada.", "Who am I?", "Ada."]
