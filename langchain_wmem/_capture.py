@@ -27,6 +27,7 @@ from wmem.errors import InvalidInputError
 from wmem.types import Path
 
 _MAX_SESSIONS = 256
+_TRIES = 3
 _MAX_CHECKPOINTS = 32  # that are looked through for a message of the thread, when its state holds none
 
 _log = find_logger("langchain_wmem")
@@ -233,15 +234,19 @@ def _was_held(scope: Scope | AsyncScope, own: Collection[str | None]) -> Steps[b
     if found is None:
         return False
     saver, config = found
-    try:
-        if isinstance(scope, AsyncScope):
-            checkpoints: list[Any] = yield _collect(saver.alist(config, limit=_MAX_CHECKPOINTS))
-        else:
-            checkpoints = list(saver.list(config, limit=_MAX_CHECKPOINTS))
-    except NotImplementedError:
-        return False
-    held = (each.checkpoint.get("channel_values", {}).get("messages") for each in checkpoints)
-    return any(_holds(messages, own) for messages in held)
+    for _ in range(_TRIES):
+        try:
+            if isinstance(scope, AsyncScope):
+                checkpoints: list[Any] = yield _collect(saver.alist(config, limit=_MAX_CHECKPOINTS))
+            else:
+                checkpoints = list(saver.list(config, limit=_MAX_CHECKPOINTS))
+        except NotImplementedError:
+            return False
+        except RuntimeError:  # a thread of this run added its newest checkpoint to the same dictionary
+            continue
+        held = (each.checkpoint.get("channel_values", {}).get("messages") for each in checkpoints)
+        return any(_holds(messages, own) for messages in held)
+    return False
 
 
 def _holds(messages: object, ids: Collection[str | None]) -> bool:

@@ -199,3 +199,28 @@ async def test_a_window_keeps_the_state_short_and_the_session_whole(
         whole = [text for number in range(6) for text in (f"Number {number}", "Fine.")]
         assert stored(memory) == whole
         assert texts(model.prompts[-1]) == whole[:-1]
+
+
+class BusySaver(InMemorySaver):
+    """A checkpointer that a thread writes to while its checkpoints are listed, for the first few lists."""
+
+    busy = 0
+
+    def list(self, *args: Any, **kwargs: Any) -> Any:
+        self.busy -= 1
+        if self.busy >= 0:
+            raise RuntimeError("dictionary changed size during iteration")
+        yield from super().list(*args, **kwargs)
+
+
+@pytest.mark.parametrize(("busy", "left"), [(1, []), (99, ["First", "Fine."])])
+async def test_a_checkpointer_that_is_written_to_meanwhile_ends_no_run(
+    run: Any, script: Any, memory: wmem.AgentMemory, busy: int, left: list[str]
+) -> None:
+    saver = BusySaver()
+    agent = create_agent(script(), middleware=[remembering(memory)], checkpointer=saver)
+    await run(agent, user("First"), config=THREAD)
+    saver.busy = busy
+    anew = [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("Anew")]
+    await run(agent, {"messages": anew}, config=THREAD)
+    assert stored(memory) == [*left, "Anew", "Fine."]

@@ -1,0 +1,203 @@
+"""Random acts on a thread, side by side with an agent without wmem: below the budget both send the same."""
+
+import itertools
+import tempfile
+from collections.abc import Callable, Sequence
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+from langchain.agents.middleware import HumanInTheLoopMiddleware, PIIMiddleware, SummarizationMiddleware
+from langchain_core.messages import AIMessage
+
+from tests.adapters.langchain.conftest import Scripted
+from tests.adapters.langchain.side_by_side import Middlewares, Pair
+from tests.matrix import examples
+
+RAW = "ann@example.org"
+QUESTIONS = ["What is my dog called?", "My dog is called Biscuit.", "yes", "Does it rain?", f"Write to {RAW}."]
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"session": "t"},
+    {"session": "t", "recall": False, "recent": 0},
+    {"stable": True},
+    {"summary": True},
+]
+
+
+def _summing() -> SummarizationMiddleware:
+    model = Scripted(replies=[AIMessage("Summed up.") for _ in range(99)])
+    return SummarizationMiddleware(model, trigger=("messages", 7), keep=("messages", 3))
+
+
+def _masking() -> list[Any]:
+    return [PIIMiddleware("email", strategy="redact", apply_to_input=True, apply_to_output=True)]
+
+
+def _reviewing() -> list[Any]:
+    return [HumanInTheLoopMiddleware(interrupt_on={"rain": True})]
+
+
+AROUND: dict[str, Middlewares] = {
+    "nothing": lambda: ((), ()),
+    "masking before": lambda: (_masking(), ()),
+    "masking behind": lambda: ((), _masking()),
+    "review before": lambda: (_reviewing(), ()),
+    "review behind": lambda: ((), _reviewing()),
+    "a summary before": lambda: ([_summing()], ()),
+    "a summary behind": lambda: ((), [_summing()]),
+}
+
+
+def _with_ids(*ids: str | None) -> Callable[[AIMessage], AIMessage]:
+    """The same message, its calls under these ids."""
+
+    def spoilt(message: AIMessage) -> AIMessage:
+        calls = [{**call, "id": id_} for call, id_ in zip(message.tool_calls, itertools.cycle(ids), strict=False)]
+        return message.model_copy(update={"tool_calls": calls})
+
+    return spoilt
+
+
+SPOILT: dict[str, Callable[[AIMessage], AIMessage]] = {
+    "usable": lambda message: message,
+    "blank": _with_ids(""),
+    "absent": _with_ids(None),
+    "equal": _with_ids("same"),
+}
+
+towns = st.lists(st.sampled_from(["Oslo", "Rome", "Nice"]), min_size=1, max_size=3)
+tool_names = st.sampled_from([("rain",), ("rain",), ("ask",), ("rain", "ask"), ("snow",)])
+places = st.integers(-4, 4)
+endings = st.sampled_from(["Fine.", "yes", f"I wrote to {RAW}."])
+
+
+class Machine(RuleBasedStateMachine):
+    """Plays each act on both agents."""
+
+    around = "nothing"
+    stops: Sequence[str] = ()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = tempfile.TemporaryDirectory()
+
+    @initialize(data=st.data(), on_disk=st.booleans(), handle=st.booleans(), options=st.sampled_from(OPTIONS))
+    def open(self, data: st.DataObject, on_disk: bool, handle: bool, options: dict[str, Any]) -> None:
+        self.is_shared = "session" in options
+        self.pair = Pair(
+            f"sqlite://{self.place.name}/store.db" if on_disk else f"memory://{uuid4().hex}",
+            AROUND[self.around],
+            in_async=lambda: data.draw(st.booleans(), label="in async"),
+            handle=handle,
+            wmem_options=options,
+            interrupt_before=list(self.stops),
+        )
+
+    def teardown(self) -> None:
+        self.pair.close()
+        self.place.cleanup()
+
+    def replies(self, calls: Sequence[Sequence[str]], tools: Sequence[str], end: str) -> list[Any]:
+        """What the model says in a run: messages with calls, then the answer."""
+        return [*(self.pair.call(*each, tools=tools, text="I look." if len(each) > 1 else "") for each in calls), end]
+
+    @rule(text=st.sampled_from(QUESTIONS), end=endings, named=st.booleans())
+    def say(self, text: str, end: str, named: bool) -> None:
+        self.pair.say(end, text=text, named=named)
+
+    @rule(
+        calls=st.lists(towns, min_size=1, max_size=2),
+        tools=tool_names,
+        end=endings,
+        ids=st.sampled_from(["usable", "usable", *SPOILT]),
+        text=st.sampled_from(QUESTIONS),
+    )
+    def call_tools(self, calls: list[list[str]], tools: tuple[str, ...], end: str, ids: str, text: str) -> None:
+        self.pair.say(*self.replies(calls, tools, end), text=text, spoilt=SPOILT[ids])
+
+    @rule(calls=st.lists(towns, max_size=1), answer=st.sampled_from(["yes", "no", "edit"]))
+    def resume(self, calls: list[list[str]], answer: str) -> None:
+        self.pair.resume(*self.replies(calls, ["rain"], "Fine."), answer=answer)
+
+    @rule(place=places)
+    def edit(self, place: int) -> None:
+        self.pair.edit(place, f"In other words: {self.pair.name()}.")
+
+    @rule(place=places)
+    def edit_in_the_input(self, place: int) -> None:
+        self.pair.edit_as_it_says(place)
+
+    @rule(place=places)
+    def remove(self, place: int) -> None:
+        self.pair.remove(place)
+
+    @rule(place=places)
+    def remove_in_the_input(self, place: int) -> None:
+        self.pair.remove_as_it_says(place)
+
+    @rule()
+    def remove_all(self) -> None:
+        self.pair.remove_all()
+
+    @rule()
+    def begin_anew(self) -> None:
+        self.pair.begin_anew()
+
+    @rule(turns=st.integers(1, 3))
+    def keep_newest(self, turns: int) -> None:
+        self.pair.keep_newest(turns)
+
+    @rule(calls=st.lists(towns, max_size=1))
+    def regenerate(self, calls: list[list[str]]) -> None:
+        self.pair.regenerate(*self.replies(calls, ["rain"], "Another answer."))
+
+    @rule()
+    def replay_a_pending_call(self) -> None:
+        self.pair.replay()
+
+    @rule(back=st.integers(0, 3), calls=st.lists(towns, max_size=1))
+    def fork(self, back: int, calls: list[list[str]]) -> None:
+        self.pair.fork(back, *self.replies(calls, ["rain"], "Fine."))
+
+    @rule(back=st.integers(0, 3))
+    def fork_by_update(self, back: int) -> None:
+        self.pair.fork_by_update(back)
+
+    @rule(through_history=st.booleans())
+    def append_from_elsewhere(self, through_history: bool) -> None:
+        self.pair.append_from_elsewhere(through_history=through_history)
+
+    @rule()
+    def say_in_another_thread(self) -> None:
+        self.pair.say_in_another_thread(shared=self.is_shared)
+
+    @rule()
+    def restart(self) -> None:
+        self.pair.restart()
+
+    @rule()
+    def delete(self) -> None:
+        self.pair.delete()
+
+    @rule(in_tool=st.booleans(), retry=st.booleans())
+    def fail(self, in_tool: bool, retry: bool) -> None:
+        self.pair.fail(in_tool=in_tool, retry=retry)
+
+
+@pytest.mark.parametrize("around", [*AROUND])
+def test_a_model_is_sent_the_same_messages_whatever_was_done_to_the_thread(around: str) -> None:
+    class Around(Machine):
+        pass
+
+    Around.around = around
+    run_state_machine_as_test(Around, settings=examples(0.08, stateful_step_count=10))
+
+
+def test_a_model_is_sent_the_same_messages_when_runs_stop_before_tools() -> None:
+    class Stopping(Machine):
+        stops = ("tools",)
+
+    run_state_machine_as_test(Stopping, settings=examples(0.08, stateful_step_count=10))
