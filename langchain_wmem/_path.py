@@ -75,10 +75,10 @@ class StoredPath:
         """
         if not self._withdrawn and state_ids >= set(self._own.values()):
             return Moves([], [])
-        own = [(id, whole) for id, whole in self._own.items() if id not in self._withdrawn]
+        own = [*self._own.items()]  # with the withdrawn: what the state brings back may be the oldest that it holds
         oldest = next((at for at, (_, whole) in enumerate(own) if whole in state_ids), 0 if is_emptied else len(own))
         return Moves(
-            withdrawn=[id for id, whole in own[oldest:] if whole not in state_ids],
+            withdrawn=[id for id, whole in own[oldest:] if whole not in state_ids and id not in self._withdrawn],
             restored=[id for id, whole in self._withdrawn.items() if whole in state_ids],
         )
 

@@ -82,8 +82,9 @@ class Side:
         )
 
     def messages(self) -> list[BaseMessage]:
-        """The messages of the thread's state."""
-        found: list[BaseMessage] = self.agent.get_state(THREAD).values.get("messages", [])
+        """The messages of the thread's state; those of a step that has not ended are not yet in it."""
+        checkpoint = self.saver.get(THREAD)
+        found: list[BaseMessage] = checkpoint["channel_values"].get("messages", []) if checkpoint else []
         return found
 
     def history(self, node: str | None) -> list[StateSnapshot]:

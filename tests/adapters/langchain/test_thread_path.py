@@ -224,3 +224,16 @@ async def test_a_checkpointer_that_is_written_to_meanwhile_ends_no_run(
     anew = [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("Anew")]
     await run(agent, {"messages": anew}, config=THREAD)
     assert stored(memory) == [*left, "Anew", "Fine."]
+
+
+async def test_an_earlier_branch_that_comes_back_takes_the_later_one_with_it(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    saver = InMemorySaver()
+    agent = create_agent(script(), middleware=[remembering(memory)], checkpointer=saver)
+    await run(agent, user("First"), config=THREAD)
+    before = agent.get_state(THREAD).config
+    anew = [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("Anew")]
+    await run(agent, {"messages": anew}, config=THREAD)
+    await run(agent, user("Rather this"), config=before)
+    assert stored(memory) == ["First", "Fine.", "Rather this", "Fine."]
