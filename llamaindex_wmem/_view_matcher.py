@@ -79,7 +79,8 @@ class ViewMatcher:
     def find_end(self, least: int) -> ViewMatch | None:
         """The longest beginning of the given messages that is the end of the stored ones, but not all of them.
 
-        A list that begins as the stored ones begin, and goes on, is an edit of the whole.
+        A list that begins as the stored ones begin, and goes on, is an edit of the whole; one message
+        that is their first as well as their last takes back the rest.
 
         Args:
             least: How many messages it has at least, if others follow it.
@@ -88,7 +89,7 @@ class ViewMatcher:
         alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, stored, strict=False)))
         for length in range(min(len(keys), len(stored) - 1), 0, -1):
             if stored[-length:] == keys[:length]:
-                is_whole = length == len(keys)
+                is_whole = length == len(keys) and length > min(alike, 1)
                 return ViewMatch(length, len(stored)) if is_whole or length >= max(least, alike + 1) else None
         return None
 

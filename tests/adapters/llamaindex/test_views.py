@@ -243,6 +243,16 @@ async def test_a_view_of_the_whole_conversation_takes_back_what_followed(make: M
     assert await call(memory, "get_all") == garden(4)
 
 
+async def test_one_message_that_is_the_first_and_the_last_of_the_history_takes_back_the_rest(
+    make: Make, call: Call
+) -> None:
+    memory = make()
+    for _ in range(3):
+        memory.put(user("again"))
+    await call(memory, "set", [user("again")])
+    assert len(memory.get_all()) == 1
+
+
 async def test_a_view_of_what_is_gone_begins_the_session_anew(
     make: Make, call: Call, later: Callable[[], None]
 ) -> None:
