@@ -15,6 +15,7 @@ from langchain_wmem._dedup import (
     is_conversation,
     is_summary,
     lookback,
+    mark_unanswered,
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
@@ -34,8 +35,9 @@ _log = find_logger("langchain_wmem")
 
 
 class _Turn(NamedTuple):
-    """A turn that a run began and has not ended: its question, and the ids of what was stored of it."""
+    """A turn that a run began and has not ended: its id and question, and the ids of what was stored of it."""
 
+    id: str | None
     question: str
     ids: list[str]
 
@@ -131,6 +133,16 @@ class Capture:
             session.turn = None
         return is_reached and not later
 
+    def store_partial(self, scope: Scope | AsyncScope, run: Run, message: Message) -> Steps[None]:
+        """Store the part of an answer that was given; a run that gives the whole one withdraws it."""
+        session = self._sessions.get(_key(scope, run))
+        turn_id = session.turn.id if session is not None and session.turn is not None else None
+        stored = yield scope.messages.append([message.model_copy(update={"turn_id": turn_id, "thread_id": run.thread})])
+        if session is not None:
+            session.path.add(stored)
+            if session.turn is not None:
+                session.turn.ids.extend(each.id for each in stored)
+
     # -- steps
 
     def _open(self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage]) -> Steps[_Session]:
@@ -161,7 +173,7 @@ class Capture:
         if fresh:
             if is_new and not run.has_state:
                 yield from _withdraw_failed_turn(scope, session, messages)
-            turned = assign_turn_ids(fresh, kept, run.thread)
+            turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread), kept)
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
         if run.has_state:
@@ -169,7 +181,8 @@ class Capture:
         seen.remember(kept, look)
         session.run = run
         if is_new and messages:
-            session.turn = _Turn(str(messages[newest_human_index(messages)].text), [])
+            asked = messages[newest_human_index(messages)]
+            session.turn = _Turn(asked.id, str(asked.text), [])
         if session.turn is not None:
             session.turn.ids.extend(message.id for message in fresh if message.id is not None)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
 
 from langchain_wmem._convert import is_note
 from langchain_wmem._pieces import count_pieces, holds_results_alone, is_piece, whole_id
@@ -290,6 +290,20 @@ def assign_turn_ids(
     return [
         message.model_copy(update={"turn_id": turns.get(id, none)[message.role != "tool"], "thread_id": thread})
         for message, id in wanted
+    ]
+
+
+def mark_unanswered(new: list[Message], messages: Sequence[BaseMessage]) -> list[Message]:
+    """The new messages, those incomplete whose calls were never answered before the next turn began."""
+    if not any(message.tool_calls for message in new):
+        return new
+    answered = {message.tool_call_id for message in messages if isinstance(message, ToolMessage)}
+    ended = {message.id for message in messages[: newest_human_index(messages)]}
+    return [
+        message.model_copy(update={"complete": False, "metadata": {**message.metadata, "stopped": "interrupted"}})
+        if whole_id(message) in ended and not answered.issuperset(call.id for call in message.tool_calls)
+        else message
+        for message in new
     ]
 
 

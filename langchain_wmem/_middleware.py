@@ -20,10 +20,11 @@ from langchain_wmem._call_ids import name_calls_and_results
 from langchain_wmem._capture import Capture, session_path
 from langchain_wmem._convert import Converter, read_message
 from langchain_wmem._dedup import find_trimmed
+from langchain_wmem._partial import PartialAnswer
 from langchain_wmem._prompt import PackSettings
 from langchain_wmem._request import complete_request, prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
-from langchain_wmem._run import find_later_hooks, find_run
+from langchain_wmem._run import find_guards, find_later_hooks, find_run
 from langchain_wmem._session import is_single_run, scope_path
 from langchain_wmem._trace import trace_prompt
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
@@ -329,13 +330,21 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         def send(context: Context) -> Steps[ModelResponse[Any]]:
             decided = ceiling._replace(room=context.budget - ceiling.reserve, names=(*ceiling.names, self._name))
             sent = _with_prompt(request, context, decided, self._converters.setdefault(path, Converter()))
-            with trace_prompt(self._name, context, path, request.model):
+            with trace_prompt(self._name, context, path, request.model), partial.listen():
                 response: ModelResponse[Any] = yield handler(sent)
             # Before tools run: LangGraph's tool node answers a call by its id, and refuses one without.
             result = name_calls_and_results(response.result)
             return response if result is response.result else replace(response, result=result)
 
-        return (yield from call_with_retry(self._calibrations, model_name(request), pack, send, ceiling=ceiling))
+        partial = PartialAnswer()
+        try:
+            return (yield from call_with_retry(self._calibrations, model_name(request), pack, send, ceiling=ceiling))
+        except GeneratorExit:  # nobody waits any more, so nothing can be awaited
+            raise
+        except BaseException as exc:
+            if (said := partial.message(exc)) is not None and not find_guards(self._name):
+                yield from self._capture.store_partial(scope, place, said)
+            raise
 
     def _pack_options(self, live: Sequence[Message], request: ModelRequest[Any], reserve: int) -> dict[str, Any]:
         """Arguments of `pack` for this request, without the budget."""

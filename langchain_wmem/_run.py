@@ -33,7 +33,9 @@ def find_run(runtime: Runtime[Any]) -> Run:
     """Where a hook is called."""
     info = runtime.execution_info
     around = info.checkpoint_ns.rpartition("|")[0] if info is not None else ""
-    thread = str(info.thread_id) if info is not None and info.thread_id is not None else None
+    thread = None
+    if info is not None and info.thread_id is not None and find_checkpoints() is not None:
+        thread = str(info.thread_id)  # a run may name one and have no checkpointer
     step = _read_config("metadata").get("langgraph_step", 0)
     return Run(thread, thread is not None, bool(around), around, step)
 
@@ -80,6 +82,11 @@ def find_later_hooks(name: str) -> list[str]:
     hooks = [owner for owner, hook in find_hooks() or () if hook == "after_agent"]
     later = hooks[: hooks.index(name)] if name in hooks else []
     return [owner for owner in later if owner not in _HARMLESS]
+
+
+def find_guards(name: str) -> list[str]:
+    """Other middleware that may change an answer after the model gave it."""
+    return [owner for owner, hook in find_hooks() or () if owner != name and hook in ("after_model", "after_agent")]
 
 
 def _holds_nodes(value: object) -> bool:

@@ -124,6 +124,17 @@ async def test_a_checkpointer_that_forgot_the_thread_takes_nothing_back(
     assert texts(model.prompts[2]) == ["Number 0", "Fine.", "Number 1", "Fine.", "Number 2"]
 
 
+async def test_without_a_checkpointer_a_shorter_list_takes_nothing_back(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    model = script("One", "Two", "Three")
+    agent = create_agent(model, middleware=[remembering(memory)])
+    first = (await run(agent, user("First"), config=THREAD))["messages"]
+    second = (await run(agent, {"messages": [*first, HumanMessage("Second")]}, config=THREAD))["messages"]
+    await run(agent, {"messages": [second[0], second[-1], HumanMessage("Third")]}, config=THREAD)
+    assert texts(model.prompts[2]) == ["First", "One", "Second", "Two", "Third"]
+
+
 async def test_messages_of_others_in_the_session_stay(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
     model = script("One", "Two", "Again")
     agent = create_agent(model, middleware=[remembering(memory, session="s")], checkpointer=InMemorySaver())
