@@ -340,6 +340,8 @@ def test_pack_accounts_for_every_message_of_exchanges_that_are_pinned_in_part(
 
 
 def assert_told_of(talk: Conversation, context: Context) -> None:
+    has_cut = bool(context.truncated)  # told before the reports are built
+    assert has_cut == (len(context.truncated) > 0)
     reports = [*context.included, *context.truncated, *(context.all_dropped or ())]
     named = [id for report in reports for id in report.ids if not id.startswith("item")]
     assert len(named) == len(set(named)), "one fate each"

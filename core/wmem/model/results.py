@@ -196,19 +196,29 @@ class RecallUse(NamedTuple):
 
 
 class LazyReports(Sequence[UnitReport]):
-    """Reports that are built on first access: most packs are sent without being explained."""
+    """Reports that are built on first access: most packs are sent without being explained.
 
-    __slots__ = ("_build", "_reports")
+    Args:
+        has_any: Whether there is any, without building them.
+    """
 
-    def __init__(self, build: Callable[[], Sequence[UnitReport]]) -> None:
+    __slots__ = ("_build", "_has_any", "_reports")
+
+    def __init__(self, build: Callable[[], Sequence[UnitReport]], has_any: Callable[[], bool] | None = None) -> None:
         self._build: Callable[[], Sequence[UnitReport]] | None = build
+        self._has_any = has_any
         self._reports: tuple[UnitReport, ...] = ()
+
+    def __bool__(self) -> bool:
+        if self._build is not None and (has_any := self._has_any) is not None:
+            return has_any()
+        return bool(self._load())
 
     def _load(self) -> tuple[UnitReport, ...]:
         # Two threads may both build them; the results are equal.
         if (write := self._build) is not None:
             self._reports = tuple(write())
-            self._build = None  # it references all that the pack considered
+            self._build = self._has_any = None  # they reference all that the pack considered
         return self._reports
 
     @overload

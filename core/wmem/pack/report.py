@@ -76,7 +76,10 @@ def build_report(
     )
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
-        truncated=LazyReports(lambda: [report for report in stays if report.tokens_cut]),
+        truncated=LazyReports(
+            lambda: [report for report in stays if report.tokens_cut],
+            lambda: _has_cut(ordered, selection.standing, entries),
+        ),
         dropped=DroppedUnits(totals=dict(totals), best=LazyReports(lambda: dropped[:_MAX_LISTED])),
         all_dropped=dropped,
         warnings=(
@@ -117,6 +120,12 @@ def _list_dropped(
     )
     drops += [_DroppedUnit(rest, selection.dropped.get(unit, "older")) for unit, rest in out if rest]
     return drops
+
+
+def _has_cut(ordered: Sequence[SelectedUnit], standing: Sequence[StandingEntry], entries: Sequence[NoteEntry]) -> bool:
+    """Whether anything that is sent was cut."""
+    messages = any(each.rendered.tokens_cut for each in ordered)
+    return messages or any(each.tokens_cut for each in standing) or any(each.tokens_cut for each in entries)
 
 
 def _report_included(
