@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from llama_index.core.base.llms.types import ChatMessage
-from llama_index.core.schema import QueryBundle
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
 from llamaindex_wmem._convert import canonical_json, from_llamaindex
 from llamaindex_wmem._recent_views import RecentViews
@@ -12,11 +11,24 @@ from wmem import InvalidInputError, Message
 
 
 def question_text(input: object) -> str | None:
-    """The text of a question; None if it has none."""
-    if isinstance(input, QueryBundle):  # what chat engines were asked with, and pass on
-        input = input.query_str
+    """The text of a question, in any form in which engines and models hand one over; None if it has none.
+
+    That is text or a message; what was asked, as in a `QueryBundle`; a model's reply, by its message; or
+    a list of messages, by the newest of its user.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
+    message, text = getattr(input, "message", None), getattr(input, "query_str", None)
+    if isinstance(input, list | tuple) and all(isinstance(each, ChatMessage) for each in input):
+        input = next((each for each in reversed(input) if each.role == MessageRole.USER), None)
+    elif isinstance(message, ChatMessage):
+        input = message
+    elif isinstance(text, str):
+        input = text
     if not isinstance(input, str | ChatMessage | None):
-        raise InvalidInputError(f"a question is text or a ChatMessage, not {type(input).__name__!r}")
+        msg = f"a question is text, a ChatMessage, a list of these, or a QueryBundle, not {type(input).__name__!r}"
+        raise InvalidInputError(msg)
     text = input.content if isinstance(input, ChatMessage) else input
     return text if text and text.strip() else None
 

@@ -6,12 +6,14 @@ from uuid import uuid4
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.llm import LLM
+from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
 from llamaindex_wmem._history import drop_notes, last_user_text, question_text, reuse_stored, to_storable
 from llamaindex_wmem._options import refuse_unknown
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from llamaindex_wmem._session_memory import DEFAULT_TOKEN_LIMIT, PRIVATE_URL, SessionMemory
+from llamaindex_wmem._status import read_status, select_messages
 from llamaindex_wmem._tokenizer import TokenizerCounter
 from wmem import AgentMemory, AsyncAgentMemory, AsyncScope, BudgetError, Context, InvalidInputError, Message, Scope
 from wmem.adapter import (
@@ -197,7 +199,14 @@ class WmemMemory(SessionMemory):
         """See `WmemMemory.context`."""
         return await arun(self._pack(await self.ascope(), input, initial_token_count))
 
-    def _pack(self, scope: Scope | AsyncScope, input: str | ChatMessage | None, spent: int) -> Steps[Context]:
+    def _pack(self, scope: Scope | AsyncScope, input: object, spent: int) -> Steps[Context]:
+        context, newest = yield from self._pack_for(scope, input, spent)
+        RECENT_VIEWS.record(self._session_key(), context, newest)
+        self._prompt_tokens = prompt_tokens(context) + spent
+        return context
+
+    def _pack_for(self, scope: Scope | AsyncScope, input: object, spent: int) -> Steps[tuple[Context, list[Message]]]:
+        """What is packed for a question, and the newest messages stored."""
         query = question_text(input)
         newest: list[Message] = yield scope.messages.all(limit=_NEWEST_COUNT)
         query = query or last_user_text(newest)
@@ -205,9 +214,7 @@ class WmemMemory(SessionMemory):
             query = query or last_user_text((yield scope.messages.all(limit=limit)))
         with fade_on_overflow(self._calibrations):
             context: Context = yield scope.pack(query if self.recall else None, **self._pack_options(spent))
-        RECENT_VIEWS.record(self._session_key(), context, newest)
-        self._prompt_tokens = prompt_tokens(context) + spent
-        return context
+        return context, newest
 
     def _pack_options(self, spent: int) -> dict[str, Any]:
         check_count(spent, "initial_token_count")
@@ -263,13 +270,30 @@ class WmemMemory(SessionMemory):
 
     # --- storing -------------------------------------------------------------------------------------------------
 
-    def get_all(self) -> list[ChatMessage]:
-        """All messages of the conversation, unchanged, oldest first."""
-        return to_llamaindex(self.scope().messages.all())
+    def get_all(self, status: MessageStatus | str | None = None) -> list[ChatMessage]:
+        """All messages of the conversation, unchanged, oldest first.
 
-    async def aget_all(self) -> list[ChatMessage]:
+        Args:
+            status: As for LlamaIndex's `Memory`. ``active`` are those from the oldest on that `get` returns as a
+                message for the newest question, whole or truncated; ``archived`` are those before them, which
+                `get` at most quotes in its note. Nothing is moved: with another limit they part
+                elsewhere. None for both.
+
+        Raises:
+            InvalidInputError: There is no such status.
+            BudgetError: With a status, as for `get`.
+        """
+        return to_llamaindex(run(self._list(self.scope(), status)))
+
+    async def aget_all(self, status: MessageStatus | str | None = None) -> list[ChatMessage]:
         """See `WmemMemory.get_all`."""
-        return to_llamaindex(await (await self.ascope()).messages.all())
+        return to_llamaindex(await arun(self._list(await self.ascope(), status)))
+
+    def _list(self, scope: Scope | AsyncScope, status: MessageStatus | str | None) -> Steps[list[Message]]:
+        status = read_status(status)
+        context = None if status is None else (yield from self._pack_for(scope, None, 0))[0]
+        stored: list[Message] = yield scope.messages.all()
+        return stored if status is None or context is None else select_messages(stored, context, status)
 
     def put(self, message: ChatMessage) -> None:
         """Store a message; a note that `get` returned is not stored, one that a user pasted is."""
@@ -319,13 +343,29 @@ class WmemMemory(SessionMemory):
         elif new:
             yield scope.messages.append(new)
 
-    def reset(self) -> None:
-        """Remove the messages of the session, nothing else."""
-        self.scope().messages.clear()
+    def reset(self, status: MessageStatus | str | None = None) -> None:
+        """Remove the messages of the session, nothing else.
 
-    async def areset(self) -> None:
+        Args:
+            status: Remove only these, as `get_all` lists them, one after the other: what others put
+                meanwhile stays.
+
+        Raises:
+            InvalidInputError: There is no such status.
+            BudgetError: With a status, as for `get`.
+        """
+        run(self._reset(self.scope(), status))
+
+    async def areset(self, status: MessageStatus | str | None = None) -> None:
         """See `WmemMemory.reset`."""
-        await (await self.ascope()).messages.clear()
+        await arun(self._reset(await self.ascope(), status))
+
+    def _reset(self, scope: Scope | AsyncScope, status: MessageStatus | str | None) -> Steps[None]:
+        if read_status(status) is None:
+            yield scope.messages.clear()
+            return
+        for id in [message.id for message in (yield from self._list(scope, status)) if message.id is not None]:
+            yield scope.messages.remove(id)
 
 
 def _check_given(name: str, value: object) -> object:

@@ -20,18 +20,21 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import (
     ChatMessage,
+    ChatResponse,
     ImageBlock,
     MessageRole,
     TextBlock,
     ThinkingBlock,
     ToolCallBlock,
 )
+from llama_index.core.chat_engine import ContextChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer, Memory
 from llama_index.core.memory.types import BaseMemory
-from llama_index.core.schema import QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from workflows.context.serializers import JsonSerializer
 
 import wmem
@@ -331,12 +334,57 @@ def test_what_is_no_open_memory_is_refused(wrong: Any) -> None:
         WmemMemory.from_defaults(session_id="s", memory=wrong)
 
 
-async def test_a_query_bundle_is_a_question(make: Make, call: Call) -> None:
-    memory = make(chat_history=talk(1))
-    assert await call(memory, "get", QueryBundle("why?")) == await call(memory, "get", "why?")
+class Ask(QueryBundle):
+    """A question of a framework's user."""
 
 
-@pytest.mark.parametrize("wrong", [5, b"why?", ["why?"]])
+class Weather(BaseRetriever):
+    """Finds the same for every question; what else is in a prompt is memory's."""
+
+    def _retrieve(self, _: QueryBundle) -> list[NodeWithScore]:
+        return [NodeWithScore(node=TextNode(text="it rains"))]
+
+
+class Likewise:
+    """What has the text of a question, and is no class of theirs."""
+
+    query_str = "why?"
+
+
+QUESTIONS = [
+    QueryBundle("why?"),
+    Ask("why?"),
+    Likewise(),
+    user("why?"),
+    ChatMessage(role="user", blocks=[TextBlock(text="why?"), ImageBlock(image=b"bytes")]),
+    ChatResponse(message=user("why?")),
+    [user("how?"), user("why?"), assistant("because")],
+    (user("why?"),),
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: type(question).__name__)
+async def test_a_question_in_any_form_recalls_like_its_text(make: Make, call: Call, question: Any) -> None:
+    memory = make(token_limit=300, chat_history=[user("why? because of the dog"), *talk(30)])
+    assert await call(memory, "get", question) == await call(memory, "get", "why?") != await call(memory, "get")
+    assert await call(memory, "get", input=question) == await call(memory, "get", input="why?")
+
+
+@pytest.mark.parametrize("blank", ["", "  ", [], (), QueryBundle(""), user(""), [assistant("because")]], ids=repr)
+async def test_a_question_without_text_is_none(make: Make, call: Call, blank: Any) -> None:
+    memory = make(token_limit=300, chat_history=[user("why? because of the dog"), *talk(30)])
+    assert await call(memory, "get", blank) == await call(memory, "get")
+
+
+async def test_an_engine_that_is_asked_with_a_query_bundle_recalls_for_it(make: Make) -> None:
+    memory = make(token_limit=400, chat_history=[user("the dog is called Biscuit"), *talk(30)])
+    engine = ContextChatEngine.from_defaults(retriever=Weather(), llm=MockLLM(), memory=memory)
+    answer = await asyncio.to_thread(engine.chat, QueryBundle("what is the dog called?"))
+    assert "Biscuit" in str(answer)
+    assert memory.get_all()[-2] == user("what is the dog called?")
+
+
+@pytest.mark.parametrize("wrong", [5, b"why?", ["why?"], [user("a"), 5], {"query_str": "why?"}])
 async def test_a_question_of_another_type_is_refused(make: Make, call: Call, wrong: Any) -> None:
     with pytest.raises(InvalidInputError, match="a question is text"):
         await call(make(), "get", wrong)
