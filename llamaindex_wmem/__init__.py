@@ -3,6 +3,7 @@
 from wmem import MissingExtraError
 
 try:
+    from llamaindex_wmem._calls import PromptTooLargeError
     from llamaindex_wmem._convert import from_llamaindex, to_llamaindex
     from llamaindex_wmem._llm import WmemLLM
     from llamaindex_wmem.memory import WmemMemory
@@ -11,4 +12,4 @@ except ModuleNotFoundError as exc:
         raise
     raise MissingExtraError("llamaindex_wmem needs LlamaIndex: pip install 'wmem[llamaindex]'") from exc
 
-__all__ = ["WmemLLM", "WmemMemory", "from_llamaindex", "to_llamaindex"]
+__all__ = ["PromptTooLargeError", "WmemLLM", "WmemMemory", "from_llamaindex", "to_llamaindex"]

@@ -12,7 +12,7 @@ from llamaindex_wmem._call_prompts import HandedMessages, HandedPrompt, MessageC
 from llamaindex_wmem._placement import place_in_session
 from llamaindex_wmem._provider import is_overflow, model_name, read_prompt_tokens, reply_limits
 from llamaindex_wmem.memory import PACK_OPTIONS, WmemMemory
-from wmem import AsyncScope, Calibrations, Context, InvalidInputError, Message, Scope
+from wmem import AsyncScope, BudgetError, Calibrations, Context, InvalidInputError, Message, Part, Scope, WmemError
 from wmem.adapter import (
     Steps,
     arun,
@@ -29,6 +29,13 @@ Prompt: TypeAlias = HandedPrompt | PackedPrompt
 Sent: TypeAlias = list[ChatMessage] | None
 """What a prompt was packed to; None where the model is sent what the caller handed."""
 _MIN_LOOKBACK = 64
+
+
+class PromptTooLargeError(WmemError):
+    """What a prompt must keep exceeds the budget of the model: see `BudgetError`, which is its cause.
+
+    It is no `ValueError`: LlamaIndex's synthesizers take one for a malformed reply, and answer "Empty Response".
+    """
 
 
 class Request(NamedTuple):
@@ -175,17 +182,20 @@ class BudgetedCalls:
             reply = yield send(prompt.replacement)
             return reply
 
-        return (
-            yield from send_with_retry(
-                self.calibrations,
-                model_name(self._llm),
-                pack,
-                deliver,
-                limit=self.limit(),
-                reserve=reserve,
-                is_refusal=is_overflow,
+        try:
+            return (
+                yield from send_with_retry(
+                    self.calibrations,
+                    model_name(self._llm),
+                    pack,
+                    deliver,
+                    limit=self.limit(),
+                    reserve=reserve,
+                    is_refusal=is_overflow,
+                )
             )
-        )
+        except BudgetError as exc:
+            raise PromptTooLargeError(str(exc)) from exc
 
     def _pack(self, scope: Scope | AsyncScope, request: Request, budget: int, reserve: int) -> Steps[PackedPrompt]:
         handed = HandedMessages(request.messages)
@@ -198,10 +208,20 @@ class BudgetedCalls:
         question = placement.question
         query = question.text if self._memory.recall and question is not None else None
         options = {name: getattr(self._memory, name) for name in PACK_OPTIONS}
-        options |= {"tools": request.schemas, "reserve": reserve}
+        system, live = _split_system(placement.live)
+        options |= {"system": system, "tools": request.schemas, "reserve": reserve}
         if not placement.is_session:
             # A scope that is never written: what the session holds is nothing to this prompt.
             scope, query, options = scope.child(uuid4().hex), None, {**options, "inherit": False, "summary": False}
-        context: Context = yield scope.pack(query, budget=budget, messages=placement.live, **options)
+        context: Context = yield scope.pack(query, budget=budget, messages=live, **options)
         replacement = handed.to_chat_messages([placement.restore(message) for message in context.prompt()])
         return PackedPrompt(context=context, replacement=replacement)
+
+
+def _split_system(messages: list[Message]) -> tuple[str, list[Message]]:
+    """The system text that a prompt begins with, and the rest; "" if it is the session's, or more than text."""
+    match messages:
+        case [Message(role="system", id=None, name=None, native=None, parts=(Part(kind="text"),)) as first, *rest]:
+            return first.text, rest
+        case _:
+            return "", messages

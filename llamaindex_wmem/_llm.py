@@ -62,6 +62,7 @@ class WmemLLM(LLM):
 
     Raises:
         InvalidInputError: Something else than a model and a `WmemMemory`, or an impossible number.
+        PromptTooLargeError: At a call: system text, tools, reserve, what is pinned and the question exceed the budget.
     """
 
     llm: LLM = Field(exclude=True)

@@ -22,7 +22,7 @@ from llama_index.llms.openai.utils import to_openai_message_dicts
 from pydantic import BaseModel
 
 import wmem
-from llamaindex_wmem import WmemLLM, WmemMemory
+from llamaindex_wmem import PromptTooLargeError, WmemLLM, WmemMemory
 from llamaindex_wmem._recent_views import RECENT_VIEWS
 from tests.adapters.llamaindex.test_engines import (
     WAYS,
@@ -343,6 +343,17 @@ def test_retrieved_text_is_divided_among_calls_that_fit_the_budget(make: Make) -
     assert max(map(tokens, script.prompts)) <= 900
     assert all(f"Fact {at}: it rained." in str(script.prompts) for at in range(8))
     assert "left out" not in str(script.prompts)
+
+
+def test_retrieved_text_that_leaves_no_room_is_an_error_and_no_empty_response(make: Make) -> None:
+    memory, script = make(token_limit=30_000), Script()
+    llm = WmemLLM(script.llm, memory, budget=300, reserve=100)
+    nodes = [NodeWithScore(node=TextNode(text="it rained. " * 300), score=1.0)]
+    script_like: Any = SimpleNamespace(llm=llm)
+    engine = context(memory, script_like)
+    with pytest.raises(PromptTooLargeError, match="system"):
+        engine._get_response_synthesizer([]).synthesize("Why?", nodes)
+    assert script.prompts == []
 
 
 @pytest.mark.parametrize(("budget", "limit"), [(None, 3_900), (0.5, 1_950), (1.0, 3_900), (700, 700)])

@@ -16,7 +16,7 @@ from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel
 
 import wmem
-from llamaindex_wmem import WmemLLM, WmemMemory
+from llamaindex_wmem import PromptTooLargeError, WmemLLM, WmemMemory
 from llamaindex_wmem._provider import is_overflow, read_prompt_tokens
 from tests.adapters.llamaindex.test_engines import Make, talk
 from wmem.errors import BudgetError
@@ -214,8 +214,9 @@ async def test_a_structured_reply_is_asked_for_as_the_wrapped_model_does(memory:
 def test_what_leaves_no_room_is_an_error_with_sizes(memory: WmemMemory) -> None:
     endpoint = Endpoint()
     llm = WmemLLM(endpoint.llm, memory, budget=300, reserve=100)
-    with pytest.raises(BudgetError, match="budget"):
+    with pytest.raises(PromptTooLargeError, match=r"system \d+.*budget") as raised:
         llm.chat([ChatMessage(role="system", content="word " * 400), *memory.get()])
+    assert isinstance(raised.value.__cause__, BudgetError)
     assert endpoint.prompts == []
 
 
@@ -240,6 +241,11 @@ def test_the_tokens_of_a_prompt_are_read_from_every_providers_report(provider: s
     raw, tokens = REPORTS[provider]
     assert read_prompt_tokens(ChatResponse(message=ChatMessage(), raw=raw)) == tokens
     assert read_prompt_tokens(CompletionResponse(text="", raw=raw)) == tokens
+
+
+def test_usage_that_comes_with_the_message_is_read() -> None:
+    message = ChatMessage(role="assistant", additional_kwargs={"usage": {"input_tokens": 7, "output_tokens": 1}})
+    assert read_prompt_tokens(ChatResponse(message=message, raw={"type": "message_delta"})) == 7
 
 
 class ProviderError(Exception):
