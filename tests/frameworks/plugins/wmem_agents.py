@@ -1,6 +1,7 @@
 """A pytest plugin: puts `WmemMiddleware` into every agent that is made, with a store of its own."""
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import langchain.agents
@@ -23,27 +24,28 @@ class Placement:
         self._is_first = config.getoption("--wmem-place") == "first"
         self._opened: list[WmemMiddleware] = []
 
-    def add_to(self, middleware: list[AgentMiddleware[Any, Any, Any]]) -> list[AgentMiddleware[Any, Any, Any]]:
-        """The middleware of an agent, and ours before or behind it."""
-        ours = self._open()
-        return [ours, *middleware] if self._is_first else [*middleware, ours]
+    def add_to(self, theirs: Sequence[AgentMiddleware[Any, Any, Any]], *, has_thread: bool) -> list[Any]:
+        """The middleware of an agent, and ours before or behind it.
 
-    def _open(self) -> WmemMiddleware:
+        Args:
+            has_thread: Whether the agent keeps its state by thread: then a thread is a session, as by default.
+        """
+        session = None if has_thread else _name_session
         url = new_store(self._config, "agents")
-
-        def session(runtime: Runtime[Any]) -> str:
-            # Without a thread, an agent has one conversation here.
-            info = runtime.execution_info
-            return str(info.thread_id) if info is not None and info.thread_id is not None else "session"
-
-        opened = WmemMiddleware(url, agent_id="agent", budget=_BUDGET, session=session)
-        self._opened.append(opened)
-        return opened
+        ours = WmemMiddleware(url, agent_id="agent", budget=_BUDGET, session=session)
+        self._opened.append(ours)
+        return [ours, *theirs] if self._is_first else [*theirs, ours]
 
     def pytest_runtest_teardown(self) -> None:
         """Close what the test opened."""
         while self._opened:
             self._opened.pop().close()
+
+
+def _name_session(runtime: Runtime[Any]) -> str:
+    """The thread that an agent inherits; without one it has a single conversation."""
+    info = runtime.execution_info
+    return str(info.thread_id) if info is not None and info.thread_id is not None else "session"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -56,8 +58,9 @@ def pytest_configure(config: pytest.Config) -> None:
     create_agent = langchain.agents.factory.create_agent
 
     @functools.wraps(create_agent)
-    def create_agent_with_wmem(*args: Any, middleware: Any = (), **options: Any) -> Any:
-        return create_agent(*args, middleware=placement.add_to(list(middleware)), **options)
+    def create_agent_with_wmem(*args: Any, middleware: Any = (), checkpointer: Any = None, **options: Any) -> Any:
+        placed = placement.add_to(middleware, has_thread=bool(checkpointer))
+        return create_agent(*args, middleware=placed, checkpointer=checkpointer, **options)
 
     # Before any test is imported, and with it the name.
     langchain.agents.create_agent = langchain.agents.factory.create_agent = create_agent_with_wmem
