@@ -29,13 +29,9 @@ _LIMIT_NAMES = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num
 
 def read_prompt_tokens(response: object) -> int:
     """The prompt tokens that a reply, or a piece of a streamed one, reports, cached ones included; 0 if none."""
-    raw = getattr(response, "raw", None)
-    for place in (
-        _field(raw, "usage"),
-        _field(raw, "usage_metadata"),
-        raw,
-        getattr(response, "additional_kwargs", None),
-    ):
+    raw, beside = _field(response, "raw"), _field(response, "additional_kwargs")
+    said = _field(_field(_field(response, "message"), "additional_kwargs"), "usage")  # of Anthropic's streams
+    for place in (_field(raw, "usage"), _field(raw, "usage_metadata"), raw, beside, said):
         for keys in () if place is None else _INPUT_KEYS:
             first, *others = (_field(place, key) for key in keys)
             if _is_count(first):
