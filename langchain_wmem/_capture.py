@@ -5,7 +5,7 @@ from functools import partial
 from operator import is_
 from typing import Any, Literal, NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langchain_wmem._dedup import (
     SeenMessages,
@@ -193,7 +193,7 @@ class Capture:
         held = {message.id for message in messages}
         withdraws = self._withdraws and run.has_state
         is_emptied = False
-        if withdraws and session.path.is_disjoint(held) and not any(map(is_summary, messages)):
+        if withdraws and session.path.is_disjoint(held) and _begins_anew(messages):
             is_emptied = yield from _was_held(scope, session.path.list_own())
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
@@ -236,6 +236,13 @@ def _withdraw_failed_turn(scope: Scope | AsyncScope, session: _Session, messages
     held = {message.id for message in messages}
     if not held.intersection(turn.ids):
         yield scope.messages.withdraw(*turn.ids)
+
+
+def _begins_anew(messages: Sequence[BaseMessage]) -> bool:
+    """Whether a state with nothing of before is a new beginning, not the newest part of a turn or behind a summary."""
+    first = messages[0] if messages else None
+    follows = isinstance(first, ToolMessage) or (isinstance(first, AIMessage) and bool(first.tool_calls))
+    return not follows and not any(map(is_summary, messages))
 
 
 def _was_held(scope: Scope | AsyncScope, own: Collection[str | None]) -> Steps[bool]:
