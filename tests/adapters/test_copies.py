@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import gc
 import json
 import pickle
 import subprocess
@@ -187,8 +186,6 @@ def test_no_secret_is_written_shown_or_quoted(kind: type[Held], secret: str, ope
             ]
             assert held.needs == (secret,)
         saved = pickle.dumps(held)
-    del held, memory
-    gc.collect()
     with pytest.raises(InvalidInputError) as failure:
         texts(pickle.loads(saved))
     shown.append(str(failure.value).encode())
@@ -207,8 +204,6 @@ def test_a_copy_whose_memory_is_not_open_says_what_it_needs(
         say(held, "a")
         other = copied(held)
         other.close()
-    del held, memory
-    gc.collect()
     for used in (texts, lambda copy: asyncio.run(atexts(copy))):
         with pytest.raises(InvalidInputError, match=rf"opened with {secret}, .*wmem.register"):
             used(other)

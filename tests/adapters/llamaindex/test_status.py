@@ -103,21 +103,21 @@ async def test_looking_at_the_parts_shows_nothing_to_anybody(make: Make, call: A
         memory.learn(100)
 
 
-async def test_memory_of_llamaindex_parts_a_conversation_likewise(make: Make, call: Any, tmp_path: Path) -> None:
+async def test_memory_of_llamaindex_parts_a_conversation_likewise(make: Make, tmp_path: Path) -> None:
     """Theirs archives by flushes, ours by what fits: alike are which part is the newer one, and what is removed."""
     engine = create_async_engine(f"sqlite+aiosqlite:///{tmp_path / 'theirs.db'}")
     theirs = Memory.from_defaults(session_id="s", token_limit=300, token_flush_size=50, async_engine=engine)
     ours = make(token_limit=300)
     for message in garden(60):
         await theirs.aput(message)
-        await call(ours, "put", message)
+        await ours.aput(message)
     for status in (ARCHIVED, ACTIVE):
-        parts = [await theirs.aget_all(status=status), await call(ours, "get_all", status=status)]
+        parts = [await theirs.aget_all(status=status), await ours.aget_all(status=status)]
         for part in parts:
             assert part
             assert part == (garden(60)[: len(part)] if status is ARCHIVED else garden(60)[-len(part) :])
     await theirs.areset(status=ARCHIVED)
-    await call(ours, "reset", status=ARCHIVED)
+    await ours.areset(status=ARCHIVED)
     assert await theirs.aget_all() == await theirs.aget_all(status=ACTIVE) != []
-    assert await call(ours, "get_all") == await call(ours, "get_all", status=ACTIVE) != []
+    assert await ours.aget_all() == await ours.aget_all(status=ACTIVE) != []
     await engine.dispose()
