@@ -173,9 +173,11 @@ class Capture:
         if fresh:
             if is_new and not run.has_state:
                 yield from _withdraw_failed_turn(scope, session, messages)
-            turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread), kept)
+            turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread, seen.turn_ids), kept)
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
+        if self._withdraws and run.has_state and look.places:
+            yield from _follow_order(scope, session, kept, look.places[0])
         if run.has_state:
             session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
         seen.remember(kept, look)
@@ -223,6 +225,17 @@ def session_path(scope: Scope | AsyncScope) -> Path:
 
 def _key(scope: Scope | AsyncScope, run: Run) -> tuple[Path, str | None]:
     return session_path(scope), run.thread
+
+
+def _follow_order(
+    scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage], start: int
+) -> Steps[None]:
+    """Let the session have the thread's messages in the order of its state, which was rewritten if they are not."""
+    misplaced = session.path.list_misplaced(messages, start)
+    if misplaced:
+        moved = [message for message in messages if message.id in misplaced]
+        yield scope.messages.move_to_end(*(id for id, _ in session.seen.list_stored_ids(moved)))
+        session.path.put_last(misplaced)
 
 
 def _withdraw_failed_turn(scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage]) -> Steps[None]:

@@ -98,6 +98,7 @@ class SeenMessages:
         self.is_whole = is_whole
         self._content_hashes: dict[str | None, int] = {}
         self._piece_ids: set[str] = set()
+        self.turn_ids: dict[str | None, str | None] = {}
         self._fingerprints: dict[str, _Fingerprint] = {}
         self._object_refs: list[weakref.ref[BaseMessage]] = []
         self._block_hashes: list[int] = []
@@ -111,6 +112,7 @@ class SeenMessages:
         for message in stored:
             if message.id is not None:
                 self._content_hashes[message.id] = _content_hash(message)
+                self.turn_ids[message.id] = message.turn_id
                 if is_piece(message):
                     self._piece_ids.add(message.id)
 
@@ -118,6 +120,7 @@ class SeenMessages:
         """Take out a message that is stored no longer."""
         self._content_hashes.pop(message_id, None)
         self._piece_ids.discard(message_id)
+        self.turn_ids.pop(message_id, None)
         self.forget_list()
 
     def list_stored_ids(self, messages: Iterable[BaseMessage]) -> Iterator[tuple[str, str | None]]:
@@ -271,20 +274,25 @@ def assign_ids(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
 
 
 def assign_turn_ids(
-    new: Iterable[Message], messages: Sequence[BaseMessage], thread: str | None = None
+    new: Iterable[Message],
+    messages: Sequence[BaseMessage],
+    thread: str | None,
+    stored_ids: Mapping[str | None, str | None],
 ) -> list[Message]:
     """The new messages with their turn id: the id of the human message in `messages` that began the turn.
 
-    Results that such a message holds are of the turn before it.
+    Results that such a message holds are of the turn before it. What follows a message whose
+    question was removed goes on in its turn.
 
     Args:
         thread: The name of the thread whose state holds the messages.
+        stored_ids: The turn ids of messages that are stored.
     """
     wanted = [(message, whole_id(message)) for message in new]
     turn: str | None = None
     turns: dict[str | None, tuple[str | None, str | None]] = {}
     for message in messages[_find_turn(messages, {id for _, id in wanted}) :]:
-        before, turn = turn, message.id if _begins_turn(message) else turn
+        before, turn = turn, message.id if _begins_turn(message) else stored_ids.get(message.id) or turn
         turns[message.id] = before, turn
     none = None, None
     return [

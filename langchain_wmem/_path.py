@@ -11,6 +11,8 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
+from langchain_core.messages import BaseMessage
+
 from langchain_wmem._pieces import whole_id
 from wmem import Message
 
@@ -36,6 +38,8 @@ class StoredPath:
         self.thread = thread
         self._withdrawn: dict[str, str | None] = {}
         self._own: dict[str, str | None] = {}
+        self._places: dict[str | None, int] = {}
+        """Places in the session, by LangChain's ids; of messages of others, too."""
         taken_back = list(withdrawn)
         self.add(_merge(list(stored), taken_back))
         self.set_withdrawn(taken_back)
@@ -46,6 +50,7 @@ class StoredPath:
             if message.id is not None:
                 whole = whole_id(message)
                 self._withdrawn.pop(message.id, None)
+                self._places.setdefault(whole, len(self._places))
                 if self.thread is not None and message.thread_id == self.thread:
                     self._own.setdefault(message.id, whole)
 
@@ -57,6 +62,29 @@ class StoredPath:
     def set_withdrawn(self, withdrawn: Iterable[Message]) -> None:
         """Take over which messages of the session are withdrawn now: another process may have moved some."""
         self._withdrawn = {message.id: whole_id(message) for message in withdrawn if message.id is not None}
+
+    def list_misplaced(self, messages: Sequence[BaseMessage], start: int) -> list[str | None]:
+        """Ids of a state's messages, in its order, from the first on that the session has before one ahead of it.
+
+        Args:
+            start: The place before which nothing has changed since they were found to be in order.
+        """
+        newest = -1
+        for at in range(start - 1, -1, -1):
+            if messages[at].id in self._places:
+                newest = self._places[messages[at].id]
+                break
+        for at in range(start, len(messages)):
+            place = self._places.get(messages[at].id, newest)
+            if place < newest:
+                return [message.id for message in messages[at:] if message.id in self._places]
+            newest = place
+        return []
+
+    def put_last(self, ids: Iterable[str | None]) -> None:
+        """Take over that messages were moved to the session's end."""
+        last = max(self._places.values(), default=0)
+        self._places |= {id: last + at for at, id in enumerate(ids, 1)}
 
     def is_disjoint(self, state_ids: set[str | None]) -> bool:
         """Whether there are messages here, and the state holds none of them."""

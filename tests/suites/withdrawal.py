@@ -170,3 +170,27 @@ class WithdrawalSuite(FacetSuite):
         changes = [event.change for event in call(memory.changes, cursors).events]
         assert [type(each) for each in changes] == [wmem.events.MessagesWithdrawn, wmem.events.MessagesRestored]
         assert [each.ids for each in changes] == [("q1", "a1"), ("a1",)]
+
+    def test_messages_that_are_moved_stand_at_the_end_in_the_order_named_and_are_what_they_were(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        messages = open_memory().scope("s").messages
+        stored = {message.id: message for message in call(messages.append, TALK)}
+        call(messages.withdraw, "a2")
+        assert call(messages.move_to_end, "q2", "q1", "a2", "nobody", "q2") == 2
+        for each in (messages, open_memory.in_other_process().scope("s").messages):
+            assert call(each.all) == [stored[id] for id in ("s", "a1", "q2", "q1")]
+            assert call(each.withdrawn) == [stored["a2"]]
+        call(messages.append, [say("And now?", "q3")])
+        assert call(messages.move_to_end, "q3") == 1
+        assert ids(call(messages.all)) == ["s", "a1", "q2", "q1", "q3"]
+        assert call(messages.move_to_end) == 0
+
+    def test_recall_and_requests_go_on_where_moved_messages_stand(self, session: Scope, call: Call) -> None:
+        call(session.messages.append, TALK)
+        call(session.messages.move_to_end, "q1", "a1")
+        context = call(session.pack, budget=2000)
+        assert [message.id for message in context.messages] == ["s", "q2", "a2", "q1", "a1"]
+        assert "q1" in {hit.id for hit in call(session.recall, "Biscuit")}
+        with pytest.raises(InvalidInputError):
+            call(session.messages.move_to_end, " ")

@@ -159,6 +159,42 @@ async def test_recall_search_and_other_frameworks_see_the_path_last_taken(
     assert texts(WmemChatMessageHistory("t", memory=memory).messages)[-1] == "The harbour closes at ten."
 
 
+@pytest.mark.parametrize(
+    "rewritten",
+    [
+        lambda messages: [*messages[:2], HumanMessage("New", id="n"), *messages[2:]],
+        lambda messages: [HumanMessage("New", id="n"), *messages],
+        lambda messages: [*messages[2:], *messages[:2]],
+    ],
+    ids=["inserted", "in front", "swapped"],
+)
+async def test_a_state_that_was_rewritten_is_sent_and_stored_in_its_order(
+    run: Any, script: Any, opened: wmem.AgentMemory, rewritten: Any
+) -> None:
+    model = script("One", "Two", "Three")
+    agent = create_agent(model, middleware=[remembering(opened)], checkpointer=InMemorySaver())
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, user("Second"), config=THREAD)
+    made = rewritten(agent.get_state(THREAD).values["messages"])
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made]}, as_node="model")
+    await run(agent, user("Third"), config=THREAD)
+    assert texts(model.prompts[2]) == [*texts(made), "Third"]
+    assert stored(opened) == [*texts(made), "Third", "Three"]
+
+
+async def test_an_answer_whose_question_was_removed_keeps_its_place(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    model = script("One", "Two", "More")
+    agent = create_agent(model, middleware=[remembering(memory)], checkpointer=InMemorySaver())
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, user("Second", "second"), config=THREAD)
+    agent.update_state(THREAD, {"messages": [RemoveMessage(id="second")]}, as_node="__start__")
+    await run(agent, None, config=THREAD)
+    await run(agent, user("Third"), config=THREAD)
+    assert texts(model.prompts[3]) == ["First", "One", "Two", "More", "Third"]
+
+
 async def test_with_keep_nothing_is_taken_back(run: Any, script: Any, memory: wmem.AgentMemory) -> None:
     model = script("One", "Two")
     agent = create_agent(model, middleware=[remembering(memory, removed="keep")], checkpointer=InMemorySaver())

@@ -88,6 +88,10 @@ class AsyncMessages(AsyncMessageReads):
         """See `Messages.restore`."""
         return await self._drive(flows.restore(self._handle, ids))
 
+    async def move_to_end(self, *ids: str) -> int:
+        """See `Messages.move_to_end`."""
+        return await self._drive(flows.move_to_end(self._handle, ids))
+
     async def clear(self) -> int:
         """See `Messages.clear`."""
         return await self._drive(clear(self._handle, "messages"))

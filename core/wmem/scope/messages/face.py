@@ -111,6 +111,17 @@ class Messages(MessageReads):
         """
         return self._drive(flows.restore(self._handle, ids))
 
+    def move_to_end(self, *ids: str) -> int:
+        """Put messages after all others, in this order, as a framework has them now; all or none move.
+
+        Returns:
+            How many are there; what is not in the conversation is passed over.
+
+        Raises:
+            InvalidInputError: Something is no id.
+        """
+        return self._drive(flows.move_to_end(self._handle, ids))
+
     def clear(self) -> int:
         """Remove all messages; returns how many there were."""
         return self._drive(clear(self._handle, "messages"))

@@ -286,6 +286,20 @@ def restore(handle: Handle, message_ids: Sequence[str]) -> Flow[int]:
     return (yield from _move(handle, message_ids, MessagesRestored, attrgetter("withdrawn")))
 
 
+def move_to_end(handle: Handle, message_ids: Sequence[str]) -> Flow[int]:
+    """Put messages after all others; see `Messages.move_to_end`."""
+    wanted = dict.fromkeys(map(check_id, message_ids))
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], int]:
+        rows = [state.rows[each] for each in wanted if each in state.messages]
+        if [row.id for row in rows] == [*islice(reversed(state.messages), len(rows))][::-1]:
+            return [], len(rows)
+        return [*(ItemRemoved(row.id) for row in rows), *map(ItemPut, rows)], len(rows)
+
+    return (yield from handle.commit(decide, now))
+
+
 def _move(
     handle: Handle,
     message_ids: Sequence[str],
