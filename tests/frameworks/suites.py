@@ -137,6 +137,7 @@ SUITES: Sequence[Suite] = (
         runs=(
             Run(()),
             Run(("memory",), always=True),
+            Run(("memory", "models"), ("-p", "wmem_models"), always=True),
             Run(("sqlite",), ("--wmem-store=sqlite",)),
         ),
     ),
