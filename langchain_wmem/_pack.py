@@ -18,6 +18,7 @@ from langchain_wmem._capture import Capture, session_path
 from langchain_wmem._convert import read_message, to_langchain
 from langchain_wmem._dedup import MIN_LOOKBACK, assign_ids, lookback, newest_human_index
 from langchain_wmem._models import bound_arguments
+from langchain_wmem._partial import WHY
 from langchain_wmem._prompt import PackSettings
 from langchain_wmem._reply_store import ReplyStore
 from langchain_wmem._run import find_place
@@ -148,7 +149,7 @@ class WmemPack(Runnable[object, Any]):
         """What stands after the model: it stores the reply, or the messages of a state, and passes on what it gets.
 
         As a node it updates nothing. A stream is passed on piece by piece, and stored at its end;
-        of one that is not read to its end what came is stored as not complete.
+        of one that breaks off what came is stored as not complete, with a word why (`stopped` in its metadata).
         """
         return ReplyStore(f"{self.name}_store", self._store_reply, self._astore_reply)
 
@@ -241,23 +242,24 @@ class WmemPack(Runnable[object, Any]):
         stored: list[Message] = yield scope.messages.all(limit=lookback(messages))
         return align_ids(messages, to_langchain(stored))
 
-    def _store_reply(self, reply: object, config: RunnableConfig, *, complete: bool = True) -> None:
+    def _store_reply(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
         scope = self.scope(*run_path(self._session, config))
-        run(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), complete=complete))
+        run(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 
-    async def _astore_reply(self, reply: object, config: RunnableConfig, *, complete: bool = True) -> None:
+    async def _astore_reply(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
         scope = await self.ascope(*run_path(self._session, config))
-        await arun(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), complete=complete))
+        await arun(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 
-    def _store(self, scope: Scope | AsyncScope, value: RunnableInput, *, complete: bool) -> Steps[None]:
+    def _store(self, scope: Scope | AsyncScope, value: RunnableInput, *, stopped: str) -> Steps[None]:
         talk = yield from leave_out_cut(scope.messages, value.talk)
         if not value.is_state:  # the question that the reply is of says which turn it is in
             stored = to_langchain((yield scope.messages.all(limit=MIN_LOOKBACK)))
             talk = [*stored[newest_human_index(stored) :], *talk]
         named = yield from self._name(scope, talk)
         yield from self._capture.finish(scope, find_place(keeps_state=value.is_state), named, ())
-        if not complete and (reply := (yield scope.messages.get(named[-1].id or ""))) is not None:
-            yield scope.messages.append(reply.model_copy(update={"complete": False}))
+        if stopped and (reply := (yield scope.messages.get(named[-1].id or ""))) is not None:
+            partial = {"complete": False, "metadata": {**reply.metadata, WHY: stopped}}
+            yield scope.messages.append(reply.model_copy(update=partial))
 
 
 def _list_schemas(bound: Mapping[str, Any]) -> list[object]:

@@ -5,6 +5,7 @@ from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig, ensure_config
 
+from langchain_wmem._partial import find_reason
 from langchain_wmem._runnable_input import is_state
 
 
@@ -13,7 +14,7 @@ class ReplyStore(Runnable[Any, Any]):
 
     Args:
         store: Stores a reply, or the messages of a state, for a run's configuration; by the keyword
-            ``complete`` it is told whether that is whole.
+            ``stopped`` it is told why that is not whole, in a word.
         astore: The same, async.
     """
 
@@ -44,26 +45,30 @@ class ReplyStore(Runnable[Any, Any]):
 
     def transform(self, input: Iterator[Any], config: RunnableConfig | None = None, **_: object) -> Iterator[Any]:
         """The pieces as they come; a stream that breaks off is stored as far as it came."""
-        whole, complete = None, False
+        whole, stopped = None, ""
         try:
             for piece in input:
                 whole = piece if whole is None else whole + piece
                 yield piece
-            complete = True
+        except BaseException as exc:
+            stopped = find_reason(exc)
+            raise
         finally:
             if whole is not None:
-                self._store(whole, ensure_config(config), complete=complete)
+                self._store(whole, ensure_config(config), stopped=stopped)
 
     async def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **_: object
     ) -> AsyncIterator[Any]:
         """See `transform`."""
-        whole, complete = None, False
+        whole, stopped = None, ""
         try:
             async for piece in input:
                 whole = piece if whole is None else whole + piece
                 yield piece
-            complete = True
+        except BaseException as exc:
+            stopped = find_reason(exc)
+            raise
         finally:
             if whole is not None:
-                await self._astore(whole, ensure_config(config), complete=complete)
+                await self._astore(whole, ensure_config(config), stopped=stopped)
