@@ -26,6 +26,7 @@ from tests.bench.backends import (
 )
 from tests.bench.measure import Figure
 from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
+from tests.bench.peers import agents_beside_langchain, engines_beside_llamaindex, puts_and_gets_by_length
 from tests.bench.prefix import prefixes
 from tests.bench.recalling import index_adds, index_size, packs_with_recall, packs_with_vectors
 from tests.bench.serving import coroutines_beside_threads, entries_on_redis
@@ -44,6 +45,9 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     appends_by_length,
     beside_llamaindex,
     beside_llamaindex_uncut,
+    puts_and_gets_by_length,
+    agents_beside_langchain,
+    engines_beside_llamaindex,
     packs_by_length,
     packs_with_recall,
     packs_with_vectors,
