@@ -59,7 +59,7 @@ class LazyMemory:
         self._url, self._needs = "", tuple(needs)
         if store is not None:
             if memory is not None:
-                raise InvalidInputError(f"the store {store!r} says where the memory is: pass no URL and no open memory")
+                raise InvalidInputError("a store's name says where the memory is: pass no URL and no open memory")
         elif isinstance(memory, str):
             self._read_url(memory)
             if not isinstance(agent_id, str) or not agent_id.strip():
