@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from operator import is_
 from typing import Annotated, Any, Literal, NotRequired
 
 from langchain.agents.middleware.types import (
@@ -365,14 +366,20 @@ def _with_prompt(
 ) -> ModelRequest[Any]:
     """The request with the packed messages and the note; its system message stays unless others were joined to it.
 
+    Messages that are sent as they were handed in are the very objects, and their list if all are.
+
     Args:
         ceiling: What other instances inside may take.
     """
     request = request.override(state=ceiling.write(request.state))
     prompt = list(context.prompt())
-    sent: list[Any] = converter.convert(prompt)
-    if not context.system:
-        return request.override(messages=sent)
-    joined = prompt[0].text != context.system
-    system = SystemMessage(prompt[0].text) if joined else request.system_message
-    return request.override(messages=sent[1:], system_message=system)
+    packed = converter.convert(prompt)
+    if context.system:
+        packed = packed[1:]
+        if prompt[0].text != context.system:
+            request = request.override(system_message=SystemMessage(prompt[0].text))
+    handed = {message.id: message for message in request.messages}
+    sent: list[Any] = [given if (given := handed.get(each.id)) == each else each for each in packed]
+    if len(sent) == len(request.messages) and all(map(is_, sent, request.messages)):
+        return request
+    return request.override(messages=sent)

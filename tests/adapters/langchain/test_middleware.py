@@ -688,6 +688,36 @@ async def test_a_message_put_into_the_request_alone_is_sent_and_not_stored(
     assert said(memory) == [("user", "Hello"), ("assistant", "Fine.")]
 
 
+async def test_what_is_sent_as_it_was_handed_in_is_the_very_objects(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    handed: list[Any] = []
+
+    class Watching(AgentMiddleware[Any, Any, Any]):
+        def wrap_model_call(self, request: Any, handler: Any) -> Any:
+            handed.append((request.messages, list(request.messages)))
+            return handler(request)
+
+        async def awrap_model_call(self, request: Any, handler: Any) -> Any:
+            return self.wrap_model_call(request, lambda _: None) or await handler(request)
+
+    class Before(Watching):
+        pass
+
+    class Behind(Watching):
+        pass
+
+    middleware = [Before(), remembering(memory, session=None, budget=300), Behind()]
+    agent = create_agent(script(), middleware=middleware, checkpointer=InMemorySaver())
+    for text in ("Hello", "One two three. " * 60, "And now?"):
+        await run(agent, user(text), config=thread("s"))
+    (whole, _), (same, _) = handed[:2]
+    assert same is whole
+    (before, _), (_, behind) = handed[4:]
+    assert behind != before
+    assert behind[-1] is before[-1]
+
+
 async def test_what_summarisation_throws_away_stays_stored_and_its_summary_is_not_taken_for_speech(
     run: Any,
     script: Any,
