@@ -114,11 +114,11 @@ class SessionMemory(BaseMemory):
     def scope(self) -> Scope:
         """The session's scope, to search, pin or export what it holds, or to keep facts beside the conversation."""
         # A new handle each time: if the session was disposed, this is its next incarnation.
-        return self._check_openable().memory().scope(*to_session_path(self.session_id))
+        return self._check_openable().memory().scope(*self._path())
 
     async def ascope(self) -> AsyncScope:
         """See `scope`."""
-        return (await self._check_openable().amemory()).scope(*to_session_path(self.session_id))
+        return (await self._check_openable().amemory()).scope(*self._path())
 
     def _check_openable(self) -> LazyMemory:
         if self.url == PRIVATE_URL and self._lazy_memory.given is None:
@@ -128,7 +128,10 @@ class SessionMemory(BaseMemory):
 
     def _session_key(self) -> tuple[str, ...]:
         """Key of the session within the process; with the store's own URL once it was opened."""
-        return self._lazy_memory.url, self._lazy_memory.agent_id, *to_session_path(self.session_id)
+        return self._lazy_memory.url, self._lazy_memory.agent_id, *self._path()
+
+    def _path(self) -> tuple[str, ...]:
+        return (self.session_id,) if isinstance(self.session_id, str) else self.session_id
 
     def close(self) -> None:
         """Close the store; the next use opens it again. A memory that was passed in stays open."""

@@ -49,7 +49,9 @@ class WmemMemory(SessionMemory):
         agent_id: The agent that owns the memory; with `store` empty, or checked when it is opened.
         session_id: The conversation: its name, or the names of a nested one, as ``("user-7", "chat-3")``.
         store: The name under which its opener is registered with `wmem.register`.
-        needs: With what the store was opened that is not written out: password, key, client, embedder.
+        needs: With what the store was opened that is not written out: ``password``, and options of `wmem.open`
+            by name. Without ``policy``, ``counter``, ``clock`` or ``media_tokens`` a copy elsewhere is
+            opened with the defaults, and says so in the log.
         token_limit: The ceiling, in tokens, of what `get` returns.
         reserve: Tokens of it kept free, for a reply that shares the model's window.
         tail: The share of the room that the newest messages fill before anything is recalled; 0
@@ -117,7 +119,7 @@ class WmemMemory(SessionMemory):
             llm: The model whose context window limits what is returned.
             chat_history: First messages of a new session. A session that begins or ends with them is unchanged.
             tokenizer_fn: Counts tokens, as its result's length, instead of wmem's counter. It is not
-                serialised.
+                serialised: copies in the process find it, others count with wmem's.
 
         Raises:
             InvalidInputError: An id or the URL is missing, an option is unknown (those of LlamaIndex's own

@@ -217,9 +217,66 @@ def test_a_copy_does_not_choose_between_two_memories(tmp_path: Path) -> None:
     first, second = opening("client", tmp_path), opening("client", tmp_path)
     with first() as memory, second() as other:
         saved = pickle.dumps(hold(WmemChatMessageHistory, memory=memory))
-        with pytest.raises(InvalidInputError, match="several memories of agent 'a'"):
-            pickle.loads(saved)
+        with pytest.raises(InvalidInputError, match="more than one that differ"):
+            texts(pickle.loads(saved))
         assert hold(WmemChatMessageHistory, memory=other).messages == []
+
+
+def words(text: str) -> list[str]:
+    """A tokenizer that finds far fewer tokens than wmem's counter."""
+    return text.split()[:3]
+
+
+def lines(text: str) -> list[str]:
+    return text.splitlines()
+
+
+@pytest.mark.parametrize("copied", [by_json, by_pickle, by_context, copy.copy, copy.deepcopy])
+def test_a_copy_counts_with_the_tokenizer_of_its_original(copied: Copy, caplog: pytest.LogCaptureFixture) -> None:
+    url = f"memory://{uuid4().hex}"
+    memory = hold(WmemMemory, url=url, agent_id="a", token_limit=200, tokenizer_fn=words)
+    memory.put_messages([ChatMessage(f"message {number} " + "of many words " * 40) for number in range(20)])
+    whole = memory.get()
+    other = copied(memory)
+    assert other.get() == whole
+    assert other == memory
+    assert not caplog.text
+    with wmem.open(url, agent_id="a"):  # a memory of this name ends with its last handle
+        memory.close()
+        other.close()
+        elsewhere = copied(other)
+        if copied in {copy.copy, copy.deepcopy}:
+            assert elsewhere.get() == whole, "it holds the tokenizer itself"
+        else:
+            assert len(elsewhere.get()) < len(whole)
+            assert "was opened with counter, which no copy holds" in caplog.text
+        assert elsewhere == memory
+
+
+def test_a_copy_does_not_count_with_the_tokenizer_of_another_memory() -> None:
+    url = f"memory://{uuid4().hex}"
+    first, second = (
+        hold(WmemMemory, url=url, agent_id="a", token_limit=200, tokenizer_fn=each) for each in (words, lines)
+    )
+    first.put_messages([ChatMessage(f"message {number} " + "of many words " * 40) for number in range(20)])
+    copied = by_pickle(second)
+    assert len(copied.get()) < len(first.get())
+    for each in (first, second, copied):
+        each.close()
+
+
+@pytest.mark.parametrize(("kind", "copied"), WRITTEN)
+def test_a_copy_has_the_policy_of_its_original_while_that_is_open(
+    kind: type[Held], copied: Copy, tmp_path: Path
+) -> None:
+    policy = wmem.Policy(max_content_bytes=10)
+    with wmem.open(f"sqlite://{tmp_path / 'm.db'}", agent_id="a", policy=policy) as memory:
+        other = copied(hold(kind, memory=memory))
+        say(other, "a")
+        with pytest.raises(wmem.WmemError):
+            other.scope().items.add("far more than ten bytes")
+        other.close()
+    assert texts(copied(other)) == ["a"], "elsewhere it is opened without"
 
 
 @pytest.mark.parametrize(("kind", "copied"), COPIED)

@@ -7,7 +7,7 @@ from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open  # noqa: A004 
 from wmem.agent.openers import (
     aopen_registered,
     check_name,
-    explain_needs,
+    check_needs,
     list_needs,
     open_registered,
     reopen,
@@ -76,7 +76,7 @@ class LazyMemory:
         self._counter = counter
         self._lock = new_renewed_lock()
         self._opened: Memory | None = None
-        if self.is_copy:  # held at once: it may be closed elsewhere before the first use
+        if self.missing:  # held at once: it may be closed elsewhere before the first use
             self._opened = reopen_memory(self._url, self._agent_id, self._needs)
 
     def _read_url(self, url: str) -> None:
@@ -97,14 +97,16 @@ class LazyMemory:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """With what it was opened beside its URL: password, key, client, embedder."""
+        """With what it was opened beside its URL: ``password``, and options of `wmem.open` by name."""
         return self._needs
 
     @property
-    def is_copy(self) -> bool:
-        """Whether it can only be found in the process, because what it needs was not written out."""
-        known = (_PASSWORD,) if isinstance(self._url, RedisUrl) else ()
-        return self.given is None and self.store is None and not set(self._needs).issubset(known)
+    def missing(self) -> tuple[str, ...]:
+        """What it needs and does not hold: a copy without it is looked for in the process."""
+        if self.given is not None or self.store is not None:
+            return ()
+        held = {_PASSWORD: isinstance(self._url, RedisUrl), "counter": self._counter is not None}
+        return tuple(each for each in self._needs if not held.get(each))
 
     def memory(self) -> AgentMemory:
         """The memory's sync face."""
@@ -127,21 +129,22 @@ class LazyMemory:
     def _open(self) -> AgentMemory:
         if self.store is not None:
             return open_registered(self.store, self._agent_id)
-        if self.is_copy:
-            return self._find()
-        return open(self._url, agent_id=self._agent_id, counter=self._counter)
+        return self._find() or open(self._url, agent_id=self._agent_id, counter=self._counter)
 
     async def _aopen(self) -> AsyncAgentMemory:
         if self.store is not None:
             return await aopen_registered(self.store, self._agent_id)
-        if self.is_copy:
-            return self._find().aio()
+        if (memory := self._find()) is not None:
+            return memory.aio()
         return await aopen(self._url, agent_id=self._agent_id, counter=self._counter)
 
-    def _find(self) -> AgentMemory:
+    def _find(self) -> AgentMemory | None:
+        """What is open in this process and has what is missing; None if it is opened from its URL."""
+        if not (missing := self.missing):
+            return None
         memory = reopen_memory(self._url, self._agent_id, self._needs)
         if memory is None:
-            raise InvalidInputError(explain_needs(self._url, self._agent_id, self._needs))
+            check_needs(self._url, self._agent_id, missing)
         return memory
 
     def _keep_first(self, memory: Memory) -> Memory:
@@ -149,8 +152,7 @@ class LazyMemory:
         with self._lock:
             kept = self._opened = self._opened or memory
             self._url, self._agent_id = kept.url, kept.agent_id
-            if self.store is None:
-                self._needs = list_needs(kept)
+            self._needs = self._needs or list_needs(kept)
         return kept
 
     def close(self) -> None:
@@ -192,7 +194,7 @@ class LazyMemory:
             self.memory()  # opened now: the copy's own would be another one
         memory = None if self.store is not None else self._url
         copied = LazyMemory(memory, self._agent_id, self._counter, store=self.store, needs=self._needs)
-        if self._opened is not None and (self.is_copy or self._url == _PRIVATE_URL):
+        if self._opened is not None and (self.missing or self._url == _PRIVATE_URL):
             copied._opened = reopen(self._opened)
         return copied
 

@@ -64,7 +64,7 @@ class AgentCore:
         self.agent_id = agent_id
         self.settings = settings
         self.needs = needs
-        """With what it was opened that its URL does not show: password, key, client, embedder."""
+        """With what it was opened that its URL does not show: a password, and options by name."""
         self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
         self.stop_callbacks: list[Callable[[], None]] = []
         self.scopes_at_prune: frozenset[Path] | None = None
@@ -311,6 +311,10 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "key": codec is not None,
         "client": client is not None,
         "embedder": embedding is not None,
+        "policy": policy is not None,
+        "counter": counter is not None,
+        "clock": clock is not None,
+        "media_tokens": media_tokens is not None,
     }
     memory = AgentCore(store, root, settings, tuple(name for name, is_needed in needed.items() if is_needed))
     _log.info("Working memory initialized for agent %s", root)

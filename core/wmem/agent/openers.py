@@ -16,6 +16,9 @@ from wmem.agent.memory import AgentMemory
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.fork import new_renewed_lock
+from wmem.log import find_logger
+
+_log = find_logger("wmem.agent")
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -164,7 +167,7 @@ async def aopen_registered(name: str, agent_id: str = "") -> AsyncAgentMemory:
 
 
 def list_needs(memory: AgentMemory | AsyncAgentMemory) -> tuple[str, ...]:
-    """With what a memory was opened beside its URL: password, key, client, embedder."""
+    """With what a memory was opened beside its URL: ``password``, and options of `wmem.open` by name."""
     return memory._core.needs  # noqa: SLF001  # as above
 
 
@@ -175,32 +178,49 @@ def reopen(memory: AgentMemory | AsyncAgentMemory) -> AgentMemory | None:
 
 
 def reopen_memory(url: str, agent_id: str, needs: Sequence[str]) -> AgentMemory | None:
-    """Another opening of the memory of this URL, agent and needs that is open in this process; None if none is.
+    """Another opening of the memory of this URL, agent and needs that is open in this process.
 
-    Raises:
-        InvalidInputError: There are several, and they differ in what is never written out.
+    None if none is, or if there are several that differ in what is never written out.
     """
     cores = [
         core
         for core in list_open_cores()
         if str.__eq__(core.store.url, url) and core.agent_id == agent_id and core.needs == tuple(needs)
     ]
-    # Equal keys and clients share an engine; vectors are stored under their embedder's name.
-    if len({(id(core.store.engine), core.settings.embedding and core.settings.embedding.name) for core in cores}) > 1:
-        raise InvalidInputError(
-            f"several memories of agent {agent_id!r} at {url!r} are open in this process, and a copy cannot say "
-            f"which is its own: {_ADVICE}"
-        )
+    if any(_differ(core, cores[0]) for core in cores):
+        return None
     return next((AgentMemory(again) for core in cores if (again := core.reopen()) is not None), None)
 
 
-def explain_needs(url: str, agent_id: str, needs: Sequence[str]) -> str:
-    """Why a copy cannot be opened where its memory is not open, and what to do."""
+def _differ(core: AgentCore, other: AgentCore) -> bool:
+    """Whether two openings with the same needs differ in what they were opened with."""
+    ours, theirs = core.settings, other.settings
+    # Equal keys and clients share an engine; vectors and counts are stored under names.
     return (
-        f"the memory of agent {agent_id!r} at {url!r} was opened with {' and '.join(needs)}, which no copy holds, "
-        f"and it is not open in this process: open it first, {'pass the whole URL, ' if needs == ('password',) else ''}"
-        f"or {_ADVICE}"
+        core.store.engine is not other.store.engine
+        or (ours.embedding and ours.embedding.name) != (theirs.embedding and theirs.embedding.name)
+        or ours.policy != theirs.policy
+        or ("counter" in core.needs and ours.counter().name != theirs.counter().name)
     )
 
 
+def check_needs(url: str, agent_id: str, needs: Sequence[str]) -> None:
+    """Check that a copy can be opened although it lacks something; warn of what it goes on without.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    lacks = (
+        f"the memory of agent {agent_id!r} at {url!r} was opened with {' and '.join(needs)}, which no copy holds, and"
+    )
+    where = "it is not open in this process, or more than one that differ in it are"
+    if _DISPENSABLE.issuperset(needs):
+        _log.warning("%s %s: it is opened without. To open it as before, %s", lacks, where, _ADVICE)
+    else:
+        whole = "pass the whole URL, " if tuple(needs) == ("password",) else ""
+        raise InvalidInputError(f"{lacks} {where}: open it first, {whole}or {_ADVICE}")
+
+
+_DISPENSABLE = frozenset({"policy", "counter", "clock", "media_tokens"})
+"""What a copy is opened without, for what is stored is reached all the same."""
 _ADVICE = "wmem.register('name', lambda: wmem.open(…)) in each process and make it with store='name'"
