@@ -12,6 +12,7 @@ from llamaindex_wmem._view_matcher import ViewMatcher
 from wmem import Message, ToolCall
 
 _SYSTEM = ("system", "developer")
+_SURE_COUNT = 4  # messages in a row that no two sessions end with
 _OBSERVATIONS = ("Observation: ", "Result of executing the code given:")
 """How LlamaIndex's agents begin what they observed, if they tell it as the user's message."""
 
@@ -50,32 +51,42 @@ def place_in_session(session: tuple[str, ...], stored: Sequence[Message], handed
     """
     messages = drop_notes(handed, RECENT_VIEWS)
     lead = _count_leading_system(stored, messages)
-    rest = messages[lead:]
-    seen, since = _split_at_view(session, stored, rest)
-    is_session = bool(seen) or len(messages) < len(handed)  # a note of recalled text says whose it is
+    split = _split_at_view(session, stored, messages[lead:])
+    if split is None:
+        # A note in it was made for another session, and is text like any other.
+        messages = [message.model_copy(update={"metadata": {}}) for message in handed]
+        lead, stored = _count_leading_system((), messages), ()
+    seen, since = split or ([], messages[lead:])
     stored_ids = {message.id for message in stored}
     begun, question = _find_question(seen, since, stored_ids)
     past, turn = (sequence := [*seen, *since])[:begun], sequence[begun:]
     turn, rounds = _tell_rounds(turn, stored_ids)
     live = [*messages[:lead], *_keep_unstored(past, stored_ids), *turn]
     is_sure = all(message.id in stored_ids for message in seen)
-    return Placement(live, question, is_session=is_session, is_sure=is_sure, rounds=rounds)
+    return Placement(live, question, is_session=split is not None, is_sure=is_sure, rounds=rounds)
 
 
 def _split_at_view(
     session: tuple[str, ...], stored: Sequence[Message], rest: Sequence[Message]
-) -> tuple[list[Message], list[Message]]:
-    """The part that is a view of the session, as it is stored, and what follows it."""
+) -> tuple[list[Message], list[Message]] | None:
+    """The part that is a view of the session, as it is stored, and what follows it; None if there is none.
+
+    Two sessions may have the same words, and one must never be sent what only the other holds: of a
+    view that was not recorded, the newest stored messages are at its end, and several, or all there are.
+    """
     view = RECENT_VIEWS.find_known_view(session, stored, [canonical_json(message) for message in rest])
     if view is not None:  # what is not stored like this was made of what is
         return list(stored[: view.stored_count]), _reuse_stored(stored[view.stored_count :], rest[view.length :])
     matcher = ViewMatcher(stored, rest)
-    view = matcher.find_best()
-    if view is None:
-        return [], list(rest)
+    if (view := matcher.find_best()) is None:
+        return None
     places = matcher.list_places(view)
-    seen = [rest[at] if place is None else stored[place] for at, place in enumerate(places)]
-    return seen, _reuse_stored(stored[view.stored_count :], rest[view.length :])
+    since = _reuse_stored(stored[view.stored_count :], rest[view.length :])
+    newest = range(view.stored_count - min(_SURE_COUNT, view.stored_count), view.stored_count)
+    missing = {message.id for message in stored[view.stored_count :]} - {message.id for message in since}
+    if missing or places[-len(newest) :] != list(newest):
+        return None
+    return [rest[at] if place is None else stored[place] for at, place in enumerate(places)], since
 
 
 def _count_leading_system(stored: Sequence[Message], messages: Sequence[Message]) -> int:

@@ -93,8 +93,11 @@ def test_no_message_that_is_handed_is_lost_and_none_is_there_twice(
     placement = place_in_session((uuid4().hex,), stored, handed)
     ids = [message.id for message in placement.live if message.id is not None]
     assert len(ids) == len(set(ids))
+    restored = [placement.restore(message) for message in placement.live]
     if not placement.is_session:
-        assert placement.live == handed
+        assert [(each.role, each.text, each.tool_calls) for each in restored] == [
+            (each.role, each.text, each.tool_calls) for each in handed
+        ]
         return
     known = {message.id for message in stored}
     missing = texts(handed)
@@ -140,3 +143,38 @@ def test_no_prompt_exceeds_the_budget_and_the_question_is_in_each(
     if scratch and "tool" not in [each.role.value for each in scratch]:
         assert "tool" not in roles[roles.index("user") :] or "tool" in [each.role.value for each in history]
     memory.close()
+
+
+@examples(0.5)
+@given(
+    histories=st.tuples(turns(), turns()),
+    scratch=rounds(),
+    budget=st.integers(200, 800),
+    limit=st.sampled_from([150, 100_000]),
+)
+def test_a_prompt_of_another_session_gets_nothing_of_this_one(
+    histories: tuple[list[ChatMessage], list[ChatMessage]], scratch: list[ChatMessage], budget: int, limit: int
+) -> None:
+    prompts: list[str] = []
+
+    def answer(messages: Sequence[ChatMessage], **_: Any) -> ChatMessage:
+        prompts.append(str(messages))
+        return say("assistant", "ok")
+
+    url = f"memory://{uuid4().hex}"
+    mine, other = (
+        WmemMemory.from_defaults(session_id=name, url=url, agent_id="a", token_limit=limit)
+        for name in ("mine", "other")
+    )
+    opening = [say("user", "hello"), say("assistant", "How can I help?")]
+    mine.put_messages([*opening, *histories[0], say("user", "The rain code is SECRET."), say("assistant", "ok")])
+    mine.scope().items.add("The rain code is SECRET, too.")
+    other.put_messages([*opening, *histories[1], say("user", "What is the rain code?")])
+    llm = WmemLLM(MockFunctionCallingLLM(response_generator=answer), mine, budget=budget, reserve=0)
+    llm.chat(
+        [*other.get(), *scratch, say("assistant", "Thought: I look."), say("user", f"Observation: {'dust ' * 900}")]
+    )
+    assert "SECRET" not in prompts[0]
+    assert "What is the rain code?" in prompts[0]
+    for each in (mine, other):
+        each.close()
