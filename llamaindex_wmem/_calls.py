@@ -1,6 +1,17 @@
 """Calls of a model below a budget: what fits is sent as it was handed, the rest packed, sync, async and streamed."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from uuid import uuid4
@@ -12,7 +23,18 @@ from llamaindex_wmem._call_prompts import HandedMessages, HandedPrompt, MessageC
 from llamaindex_wmem._placement import place_in_session
 from llamaindex_wmem._provider import is_overflow, model_name, read_prompt_tokens, reply_limits
 from llamaindex_wmem.memory import PACK_OPTIONS, WmemMemory
-from wmem import AsyncScope, BudgetError, Calibrations, Context, InvalidInputError, Message, Part, Scope, WmemError
+from wmem import (
+    AsyncScope,
+    BudgetError,
+    Calibrations,
+    Context,
+    Counter,
+    InvalidInputError,
+    Message,
+    Part,
+    Scope,
+    WmemError,
+)
 from wmem.adapter import (
     Steps,
     arun,
@@ -102,28 +124,36 @@ class BudgetedCalls:
             return self._reserve
         return reply_room(self.limit(), reply_limits(self._llm, request.options))
 
+    def _open(self) -> tuple[Scope, Counter]:
+        scope = self._memory.scope()
+        return scope, self._memory._lazy_memory.memory().counter  # noqa: SLF001  # of this package
+
+    async def _aopen(self) -> tuple[AsyncScope, Counter]:
+        scope = await self._memory.ascope()
+        return scope, (await self._memory._lazy_memory.amemory()).counter  # noqa: SLF001  # of this package
+
     def call(self, request: Request, send: Callable[[Sent], R]) -> R:
         """The reply to a request."""
         response: R
-        prompt, response = run(self._answer(self._memory.scope(), request, send))
+        prompt, response = run(self._answer(*self._open(), request, send))
         self._learn(request, prompt, read_prompt_tokens(response))
         return response
 
     async def acall(self, request: Request, send: Callable[[Sent], Awaitable[R]]) -> R:
         """See `BudgetedCalls.call`."""
         response: R
-        prompt, response = await arun(self._answer(await self._memory.ascope(), request, send))
+        prompt, response = await arun(self._answer(*await self._aopen(), request, send))
         self._learn(request, prompt, read_prompt_tokens(response))
         return response
 
-    def stream(self, request: Request, send: Callable[[Sent], Generator[R, None, None]]) -> Generator[R, None, None]:
+    def stream(self, request: Request, send: Callable[[Sent], Iterable[R]]) -> Generator[R, None, None]:
         """The pieces of a streamed reply; nothing is packed or sent before the first is asked for."""
 
-        def begin(sent: Sent) -> tuple[list[R], Generator[R, None, None]]:
-            stream = send(sent)
+        def begin(sent: Sent) -> tuple[list[R], Iterator[R]]:
+            stream = iter(send(sent))
             return list(islice(stream, 1)), stream  # a refusal comes with the first piece
 
-        prompt, (first, rest) = run(self._answer(self._memory.scope(), request, begin))
+        prompt, (first, rest) = run(self._answer(*self._open(), request, begin))
         reported = 0
         try:
             for piece in chain(first, rest):
@@ -131,20 +161,21 @@ class BudgetedCalls:
                 yield piece
         finally:
             self._learn(request, prompt, reported)
-            rest.close()
+            if isinstance(rest, Generator):
+                rest.close()
 
     async def astream(
-        self, request: Request, send: Callable[[Sent], Awaitable[AsyncGenerator[R, None]]]
+        self, request: Request, send: Callable[[Sent], Awaitable[AsyncIterable[R]]]
     ) -> AsyncGenerator[R, None]:
         """See `BudgetedCalls.stream`."""
 
-        async def begin(sent: Sent) -> tuple[list[R], AsyncGenerator[R, None]]:
-            stream = await send(sent)
+        async def begin(sent: Sent) -> tuple[list[R], AsyncIterator[R]]:
+            stream = aiter(await send(sent))
             async for piece in stream:
                 return [piece], stream
             return [], stream
 
-        prompt, (first, rest) = await arun(self._answer(await self._memory.ascope(), request, begin))
+        prompt, (first, rest) = await arun(self._answer(*await self._aopen(), request, begin))
         reported = 0
         try:
             for piece in first:
@@ -155,16 +186,16 @@ class BudgetedCalls:
                 yield piece
         finally:
             self._learn(request, prompt, reported)
-            await rest.aclose()
+            if isinstance(rest, AsyncGenerator):
+                await rest.aclose()
 
     def _learn(self, request: Request, prompt: Prompt, reported: int) -> None:
         limit, reserve = self.limit(), self._reserve_of(request)
         learn_usage(self.calibrations, model_name(self._llm), prompt, reported, limit=limit, reserve=reserve)
 
     def _answer(
-        self, scope: Scope | AsyncScope, request: Request, send: Callable[[Sent], Any]
+        self, scope: Scope | AsyncScope, counter: Counter, request: Request, send: Callable[[Sent], Any]
     ) -> Steps[tuple[Prompt, Any]]:
-        counter = self._memory._lazy_memory.memory().counter  # noqa: SLF001  # of this package; it is open by now
         reserve = self._reserve_of(request)
         tokens = self._counts.count(request.messages, counter)
         tools = count_tools(request.schemas, counter)

@@ -3,7 +3,7 @@
 import copy
 import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
@@ -259,6 +259,47 @@ async def test_what_json_cannot_hold_is_sent_above_the_budget_too(memory: WmemMe
     assert script.prompts[0][-1].content == "hello"
     assert set(script.prompts[0][-1].additional_kwargs) == {"odd"}
     assert tokens([ChatMessage(role="user", content=each.content) for each in script.prompts[0]]) <= 300
+
+
+async def test_a_stream_that_the_reader_leaves_is_closed_in_the_wrapped_model_too(memory: WmemMemory) -> None:
+    closed: list[str] = []
+
+    class Inner(MockFunctionCallingLLM):
+        def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            try:
+                for word in ("one", "two"):
+                    yield ChatResponse(message=ChatMessage(role="assistant", content=word), delta=word)
+            finally:
+                closed.append("sync")
+
+        async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            async def pieces() -> AsyncGenerator[ChatResponse, None]:
+                try:
+                    for word in ("one", "two"):
+                        yield ChatResponse(message=ChatMessage(role="assistant", content=word), delta=word)
+                finally:
+                    closed.append("async")
+
+            return pieces()
+
+    llm = WmemLLM(Inner(), memory, budget=500, reserve=0)
+    stream = llm.stream_chat(memory.get())
+    assert next(stream).delta == "one"
+    stream.close()
+    assert closed == ["sync"]
+    astream: Any = await llm.astream_chat(memory.get())
+    assert (await anext(astream)).delta == "one"
+    await astream.aclose()
+    assert closed == ["sync", "async"]
+
+
+@pytest.mark.parametrize("words", [[], ["one"], ["one", "two"]])
+def test_a_stream_need_be_no_generator(memory: WmemMemory, words: list[str]) -> None:
+    class Inner(MockFunctionCallingLLM):
+        def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> Any:
+            return [ChatResponse(message=ChatMessage(role="assistant", content=word), delta=word) for word in words]
+
+    assert [each.delta for each in WmemLLM(Inner(), memory).stream_chat(memory.get())] == words
 
 
 # --- what a session does not hold ------------------------------------------------------------------------------------
