@@ -35,6 +35,7 @@ class ViewMatcher:
         self._incoming = incoming
         self._keys = [_match_key(message) for message in incoming]
         self._places: defaultdict[str, list[int]] = defaultdict(list)
+        self._stored_keys: dict[int, str] = {}
 
     def find_view(self, *, has_note: bool) -> ViewMatch | None:
         """The beginning of the given messages that is a view, if a note or a truncated message shows that it is one."""
@@ -85,13 +86,27 @@ class ViewMatcher:
         Args:
             least: How many messages it has at least, if others follow it.
         """
-        keys, stored = self._keys, [_match_key(message) for message in self._stored]
-        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(keys, stored, strict=False)))
-        for length in range(min(len(keys), len(stored) - 1), 0, -1):
-            if stored[-length:] == keys[:length]:
-                is_whole = length == len(keys) and length > min(alike, 1)
-                return ViewMatch(length, len(stored)) if is_whole or length >= max(least, alike + 1) else None
+        first = self._incoming[0] if self._incoming else None
+        for length in range(min(len(self._keys), len(self._stored) - 1), 0, -1):
+            begin = self._stored[-length]
+            # Most are told apart by their text, which costs less than their keys.
+            if first is None or begin.role != first.role or begin.text != first.text:
+                continue
+            if self._count_alike(len(self._stored) - length, length) == length:
+                alike = self._count_alike(0, length)
+                is_whole = length == len(self._keys) and length > min(alike, 1)
+                return ViewMatch(length, len(self._stored)) if is_whole or length >= max(least, alike + 1) else None
         return None
+
+    def _count_alike(self, begin: int, limit: int) -> int:
+        """How many of the given messages are, from their first on, the stored ones from `begin` on; at most `limit`."""
+        pairs = zip(self._keys[:limit], range(begin, begin + limit), strict=True)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == self._stored_key(pair[1]), pairs))
+
+    def _stored_key(self, place: int) -> str:
+        if place not in self._stored_keys:
+            self._stored_keys[place] = _match_key(self._stored[place])
+        return self._stored_keys[place]
 
     def _find_place(self, index: int, before: int) -> int | None:
         """Last index of the given message, whole or truncated, among the first `before` stored."""
