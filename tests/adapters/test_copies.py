@@ -44,17 +44,17 @@ def by_pickle(held: Held) -> Any:
     return pickle.loads(pickle.dumps(held))
 
 
+def saved_context(memory: WmemMemory) -> str:
+    """The context of an agent's workflow, as JSON."""
+    running = Context(FunctionAgent(llm=MockFunctionCallingLLM(), tools=[]))
+    asyncio.run(running.store.set("memory", memory))
+    return json.dumps(running.to_dict(serializer=JsonSerializer()))
+
+
 def by_context(memory: WmemMemory) -> Any:
-    """As a workflow saves and restores it."""
     agent = FunctionAgent(llm=MockFunctionCallingLLM(), tools=[])
-
-    async def go() -> Any:
-        running = Context(agent)
-        await running.store.set("memory", memory)
-        saved = json.loads(json.dumps(running.to_dict(serializer=JsonSerializer())))
-        return await Context.from_dict(agent, saved, serializer=JsonSerializer()).store.get("memory")
-
-    return asyncio.run(go())
+    restored = Context.from_dict(agent, json.loads(saved_context(memory)), serializer=JsonSerializer())
+    return asyncio.run(restored.store.get("memory"))
 
 
 WRITTEN: list[tuple[type[Held], Copy]] = [
@@ -296,16 +296,28 @@ def test_a_memory_with_a_name_is_opened_by_it(kind: type[Held], copied: Copy, na
 
 
 ELSEWHERE = """
-import pickle, sys
+import asyncio, json, pickle, sys
 from pathlib import Path
 import wmem
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from workflows.context import Context
 from workflows.context.serializers import JsonSerializer
 
 _, folder, url, key, name = sys.argv
 
+def read_context(saved):
+    agent = FunctionAgent(llm=MockFunctionCallingLLM(), tools=[])
+    restored = Context.from_dict(agent, json.loads(saved), serializer=JsonSerializer())
+    return asyncio.run(restored.store.get("memory"))
+
+def read_json(saved):
+    return JsonSerializer().deserialize(saved.decode())
+
+READ = {".context": read_context, ".json": read_json, ".pickle": pickle.loads}
+
 def show(file):
-    saved = file.read_bytes()
-    held = JsonSerializer().deserialize(saved.decode()) if file.suffix == ".json" else pickle.loads(saved)
+    held = READ[file.suffix](file.read_bytes())
     try:
         print(file.stem, [each.content for each in (held.get_all() if hasattr(held, "get_all") else held.messages)])
     except wmem.InvalidInputError as exc:
@@ -331,9 +343,10 @@ def test_another_process_opens_an_encrypted_session_by_its_name_alone(name: str,
         (folder / f"{named}-1.json").write_text(JsonSerializer().serialize(memory))
         (folder / f"{named}-2.pickle").write_bytes(pickle.dumps(memory))
         (folder / f"{named}-3.pickle").write_bytes(pickle.dumps(history))
+        (folder / f"{named}-4.context").write_text(saved_context(memory))
     command = [sys.executable, "-c", ELSEWHERE, str(folder), url, KEY.hex(), name]
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
-    saved = [f"{which}-{number}" for which in ("named", "nameless") for number in (1, 2, 3)]
+    saved = [f"{which}-{number}" for which in ("named", "nameless") for number in (1, 2, 3, 4)]
     refused = sorted(f"{each} is told to call wmem.register" for each in saved)
     # Once the name has opened it, it is open in the process, and those without a name find it.
     opened = sorted(f"{each} ['named', 'nameless']" for each in saved)
