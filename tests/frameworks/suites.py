@@ -124,19 +124,10 @@ SUITES: Sequence[Suite] = (
         ),
         placing="wmem_memories",
         # Their conftest imports what is not there.
-        options=(
-            "--noconftest",
-            "-c",
-            os.devnull,
-            "--rootdir=.",
-            "-o",
-            "asyncio_mode=auto",
-            "-p",
-            "llamaindex_fixtures",
-        ),
+        options=("--noconftest", f"-c{os.devnull}", "--rootdir=.", "-oasyncio_mode=auto", "-pllamaindex_fixtures"),
         runs=(
             Run(()),
-            Run(("memory",), always=True),
+            Run(("memory",)),
             Run(("memory", "models"), ("-p", "wmem_models"), always=True),
             Run(("sqlite",), ("--wmem-store=sqlite",)),
         ),

@@ -60,8 +60,8 @@ class Case(NamedTuple):
 LISTED = "tests/test_a.py::test_listed"
 
 
-def verdict_on(case: Case, *, uses: int = 1) -> Verdict:
-    report = json.dumps({"outcomes": {LISTED: case.outcome}, "uses": {"agents": uses} if uses else {}})
+def verdict_on(case: Case, **uses: int) -> Verdict:
+    report = json.dumps({"outcomes": {LISTED: case.outcome}, "uses": uses or {"agents": 1}})
     return judge(report, [Listed(frozenset(case.where.split()), LISTED, "an example")], case.words)
 
 
@@ -88,8 +88,9 @@ def test_a_listed_test_that_passes_is_reported() -> None:
     assert verdict.is_good
 
 
-def test_a_run_in_which_wmem_was_not_used_says_nothing() -> None:
-    assert not verdict_on(Case("passed", "last"), uses=0).is_good
+def test_a_run_in_which_a_part_of_wmem_was_not_used_says_nothing() -> None:
+    assert verdict_on(Case("passed", "last"), memories=3, models=2).is_good
+    assert not verdict_on(Case("passed", "last"), memories=3, models=0).is_good
 
 
 def test_a_run_without_tests_says_nothing() -> None:

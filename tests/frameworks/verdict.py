@@ -62,8 +62,8 @@ def judge(report: str | None, listed: Sequence[Listed], words: Sequence[str]) ->
     faults = [f"is listed, but is no test: {each.test}" for each in listed if each.test not in outcomes]
     if not outcomes:
         faults = ["no test ran"]
-    elif words and not read["uses"]:
-        faults.append("wmem was never used: its plugin puts nothing in place any more")
+    elif words and not (read["uses"] and all(read["uses"].values())):
+        faults.append(f"a plugin of wmem puts nothing in place any more: uses {read['uses']}")
     return Verdict(
         failures=[test for test in failed if test not in expected],
         passes=[each for test, each in expected.items() if outcomes.get(test) == "passed"],

@@ -9,7 +9,7 @@ import langchain.agents.factory
 import pytest
 from langchain.agents.middleware import AgentMiddleware
 from langgraph.runtime import Runtime
-from wmem_run import new_store
+from wmem_run import expect_use, new_store
 
 from langchain_wmem import WmemMiddleware
 
@@ -53,6 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    expect_use(config, "agents")
     placement = Placement(config)
     config.pluginmanager.register(placement)
     create_agent = langchain.agents.factory.create_agent

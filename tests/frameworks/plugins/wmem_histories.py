@@ -5,12 +5,14 @@ from collections.abc import Sequence
 import langchain_core.chat_history
 import pytest
 from langchain_core.messages import BaseMessage
-from wmem_run import new_store
+from wmem_run import expect_use, new_store
 
 from langchain_wmem import WmemChatMessageHistory
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    expect_use(config, "histories")
+
     class PlacedHistory(WmemChatMessageHistory):
         """Made and compared as the one in memory is: with its messages, by its messages, but for their ids."""
 

@@ -9,7 +9,7 @@ import llama_index.core.chat_engine.multi_modal_condense_plus_context
 import llama_index.core.chat_engine.multi_modal_context
 import llama_index.core.memory
 import pytest
-from wmem_run import new_store
+from wmem_run import expect_use, new_store
 
 from llamaindex_wmem import WmemMemory
 
@@ -25,6 +25,8 @@ _FOREIGN_OPTIONS = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    expect_use(config, "memories")
+
     class PlacedType(type):
         """Is called, asked and checked as the class in whose place it stands."""
 

@@ -10,12 +10,14 @@ import pytest
 from llama_index.core.agent.workflow import BaseWorkflowAgent
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.llms.llm import LLM
-from wmem_run import new_store
+from wmem_run import expect_use, new_store
 
 from llamaindex_wmem import WmemLLM, WmemMemory
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    expect_use(config, "models")
+
     def wrap(value: Any, memory: object) -> Any:
         """The model, below a budget of its whole window; for the memory that it is given beside, or an empty one."""
         if not isinstance(value, LLM) or isinstance(value, WmemLLM):

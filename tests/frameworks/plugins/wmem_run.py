@@ -15,11 +15,16 @@ import pytest
 _USES = pytest.StashKey[Counter[str]]()
 
 
+def expect_use(config: pytest.Config, use: str) -> None:
+    """Count from none: a use that is expected and never made is a fault of the run."""
+    config.stash[_USES][use] = 0
+
+
 def new_store(config: pytest.Config, use: str) -> str:
     """The URL of a new store of the run's kind.
 
     Args:
-        use: What it is for; counted, since a run without any use says nothing of wmem.
+        use: What it is for; counted.
     """
     config.stash[_USES][use] += 1
     kind, name = config.getoption("--wmem-store"), uuid4().hex
@@ -44,11 +49,11 @@ class Report:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
-        self._uses += Counter(getattr(node, "workeroutput", {}).get("uses"))
+        self._uses.update(getattr(node, "workeroutput", {}).get("uses"))
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         counted: Counter[str] = session.config.stash[_USES]
-        self._uses += counted
+        self._uses.update(counted)
         self._file.write_text(json.dumps({"outcomes": self._outcomes, "uses": self._uses}))
 
 
@@ -58,6 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--wmem-folder", type=Path, help="the folder that stores on disk are made in")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_USES] = Counter()
     if not hasattr(config, "workerinput"):  # else its controller writes
