@@ -96,7 +96,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     alone, the graph's other agents are not sent: it is withdrawn, as what a state took back.
 
     Args:
-        memory: An open memory, sync or async, or a URL, opened on first use.
+        memory: An open memory, sync or async, or a URL, opened on first use; or
+        store: the name under which its opener is registered with `wmem.register`, looked up on first use.
         agent_id: The agent that owns the memory; required with a URL.
         session: The session's name, or the names of a nested one, as ``("user-7", "chat-3")``, or a function
             of the run's `Runtime` that returns it; used unchanged, in a sub-agent too. ``thread`` is the
@@ -145,8 +146,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     def __init__(
         self,
-        memory: Memory | str,
+        memory: Memory | str | None = None,
         *,
+        store: str | None = None,
         budget: float | None = None,
         agent_id: str | None = None,
         session: SessionName | Callable[[Runtime[Any]], SessionName] | None = None,
@@ -186,7 +188,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         if not isinstance(name, str) or not name.strip():
             raise InvalidInputError(f"name must be a text that is not blank, not {describe(name)}")
         self.tools = []
-        self._lazy_memory = LazyMemory(memory, agent_id, counter)
+        self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
         self._session = session
         self._ask_model = ask_model
         self._name = name

@@ -60,7 +60,7 @@ class WmemPack(Runnable[object, Any]):
     once, by its id. One without an id is known by what it says and where: the
     whole conversation may be handed over each time, its newest part, or the newest question
     alone. Given the state of a graph that a checkpointer keeps, the session follows the
-    thread's path, as in `WmemMiddleware`; given a list, nothing is value back, since it may be
+    thread's path, as in `WmemMiddleware`; given a list, nothing is taken back, since it may be
     a part of one. What is cut to fit may be handed back: that is no edit.
 
     Tools that are bound to the model, system text that is added later and the reply count
@@ -70,7 +70,8 @@ class WmemPack(Runnable[object, Any]):
     tokens, counts and ids, no text.
 
     Args:
-        memory: An open memory, sync or async, or a URL, opened on first use.
+        memory: An open memory, sync or async, or a URL, opened on first use; or
+        store: the name under which its opener is registered with `wmem.register`, looked up on first use.
         budget: The ceiling in tokens for a model call, the reply included; or a share of `model`'s window, a float
             up to 1.0. By default the whole window.
         agent_id: The agent that owns the memory; required with a URL.
@@ -91,8 +92,9 @@ class WmemPack(Runnable[object, Any]):
 
     def __init__(
         self,
-        memory: Memory | str,
+        memory: Memory | str | None = None,
         *,
+        store: str | None = None,
         budget: float | None = None,
         agent_id: str | None = None,
         session: SessionName | Callable[[RunnableConfig], SessionName] | None = None,
@@ -135,7 +137,7 @@ class WmemPack(Runnable[object, Any]):
             if not isinstance(text, str) or not (text.strip() or option == "system"):
                 raise InvalidInputError(f"{option} must be a text, not {describe(text)}")
         self.name = name
-        self._lazy_memory = LazyMemory(memory, agent_id, counter)
+        self._lazy_memory = LazyMemory(memory, agent_id, counter, store=store)
         self._session = session
         self._model = model
         self._tools = tools

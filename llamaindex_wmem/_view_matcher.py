@@ -101,9 +101,9 @@ class ViewMatcher:
     def _count_alike(self, begin: int, limit: int) -> int:
         """How many of the given messages are, from their first on, the stored ones from `begin` on; at most `limit`."""
         pairs = zip(self._keys[:limit], range(begin, begin + limit), strict=True)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == self._stored_key(pair[1]), pairs))
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == self._key_at(pair[1]), pairs))
 
-    def _stored_key(self, place: int) -> str:
+    def _key_at(self, place: int) -> str:
         if place not in self._stored_keys:
             self._stored_keys[place] = _match_key(self._stored[place])
         return self._stored_keys[place]

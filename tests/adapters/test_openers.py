@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import HumanMessage
 from llama_index.core.base.llms.types import ChatMessage
 
 import wmem
-from langchain_wmem import WmemChatMessageHistory
+from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, wmem_pack
 from llamaindex_wmem import WmemMemory
 from wmem import InvalidInputError
 from wmem.adapter import LazyMemory
@@ -189,3 +192,26 @@ def test_a_store_goes_with_no_other_place(name: str) -> None:
                 WmemChatMessageHistory("s", store=name, **where)
     with pytest.raises(InvalidInputError, match="tokenizer_fn"):
         WmemMemory.from_defaults(session_id="s", store=name, tokenizer_fn=list)
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_middleware_and_chains_are_made_before_their_store_is_registered(name: str, is_async: bool) -> None:
+    """As modules make their agents, where nothing can be awaited and no server is asked yet."""
+    middleware = WmemMiddleware(store=name, session="s", budget=2_000)
+    agent = create_agent(FakeListChatModel(responses=["Hi Ada."]), middleware=[middleware])
+    pack = wmem_pack(store=name, session="s", budget=2_000)
+    said: Any = {"messages": [("user", "I am Ada.")]}
+    with pytest.raises(InvalidInputError, match="no memory is registered"):
+        await agent.ainvoke(said)
+
+    async def opener() -> wmem.AsyncAgentMemory:
+        return await wmem.aopen("memory://", agent_id="a")
+
+    wmem.register(name, opener if is_async else open_private)
+    await agent.ainvoke(said)
+    packed: Any = await pack.ainvoke([HumanMessage("Who am I?")])
+    assert [each.text for each in packed] == ["I am Ada.", "Hi Ada.", "Who am I?"]
+    with pytest.raises(InvalidInputError, match="pass no URL and no open memory"):
+        WmemMiddleware("memory://x", store=name, budget=2_000)
+    with pytest.raises(InvalidInputError, match="expected a URL or an open memory"):
+        WmemMiddleware(budget=2_000)
