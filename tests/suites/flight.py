@@ -199,3 +199,23 @@ class FlightSuite(FacetSuite):
         call(session.messages.append, returned("c2", "late"))
         prompt = call(session.pack, budget=4_000).to_openai()
         assert "late" in [each["content"] for each in prompt if each["role"] == "tool"]
+
+    @pytest.mark.parametrize("budget", [5_000, 150])
+    def test_what_others_store_of_the_turn_in_flight_is_in_no_prompt_of_who_answers_it(
+        self, session: Scope, call: Call, budget: int
+    ) -> None:
+        earlier = [{**ASKED, "id": "p", "turn_id": "p"}, {"role": "assistant", "content": "Rain.", "turn_id": "p"}]
+        asked = {**ASKED, "id": "q", "turn_id": "q"}
+        own = [{**call_tool("c1", turn_id="q"), "id": "c"}, {**returned("c1", "Snow."), "id": "r", "turn_id": "q"}]
+        others = [call_tool("c2", turn_id="q"), {**returned("c2", "New hail."), "turn_id": "q"}]
+        later = {"role": "assistant", "content": "Of a third.", "turn_id": "z"}
+        call(session.messages.append, [*earlier, asked, others[0], own[0], others[1], own[1], later])
+        context = call(session.pack, "What is new? Hail?", budget=budget, profile="openai", messages=[asked, *own])
+        said = [(message.role, message.text) for message in context.messages]
+        assert said[-3:] == [("user", "What is new?"), ("assistant", ""), ("tool", "Snow.")]
+        assert "hail" not in str(context.to_openai()[:-1]).lower()
+        if budget == 5_000:
+            assert said[:-3] == [("user", "What is new?"), ("assistant", "Rain."), ("assistant", "Of a third.")]
+            assert context.dropped.count == 0
+        whole = call(session.pack, budget=5_000, profile="openai")
+        assert "New hail." in [message.text for message in whole.messages]

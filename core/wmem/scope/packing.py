@@ -119,7 +119,7 @@ def pack_scope(
             scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == own.path}
         if not recalls_messages(options.tail):
             hits = _search_items(replicas, wanted)
-        found = tuple(_limit_to_budget(hits, options.budget))
+        found = tuple(_limit_to_budget(live.filter_hits(hits, own.path), options.budget))
     if damage := [each for replica in replicas for each in replica.damage]:
         warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
     unlike = {} if fitter is None else fitter.changed
@@ -128,8 +128,8 @@ def pack_scope(
             options=options,
             count=counter,
             newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
-            total=total + live.unstored_count,
-            conversation_tokens=tokens + live.unstored_tokens,
+            total=total + live.more_messages,
+            conversation_tokens=tokens + live.more_tokens,
             pinned=pinned,
             repeated=repeated,
             recalled=_list_recalled(found, replicas, candidate, stored),
@@ -406,8 +406,9 @@ class _LiveMessages:
     """A framework's own message list, merged with the stored messages for one pack.
 
     From its newest user message on it is the current turn, which comes last, wherever
-    the store has it. Before that, stored messages keep their order, and others come
-    right after the stored one they follow. System text that the list begins with comes
+    the store has it; what others stored of this turn, such as agents that answer it at
+    the same time, is left out. Before that, stored messages keep their order, and others
+    come right after the stored one they follow. System text that the list begins with comes
     after the stored one that the conversation begins with, and otherwise in front.
     """
 
@@ -429,7 +430,9 @@ class _LiveMessages:
         self._current_turn: dict[str, Candidate] = {}  # the current turn, oldest first
         self._standing: list[tuple[Candidate, Sequence[StandingRequest]]] = []  # of what is not stored like this
         self._restated: set[str] = set()  # ids of stored messages whose requests are in `_standing`
-        self.unstored_count = self.unstored_tokens = 0
+        self.more_messages = self.more_tokens = 0
+        """How many messages, and tokens of them, the prompt may have beyond the stored ones."""
+        self._turn: str | None = None  # the current turn, if the message that began it is stored
         counter = handle.settings.counter()
         live = _pair_live(to_sendable(parse_messages(messages)), replica)
         begun = max((at for at, message in enumerate(live) if message.role == "user"), default=len(live))
@@ -449,8 +452,8 @@ class _LiveMessages:
             else:
                 row = to_row(message, handle, now)
                 requests = row.standing
-                self.unstored_count += 1
-                self.unstored_tokens += row.tokens or 0
+                self.more_messages += 1
+                self.more_tokens += row.tokens or 0
             candidate = _to_live_candidate(row, message, counter, fitter)
             if requests:
                 self._standing.append((candidate, requests))
@@ -463,6 +466,35 @@ class _LiveMessages:
                 follows = leading if begins and behind is None else behind
                 if not begins or follows is not None:  # else it stays in front
                     self._unstored_after.setdefault(follows, []).insert(0, candidate)
+
+        self._find_turn(replica)
+
+    def _find_turn(self, replica: Replica[Any]) -> None:
+        """Learn the current turn, and how much others stored of it."""
+        asked = next(iter(self._current_turn.values()), None)
+        if asked is None or asked.id not in self.overrides or asked.turn_id is None:
+            return
+        self._turn = asked.turn_id
+        with replica.lock:
+            since = list(takewhile(lambda row: row.id != asked.id, replica.state.newest_messages()))
+        for row in filter(self._is_of_others, since):
+            self.more_messages -= 1
+            self.more_tokens -= row.tokens or 0
+
+    def _is_of_others(self, each: Row | Candidate) -> bool:
+        """Whether others stored a message in the current turn, which the framework's list does not have."""
+        is_said = each.role is not None and each.role != "user"
+        return self._turn is not None and each.turn_id == self._turn and is_said and each.id not in self.overrides
+
+    def filter_hits(self, hits: Iterable[Hit], path: Path) -> Iterable[Hit]:
+        """The hits without what others stored in the current turn.
+
+        Args:
+            path: Of the scope that is packed.
+        """
+        if self._turn is None:
+            return hits
+        return (hit for hit in hits if hit.path != path or not self._is_of_others(hit.row))
 
     def always_included(self, stored_ids: AbstractSet[str]) -> list[Candidate]:
         """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
@@ -493,7 +525,7 @@ class _LiveMessages:
 
     def merge_with_stored(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """Merge the live messages into the stored ones, newest first."""
-        return self._merge(stored) if self.unstored_count or self.overrides else iter(stored)
+        return self._merge(stored) if self._current_turn or self._unstored_after or self.overrides else iter(stored)
 
     def _merge(self, stored: Iterable[Candidate]) -> Iterator[Candidate]:
         """As `merge_with_stored`, with live messages.
@@ -503,11 +535,11 @@ class _LiveMessages:
         """
         yield from reversed(self._current_turn.values())
         first = next((each for each in self.overrides if each not in self._current_turn), None)
-        leading = self._unstored_after.get(None, [])
+        leading, turn = self._unstored_after.get(None, []), self._turn
         if first is None:
             yield from leading
         for candidate in stored:
-            if candidate.id in self._current_turn:
+            if candidate.id in self._current_turn or (candidate.turn_id == turn and self._is_of_others(candidate)):
                 continue
             yield from self._unstored_after.get(candidate.id, ())
             yield candidate

@@ -295,7 +295,8 @@ class Scope(ScopeProperties):
                 local models demand.
             orphans: What to do with tool calls without a result: drop, or answer as interrupted.
             messages: A framework's own view of the conversation, for this pack only: stored
-                messages are taken in its version, others are inserted at its positions.
+                messages are taken in its version, others are inserted at its positions. From its newest
+                user message on it is whole: what others stored of this turn, by its `turn_id`, is left out.
             inherit: Recall entries and items of the parents too.
             note_role: The role of the message that carries recalled memories.
             stable: Start the conversation at the same message for many turns and put the note just

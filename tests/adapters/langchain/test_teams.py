@@ -7,8 +7,10 @@ from typing import Any, NamedTuple, TypeAlias
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
 
 import wmem
 from langchain_wmem import WmemMiddleware, WmemPack, to_langchain
@@ -208,3 +210,42 @@ async def test_no_prompt_of_a_team_is_beyond_the_budget_or_parts_a_call_from_its
                 assert said[0 if name == "alice" else number // 2] in [message.text for message in prompt]
         assert said[0] not in [message.text for message in ours.prompts("bob")[-1]]
         assert said[0] in [message.text for message in memory.scope("t").messages.all()]
+
+
+class Worker(Scripted):
+    """Looks for what nobody else looks for, then says what it found."""
+
+    name: str = ""
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        found, number = messages[-1].type == "tool", len(self.prompts)
+        wanted = calling("look", f"{self.name}-{number}", what=f"{self.name} {number}")
+        self.replies.append(AIMessage(f"I see: {messages[-1].text}") if found else wanted)
+        return super()._generate(messages, *args, **kwargs)
+
+
+async def test_agents_that_answer_at_the_same_time_see_nothing_of_one_another(
+    run: Any, memory: wmem.AgentMemory
+) -> None:
+    names = ["ann", "ben", "cem"]
+    talks = []
+    for remembered in (None, memory):
+        models: dict[str, Scripted] = {name: Worker(name=name) for name in names}
+        models["dan"] = Scripted()
+        agents = make_agents(models, remembered, {name: [look] for name in models}, budget=8_000)
+        builder = StateGraph(MessagesState)
+        for agent in agents:
+            builder.add_node(agent.name, agent)
+        for name in names:
+            builder.add_edge(START, name)
+        builder.add_edge(names, "dan")
+        graph = builder.compile(checkpointer=InMemorySaver())
+        for turn in range(3):
+            result = await run(graph, {"messages": [HumanMessage(f"Question {turn}")]}, config=THREAD)
+        talks.append(Talk(models, result["messages"]))
+    plain, ours = talks
+    assert show(ours.messages) == show(plain.messages)
+    for name in ours.models:
+        assert list(map(show, ours.prompts(name))) == list(map(show, plain.prompts(name)))
+    stored = to_langchain(memory.scope("t").messages.all())
+    assert sorted(str(message.id) for message in stored) == sorted(str(message.id) for message in ours.messages)
