@@ -75,7 +75,14 @@ def to_langchain(messages: Sequence[Message]) -> list[BaseMessage]:
         InvalidInputError: Something that is no wmem message.
         SerializationError: The native data of a message is not in LangChain's form.
     """
-    return Converter().convert(check_instances(messages, Message))
+    given = check_instances(messages, Message)
+    written: list[BaseMessage] = []
+    at = 0
+    while at < len(given):
+        message, size = _write(given, at)
+        written.append(message)
+        at += size
+    return written
 
 
 class Converter:
@@ -85,28 +92,37 @@ class Converter:
         self._made: dict[str | None, tuple[Message, BaseMessage]] = {}
         """What the last prompt's messages became, by their ids."""
 
-    def convert(self, messages: Sequence[Message]) -> list[BaseMessage]:
-        """See `to_langchain`. Each message is a new object, for others to change."""
+    def convert(self, messages: Sequence[Message], handed: Mapping[str | None, BaseMessage]) -> list[BaseMessage]:
+        """See `to_langchain`.
+
+        Args:
+            handed: Messages by id, as a framework has them: where one is equal, it is the very object. Others are new
+                ones, for others to change.
+        """
         written: list[BaseMessage] = []
         made: dict[str | None, tuple[Message, BaseMessage]] = {}
         at = 0
         while at < len(messages):
             message, size = messages[at], 1
             known = self._made.get(message.id)
-            if known is not None and (known[0] is message or known[0] == message):
+            if known is None or (known[0] is not message and known[0] != message):
+                plain, size = _write(messages, at)
+                known = message, plain
+            if message.id is not None and size == 1:
                 made[message.id] = known
-                written.append(known[1].model_copy())
-            elif (whole := join_pieces(messages, at)) is not None:
-                written.append(_revive(whole.kind, whole.data, documents=False))
-                size = whole.size
-            else:
-                fresh = _to_langchain(message)
-                if message.id is not None:
-                    made[message.id] = message, fresh.model_copy()
-                written.append(fresh)
+            theirs = handed.get(known[1].id)
+            written.append(theirs if theirs is not None and theirs == known[1] else known[1].model_copy(deep=True))
             at += size
         self._made = made
         return written
+
+
+def _write(messages: Sequence[Message], at: int) -> tuple[BaseMessage, int]:
+    """The LangChain message that begins at a place, and of how many messages it is made."""
+    whole = join_pieces(messages, at)
+    if whole is None:
+        return _to_langchain(messages[at]), 1
+    return _revive(whole.kind, whole.data, documents=False), whole.size
 
 
 def is_note(message: BaseMessage) -> bool:

@@ -375,13 +375,11 @@ def _with_prompt(
     """
     request = request.override(state=ceiling.write(request.state))
     prompt = list(context.prompt())
-    packed = converter.convert(prompt)
+    sent: list[Any] = converter.convert(prompt, {message.id: message for message in request.messages})
     if context.system:
-        packed = packed[1:]
+        sent = sent[1:]
         if prompt[0].text != context.system:
             request = request.override(system_message=SystemMessage(prompt[0].text))
-    handed = {message.id: message for message in request.messages}
-    sent: list[Any] = [given if (given := handed.get(each.id)) == each else each for each in packed]
     if len(sent) == len(request.messages) and all(map(is_, sent, request.messages)):
         return request
     return request.override(messages=sent)

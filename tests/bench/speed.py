@@ -31,6 +31,7 @@ from tests.bench.prefix import prefixes
 from tests.bench.recalling import index_adds, index_size, packs_with_recall, packs_with_vectors
 from tests.bench.serving import coroutines_beside_threads, entries_on_redis
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
+from tests.bench.threads import model_calls_by_length
 
 
 class _Experiment(Protocol):
@@ -48,6 +49,7 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     puts_and_gets_by_length,
     agents_beside_langchain,
     engines_beside_llamaindex,
+    model_calls_by_length,
     packs_by_length,
     packs_with_recall,
     packs_with_vectors,

@@ -303,3 +303,16 @@ def test_of_two_that_begin_a_scope_at_once_with_other_numbers_one_writes_nothing
 
 
 # -- closing
+
+
+def test_json_that_somebody_changes_in_a_prompt_is_in_no_later_one(session: Scope, call: Call) -> None:
+    native = wmem.Native(framework="mine", data={"model": "m", "usage": {"tokens": 1}})
+    call(session.messages.append, Message.of("assistant", "Hello", id="m", native=native, metadata={"seen": [1]}))
+    for _ in range(2):  # what a second pack gives is what the first one decoded
+        changed: Any = call(session.pack, budget=500).messages[-1]
+    changed.native.data["usage"]["tokens"] = 2
+    changed.metadata["seen"].append(2)
+    for _ in range(2):
+        again = call(session.pack, budget=500).messages[-1]
+        assert again.native is not None
+        assert (again.native.data, again.metadata) == ({"model": "m", "usage": {"tokens": 1}}, {"seen": [1]})

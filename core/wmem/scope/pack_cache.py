@@ -1,8 +1,9 @@
 """What a pack of a scope computes and the next one uses again: decoded messages, quotes, the requests in force."""
 
+import marshal
 from collections.abc import Container, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.engine.derived import Derived
@@ -28,12 +29,34 @@ class DecodedMessage(NamedTuple):
 
     Attributes:
         counter: The name of the counter that counted the candidate.
+        seal: What its JSON was when it was decoded, which whoever got the message may have changed; None without any.
     """
 
     row: Row
     message: Message
     counter: str
     candidate: Candidate | None = None
+    seal: bytes | None = None
+
+    @classmethod
+    def of(cls, row: Row, message: Message, counter: str) -> Self:
+        """The message as it was just decoded."""
+        return cls(row, message, counter, seal=_seal(message))
+
+    @property
+    def is_intact(self) -> bool:
+        """Whether nobody has changed the message's JSON since."""
+        return self.seal is None or self.seal == _seal(self.message)
+
+
+def _seal(message: Message) -> bytes | None:
+    """The JSON that a message holds, in bytes; None if it holds none."""
+    held = [
+        message.metadata,
+        message.native and message.native.data,
+        [part.data for part in message.parts if part.data],
+    ]
+    return marshal.dumps(held, 2) if any(held) else None
 
 
 class DecodedMessages(Derived):

@@ -318,7 +318,7 @@ class _CandidateFactory:
         known = self._previous.get(row.id)
         if known is not None and known.row is row and known.counter == self._parts_name:
             self.decoded[row.id] = known
-            if not place:
+            if not place and known.seal is None:
                 return known.candidate or self._complete(known)
         if row.counter == self._text_name and row.tokens is not None and row.role and is_text_alone(row.content):
             # Fast path: nearly every message. Positional arguments are faster, and there are very many rows.
@@ -341,13 +341,12 @@ class _CandidateFactory:
         return MessageCost(row.tokens, row.reasoning)
 
     def _load(self, row: Row) -> Message:
-        """The message of a row, decoded for the next pack, too, unless it holds JSON that somebody may change."""
+        """The message of a row, decoded for the next pack, too, unless somebody changes the JSON that it holds."""
         known = self.decoded.get(row.id)
-        if known is not None and known.row is row:
+        if known is not None and known.row is row and known.is_intact:
             return known.message
         message = _decode(row)
-        if not (message.metadata or message.native is not None or any(part.data for part in message.parts)):
-            self.decoded[row.id] = DecodedMessage(row, message, self._parts_name)
+        self.decoded[row.id] = DecodedMessage.of(row, message, self._parts_name)
         return message
 
     def _complete(self, decoded: DecodedMessage) -> Candidate:
