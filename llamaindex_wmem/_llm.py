@@ -17,6 +17,7 @@ from llama_index.core.base.llms.types import (
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import LLM, ToolSelection
+from llama_index.core.output_parsers import PydanticOutputParser
 from llama_index.core.prompts import BasePromptTemplate
 from llama_index.core.tools import BaseTool
 from pydantic import BaseModel, Field, PrivateAttr
@@ -305,7 +306,9 @@ class WmemLLM(LLM):
         options: Mapping[str, Any] | None,
         prompt_args: Mapping[str, Any],
     ) -> Request:
-        schemas: list[Mapping[str, Any]] = [output_cls.model_json_schema(), *schemas_beside(options or {})]
+        # The longest of what models are sent for a form: its schema, with instructions, in words.
+        form = PydanticOutputParser(output_cls=output_cls).get_format_string(escape_json=False)
+        schemas: list[Mapping[str, Any]] = [{"form": form}, *schemas_beside(options or {})]
         if self.llm.system_prompt:  # the wrapped model puts it in front by itself
             schemas.append({"system": self.llm.system_prompt})
         return Request(prompt.format_messages(llm=self.llm, **prompt_args), schemas, options or {})

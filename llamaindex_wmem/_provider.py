@@ -24,7 +24,7 @@ _OVERFLOW = re.compile(
     re.IGNORECASE,
 )
 _REFUSED_STATUS = (400, 413, 422)
-_LIMIT_NAMES = ("max_tokens", "max_output_tokens", "max_completion_tokens", "num_predict")
+_LIMIT_NAMES = ("max_tokens", "max_output_tokens", "max_completion_tokens", "max_new_tokens", "num_predict")
 
 
 def read_prompt_tokens(response: object) -> int:

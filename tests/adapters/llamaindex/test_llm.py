@@ -10,8 +10,9 @@ from uuid import uuid4
 
 import pytest
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
-from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse, LLMMetadata, ToolCallBlock
 from llama_index.core.callbacks import CallbackManager, LlamaDebugHandler
+from llama_index.core.llms.custom import CustomLLM
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM, MockLLM
 from llama_index.core.prompts import PromptTemplate
@@ -216,6 +217,52 @@ async def test_a_prompt_that_is_not_of_the_session_is_cut_and_gets_nothing_of_it
         assert "Biscuit" not in str(prompt)
 
 
+@pytest.mark.parametrize("fits", [True, False])
+async def test_a_question_beside_the_history_is_sent_with_it(memory: WmemMemory, fits: bool) -> None:
+    script = Script()
+    llm = wrap(script, memory, budget=100_000 if fits else 700)
+    question: dict[str, Any] = {"user_msg": "What is my dog called?", "chat_history": memory.get()}
+    llm.chat_with_tools([LOOK], **question)
+    await llm.achat_with_tools([LOOK], user_msg=ChatMessage(role="user", content="Called?"), chat_history=memory.get())
+    list(llm.stream_chat_with_tools([LOOK], **question))
+    [each async for each in await llm.astream_chat_with_tools([LOOK], **question)]
+    llm.predict_and_call([LOOK], **question)
+    assert len(script.prompts) == 5
+    for prompt in script.prompts:
+        assert (prompt[-1].content or "").endswith("alled?")
+        assert (tokens(prompt, LOOK) <= 500) is not fits
+        assert (len(prompt) == 81) is fits
+
+
+class Completing(CustomLLM):
+    """A model of completions, which notes what it was sent."""
+
+    prompts: list[str]
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata()
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        self.prompts.append(prompt)
+        return CompletionResponse(text='{"name": "Ann"}')
+
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+
+async def test_a_form_that_is_asked_for_in_words_stays_below_the_budget(memory: WmemMemory) -> None:
+    inner = Completing(prompts=[])
+    llm = WmemLLM(inner, memory, budget=700, reserve=100)
+    text = "Whose {name}? " + "the weather in town 3 was grey. " * 300 + "End."
+    assert llm.structured_predict(Form, PromptTemplate("{text}"), text=text) == Form(name="Ann")
+    assert await llm.astructured_predict(Form, PromptTemplate("{text}"), text=text) == Form(name="Ann")
+    for prompt in inner.prompts:
+        assert COUNT(prompt) <= 600
+        assert "Whose {name}? " in prompt
+        assert "JSON" in prompt
+
+
 # --- below it --------------------------------------------------------------------------------------------------------
 
 
@@ -300,6 +347,21 @@ def test_a_stream_need_be_no_generator(memory: WmemMemory, words: list[str]) -> 
             return [ChatResponse(message=ChatMessage(role="assistant", content=word), delta=word) for word in words]
 
     assert [each.delta for each in WmemLLM(Inner(), memory).stream_chat(memory.get())] == words
+
+
+def test_calls_that_json_cannot_hold_are_sent_above_the_budget_too(memory: WmemMemory) -> None:
+    script = Script("ok")
+    odd = object()
+    call = ChatMessage(
+        role="assistant", blocks=[ToolCallBlock(tool_call_id="c1", tool_name="look", tool_kwargs={"place": odd})]
+    )
+    result = ChatMessage(role="tool", content="dust " * 900, additional_kwargs={"tool_call_id": "c1"})
+    wrap(script, memory, budget=700).chat([*memory.get(), ChatMessage(role="user", content="Look."), call, result])
+    *_, asking, sent, found = script.prompts[0]
+    assert asking.content == "Look."
+    assert "place" in str(sent.blocks[0].tool_kwargs)
+    assert found.additional_kwargs == {"tool_call_id": "c1"}
+    assert COUNT(found.content or "") < 500
 
 
 # --- what a session does not hold ------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from pydantic import BaseModel
 import wmem
 from llamaindex_wmem import PromptTooLargeError, WmemLLM, WmemMemory
 from llamaindex_wmem._provider import is_overflow, read_prompt_tokens
-from tests.adapters.llamaindex.test_engines import Make, talk
+from tests.adapters.llamaindex.test_engines import Make, Script, talk
 from wmem.errors import BudgetError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
@@ -163,6 +163,15 @@ async def test_the_second_refusal_is_the_callers(memory: WmemMemory, way: Way) -
 
 
 @pytest.mark.parametrize("way", WAYS)
+async def test_a_refused_prompt_that_cannot_be_made_smaller_is_not_sent_again(memory: WmemMemory, way: Way) -> None:
+    endpoint = Endpoint(window=10)
+    with pytest.raises(openai.BadRequestError, match="maximum context length") as raised:
+        await way(WmemLLM(endpoint.llm, memory), [ChatMessage(role="system", content="word " * 50), memory.get()[-1]])
+    assert isinstance(raised.value.__cause__, BudgetError)
+    assert len(endpoint.prompts) == 1
+
+
+@pytest.mark.parametrize("way", WAYS)
 async def test_another_error_is_not_retried(memory: WmemMemory, way: Way) -> None:
     def refuse(request: httpx.Request) -> httpx.Response:
         asked.append(request)
@@ -234,6 +243,24 @@ REPORTS: dict[str, tuple[dict[str, Any], int]] = {
     "none": ({"usage": None}, 0),
     "nonsense": ({"usage": {"prompt_tokens": "many"}}, 0),
 }
+
+
+@pytest.mark.parametrize(
+    "schemas",
+    [
+        {"tools": [{"name": "look"}]},
+        {"functions": [{"name": "look"}]},
+        {"response_format": Form},
+        {"response_format": {"type": "json_object"}},
+        {"tools": [object()]},
+    ],
+)
+def test_what_is_sent_beside_the_messages_counts(memory: WmemMemory, schemas: dict[str, Any]) -> None:
+    llm = WmemLLM(Script().llm, memory)
+    llm.chat(memory.get(), **schemas)
+    told = llm.last_context()
+    assert told is not None
+    assert told.sizes["tools"] > 8
 
 
 @pytest.mark.parametrize("provider", REPORTS)
