@@ -117,3 +117,21 @@ async def test_a_deep_agent_keeps_its_budget_and_loses_nothing(run: Any, memory:
     assert told[0] not in [message.text for message in model.prompts[-1]]
     assert told[-1] == model.prompts[-1][-1].text
     assert [message.text for message in memory.scope("t").messages.all() if message.role == "user"] == told
+
+
+async def test_what_a_deep_agent_summarises_by_itself_is_remembered_whole_within_the_model_s_window(
+    run: Any, memory: wmem.AgentMemory
+) -> None:
+    count, window = default_counter(), 9_000
+    model = Scripted(profile={"max_input_tokens": window})
+    middleware = [WmemMiddleware(memory, profile="openai")]
+    agent = deepagents.create_deep_agent(model, [look], middleware=middleware, checkpointer=InMemorySaver())
+    told = [f"The guest in room {number} came from far away. {'We talked for long. ' * 60}" for number in range(30)]
+    for text in told:
+        await run(agent, {"messages": [HumanMessage(text)]}, config=THREAD)
+    assert len(model.prompts) > len(told), "it has summarised"
+    for prompt, schemas in zip(model.prompts, model.schemas, strict=True):
+        assert sum(count(str(message.text)) for message in prompt) + count(json.dumps(schemas)) <= window
+    assert [message.text for message in memory.scope("t").messages.all() if message.role == "user"] == told
+    await run(agent, {"messages": [HumanMessage("Who came to room 3?")]}, config=THREAD)
+    assert "The guest in room 3 came from far away." in str(model.prompts[-1])

@@ -8,9 +8,10 @@ import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatResult
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
 
 import wmem
 from langchain_wmem import WmemMiddleware, WmemPack, to_langchain
@@ -71,19 +72,27 @@ def make_agents(models: dict[str, Scripted], memory: Memory, tools: dict[str, li
     ]
 
 
-def make_swarm(models: dict[str, Scripted], memory: Memory, **options: Any) -> Any:
+@tool("add")
+def add_if_allowed(first: int, second: int) -> str:
+    """Add two numbers, if a person says so."""
+    return f"{first + second}, as you said: {interrupt('Sure?')}"
+
+
+def make_swarm(models: dict[str, Scripted], memory: Memory, *, adding: BaseTool = add, **options: Any) -> Any:
     swarm = pytest.importorskip("langgraph_swarm")
     tools = {
         "alice": [look, swarm.create_handoff_tool(agent_name="bob")],
-        "bob": [add, swarm.create_handoff_tool(agent_name="alice")],
+        "bob": [adding, swarm.create_handoff_tool(agent_name="alice")],
     }
     return swarm.create_swarm(make_agents(models, memory, tools, **options), default_active_agent="alice")
 
 
-def make_supervisor(models: dict[str, Scripted], memory: Memory, output_mode: str, **options: Any) -> Any:
+def make_supervisor(
+    models: dict[str, Scripted], memory: Memory, output_mode: str, *, adding: BaseTool = add, **options: Any
+) -> Any:
     """A supervisor, which has hooks in place of middleware, over two agents that remember."""
     library = pytest.importorskip("langgraph_supervisor")
-    agents = make_agents(models, memory, {"alice": [look], "bob": [add]}, **options)
+    agents = make_agents(models, memory, {"alice": [look], "bob": [adding]}, **options)
     hooks: dict[str, Any] = {}
     if memory is not None:
         packing = WmemPack(memory, session="thread", profile="openai", system="You lead.", **options)
@@ -123,10 +132,14 @@ async def talk(
     make: Team, run: Any, script: dict[str, list[AIMessage]], memory: Memory, *said: str, **options: Any
 ) -> Talk:
     models = {name: Scripted(replies=list(replies)) for name, replies in script.items()}
-    team = make(models, memory, **options).compile(checkpointer=InMemorySaver())
+    saver = InMemorySaver()
+    team = make(models, memory, **options).compile(checkpointer=saver)
     result: Any = None
     for text in said:
         result = await run(team, {"messages": [HumanMessage(text)]}, config=THREAD)
+        while result.get("__interrupt__"):
+            team = make(models, memory, **options).compile(checkpointer=saver)  # as another process would
+            result = await run(team, Command(resume="Yes."), config=THREAD)
     return Talk(models, result["messages"])
 
 
@@ -160,13 +173,14 @@ def list_unanswered(prompt: Sequence[BaseMessage]) -> list[str]:
 TEAMS = [make_swarm, make_full, make_last]
 
 
+@pytest.mark.parametrize("adding", [add, add_if_allowed], ids=["at once", "when a person agrees"])
 @pytest.mark.parametrize("make", TEAMS)
 async def test_agents_of_a_team_see_what_they_would_without_wmem(
-    make: Team, run: Any, memory: wmem.AgentMemory
+    make: Team, adding: BaseTool, run: Any, memory: wmem.AgentMemory
 ) -> None:
     script = write_script(make)
-    plain = await talk(make, run, script, None, *QUESTIONS)
-    ours = await talk(make, run, script, memory, *QUESTIONS, budget=8_000)
+    plain = await talk(make, run, script, None, *QUESTIONS, adding=adding)
+    ours = await talk(make, run, script, memory, *QUESTIONS, adding=adding, budget=8_000)
     assert show(ours.messages) == show(plain.messages)
     for name in script:
         assert list(map(show, ours.prompts(name))) == list(map(show, plain.prompts(name)))
