@@ -74,8 +74,12 @@ class RedisServer:
         self._process = subprocess.Popen(
             words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        with self.client() as client:
-            wait_until(lambda: _answers(client), f"the server in {self.directory} to answer")
+        try:
+            with self.client() as client:
+                wait_until(lambda: _answers(client), f"the server in {self.directory} to answer")
+        except BaseException:
+            self.kill()  # nobody else knows of it
+            raise
 
     def client(self, **options: Any) -> redis.Redis:
         """A client of the test's own, which repeats nothing."""
