@@ -50,6 +50,7 @@ class SessionMemory(BaseMemory):
     _prompt_tokens: int | None = PrivateAttr(default=None)
 
     def __init__(self, **fields: Any) -> None:
+        fields.pop("class_name", None)  # LlamaIndex writes it into every component's JSON
         refuse_unknown(fields, type(self).model_fields)
         fault = ""
         try:
