@@ -29,6 +29,7 @@ from wmem.types import Path
 
 _MAX_SESSIONS = 256
 _TRIES = 3
+_NEWEST = 8  # stored messages that are looked at first for what others stored
 _MAX_CHECKPOINTS = 32  # that are looked through for a message of the thread, when its state holds none
 
 _log = find_logger("langchain_wmem")
@@ -47,14 +48,17 @@ class _Session:
 
     def __init__(self, stored: Sequence[Message], withdrawn: Sequence[Message], run: Run, *, is_whole: bool) -> None:
         self.seen = SeenMessages([*stored, *withdrawn], is_whole=is_whole)
+        self.is_whole = is_whole  # whether the path has all of the session
         self.path = StoredPath(run.thread, stored, withdrawn)
         self.masks = Masks()
         self.run: Run | None = None
         self.turn: _Turn | None = None
 
-    def begins(self, run: Run) -> bool:
-        """Whether a run is another one than that of the last look."""
-        return self.run is None or self.run.graph != run.graph or self.run.step >= run.step
+    def begins(self, run: Run, messages: Sequence[BaseMessage]) -> bool:
+        """Whether a run is another one than that of the last look, as its place or its question says."""
+        if self.run is None or self.turn is None or self.run.graph != run.graph or self.run.step >= run.step:
+            return True
+        return bool(messages) and messages[newest_human_index(messages)].id != self.turn.id
 
 
 class Capture:
@@ -154,20 +158,20 @@ class Capture:
             withdrawn: list[Message] = yield scope.messages.withdrawn()
             made = _Session(stored, withdrawn, run, is_whole=len(stored) < limit)
             session = self._sessions.setdefault(key, made)
-        elif session.begins(run):
+        elif session.begins(run, messages):
             # Another process may have served the thread in between, along another path.
             session.path.set_withdrawn((yield scope.messages.withdrawn()))
-            if run.is_nested:  # and another agent of the graph may have stored what it kept to itself
-                session.path.add((yield scope.messages.all(limit=lookback(messages))))
+            yield from _catch_up(scope, session)
         return session
 
     def _store(
         self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
     ) -> Steps[None]:
-        is_new = session.begins(run)
+        is_new = session.begins(run, messages)
         seen, kept = session.seen, session.masks.apply(messages, session.seen)
         look = seen.look(kept, trust_objects=not is_new)
-        if is_new or look.is_changed:
+        # Behind a run that broke off, one from another checkpoint may look like the same, gone on.
+        if is_new or look.is_changed or session.path.has_withdrawn(kept[place].id for place in look.places):
             yield from self._follow(scope, run, session, messages)
         fresh = seen.find_new(kept, partial(self._to_messages, seen), places=look.places)
         if fresh:
@@ -195,8 +199,12 @@ class Capture:
         held = {message.id for message in messages}
         withdraws = self._withdraws and run.has_state
         is_emptied = False
-        if withdraws and session.path.is_disjoint(held) and _begins_anew(messages):
-            is_emptied = yield from _was_held(scope, session.path.list_own())
+        if withdraws and not session.is_whole:
+            yield from _reach_back(scope, session, messages)
+        if withdraws and session.path.is_disjoint(held):
+            is_emptied = session.path.brings_back(held)
+            if not is_emptied and _begins_anew(messages):
+                is_emptied = yield from _was_held(scope, session.path.list_own())
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
             moves = moves._replace(withdrawn=[])
@@ -225,6 +233,27 @@ def session_path(scope: Scope | AsyncScope) -> Path:
 
 def _key(scope: Scope | AsyncScope, run: Run) -> tuple[Path, str | None]:
     return session_path(scope), run.thread
+
+
+def _catch_up(scope: Scope | AsyncScope, session: _Session) -> Steps[None]:
+    """Learn of what others stored since: another process that serves the thread, or an agent of the same graph."""
+    limit = _NEWEST
+    while True:
+        stored: list[Message] = yield scope.messages.all(limit=limit)
+        if len(stored) < limit or session.path.has(stored[0]):
+            session.path.add(stored)
+            return
+        limit *= 4
+
+
+def _reach_back(scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage]) -> Steps[None]:
+    """Read all of the session, unless what is known of it reaches back to where the state begins."""
+    first = next((message for message in messages if is_conversation(message)), None)
+    if first is None or not session.path.knows(first.id):
+        stored: list[Message] = yield scope.messages.all()
+        withdrawn: list[Message] = yield scope.messages.withdrawn()
+        session.path.set_all(stored, withdrawn)
+        session.is_whole = True
 
 
 def _follow_order(

@@ -40,6 +40,7 @@ class StoredPath:
         self._own: dict[str, str | None] = {}
         self._places: dict[str | None, int] = {}
         """Places in the session, by LangChain's ids; of messages of others, too."""
+        self._end = 0
         taken_back = list(withdrawn)
         self.add(_merge(list(stored), taken_back))
         self.set_withdrawn(taken_back)
@@ -50,9 +51,32 @@ class StoredPath:
             if message.id is not None:
                 whole = whole_id(message)
                 self._withdrawn.pop(message.id, None)
-                self._places.setdefault(whole, len(self._places))
+                self._places.setdefault(whole, self._end)
+                self._end += 1
                 if self.thread is not None and message.thread_id == self.thread:
                     self._own.setdefault(message.id, whole)
+
+    def set_all(self, stored: Sequence[Message], withdrawn: Sequence[Message]) -> None:
+        """Take over all of the session, of which only the newest part was known."""
+        held = self._own.keys()
+        self._own, self._places = {}, {}
+        for message in _merge(stored, withdrawn):
+            self.add([message])
+            if message.id in held:
+                self.add_held([(message.id, whole_id(message))])
+        self.set_withdrawn(withdrawn)
+
+    def has_withdrawn(self, ids: Iterable[str | None]) -> bool:
+        """Whether one of these messages, named by their ids in LangChain, is withdrawn."""
+        return bool(self._withdrawn) and not set(self._withdrawn.values()).isdisjoint(ids)
+
+    def has(self, message: Message) -> bool:
+        """Whether a stored message is known."""
+        return self.knows(whole_id(message))
+
+    def knows(self, id: str | None) -> bool:
+        """Whether a message is known to be stored, by its id in LangChain."""
+        return id in self._places
 
     def add_held(self, ids: Iterable[tuple[str, str | None]]) -> None:
         """Add messages that the state holds, though others may have stored them: by their ids here and in LangChain."""
@@ -81,14 +105,27 @@ class StoredPath:
             newest = place
         return []
 
-    def put_last(self, ids: Iterable[str | None]) -> None:
+    def put_last(self, ids: Sequence[str | None]) -> None:
         """Take over that messages were moved to the session's end."""
-        last = max(self._places.values(), default=0)
-        self._places |= {id: last + at for at, id in enumerate(ids, 1)}
+        moved: dict[str | None, list[str]] = {whole: [] for whole in ids}
+        for id, whole in self._own.items():
+            if whole in moved:
+                moved[whole].append(id)
+        for whole, pieces in moved.items():
+            self._places[whole] = self._end
+            self._end += 1
+            for id in pieces:
+                del self._own[id]
+                self._own[id] = whole
 
     def is_disjoint(self, state_ids: set[str | None]) -> bool:
-        """Whether there are messages here, and the state holds none of them."""
-        return state_ids.isdisjoint(self._own.values()) and bool(self.list_own())
+        """Whether there are messages here that are not withdrawn, and the state holds none of them."""
+        own = self.list_own()
+        return bool(own) and state_ids.isdisjoint(own)
+
+    def brings_back(self, state_ids: set[str | None]) -> bool:
+        """Whether the state holds messages that were withdrawn."""
+        return not state_ids.isdisjoint(self._own[id] for id in self._withdrawn if id in self._own)
 
     def list_own(self) -> set[str | None]:
         """Ids, as LangChain has them, of the messages here that are not withdrawn."""
@@ -99,14 +136,14 @@ class StoredPath:
 
         Args:
             state_ids: Ids of the messages that the state holds.
-            is_emptied: A state that holds none of the messages here took all of them back.
+            is_emptied: A state that holds none of the messages that are not withdrawn took all of them back.
         """
         if not self._withdrawn and state_ids >= set(self._own.values()):
             return Moves([], [])
-        own = [*self._own.items()]  # with the withdrawn: what the state brings back may be the oldest that it holds
+        own = [(id, whole) for id, whole in self._own.items() if id not in self._withdrawn]
         oldest = next((at for at, (_, whole) in enumerate(own) if whole in state_ids), 0 if is_emptied else len(own))
         return Moves(
-            withdrawn=[id for id, whole in own[oldest:] if whole not in state_ids and id not in self._withdrawn],
+            withdrawn=[id for id, whole in own[oldest:] if whole not in state_ids],
             restored=[id for id, whole in self._withdrawn.items() if whole in state_ids],
         )
 

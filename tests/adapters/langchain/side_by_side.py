@@ -51,6 +51,7 @@ class Side:
         self.saver = InMemorySaver()
         self.model = Scripted()
         self.tool_failures = 0
+        self.meanwhile: Callable[[], None] = lambda: None
         self._middlewares = middlewares
         self._options = options
         self.build()
@@ -66,6 +67,7 @@ class Side:
         @tool
         def rain(town: str) -> str:
             """Whether it rains in a town."""
+            self.meanwhile()
             if self.tool_failures:
                 self.tool_failures -= 1
                 raise DownError
@@ -108,6 +110,7 @@ class WmemSide(Side):
         self.other = wmem.open(url, agent_id="agent-7")
         self._opened: wmem.AgentMemory | None = None
         self.middleware: WmemMiddleware | None = None
+        self._other_process: Any = None
         super().__init__(middlewares, **options)
 
     def wmem(self) -> list[Any]:
@@ -119,6 +122,16 @@ class WmemSide(Side):
         self.middleware = WmemMiddleware(**given, budget=BUDGET, profile="openai", **self._wmem_options)
         return [self.middleware]
 
+    def switch(self) -> None:
+        """Go on in the other one of two processes that stay alive."""
+        here = self.agent, self.middleware, self._opened
+        self.middleware = self._opened = None
+        if self._other_process is None:
+            self.build()
+        else:
+            self.agent, self.middleware, self._opened = self._other_process
+        self._other_process = here
+
     def close_middleware(self) -> None:
         """Close what the middleware stands on."""
         if self.middleware is not None:
@@ -128,6 +141,10 @@ class WmemSide(Side):
 
     def close(self) -> None:
         """Close everything."""
+        if self._other_process is not None:
+            self.switch()
+            self.close_middleware()
+            self.switch()
         self.close_middleware()
         self.other.close()
 
@@ -216,6 +233,7 @@ class Pair:
         self.ours = WmemSide(middlewares, url, handle=handle, wmem_options=wmem_options or {}, **options)
         self.sides = (self.plain, self.ours)
         self.foreign: list[str] = []
+        self._there: list[str] = []  # of them, when the newest run began
         self.compared = 0
         self._in_async = in_async or itertools.cycle([False, True]).__next__
         self._runner = asyncio.Runner()
@@ -224,6 +242,7 @@ class Pair:
         self._held: list[str | None] = []
         self._taken_back: set[str | None] = set()
         self._trimmed: set[str | None] = set()
+        self._begun_with: set[str | None] = set()  # what the newest run's checkpoint held
 
     def close(self) -> None:
         """Close the store."""
@@ -254,7 +273,7 @@ class Pair:
             shown = [shape.write(each) for shape, each in zip(self._shapes, (expected, sent), strict=True)]
             assert shown[1] == shown[0]
             assert not self._taken_back.intersection(message.id for message in ours)
-            assert [text for text in self.foreign if text not in [each.text for each in ours]] == []
+            assert [text for text in self._there if text not in [each.text for each in ours]] == []
             self.compared += 1
         states = [shape.write(side.messages()) for shape, side in zip(self._shapes, self.sides, strict=True)]
         assert states[1] == states[0]
@@ -275,7 +294,7 @@ class Pair:
         else:
             self._taken_back.update(self._held, self._trimmed)
         self._trimmed -= now | self._taken_back
-        self._taken_back -= now
+        self._taken_back -= now | self._begun_with
         self._held = [message.id for message in state]
 
     # -- running
@@ -298,6 +317,10 @@ class Pair:
             spoilt: What our model says instead of the same reply.
         """
         in_async = self._in_async()
+        self._there = [*self.foreign]
+        where = config(self.ours)
+        held = self.ours.agent.get_state(where).values.get("messages", []) if where is not None else []
+        self._begun_with = {message.id for message in held}
         begun = [(side, given(side), config(side)) for side in self.sides]  # before either runs
         for side, input_, where in begun:
             if where is None:
@@ -417,6 +440,28 @@ class Pair:
         if self.plain.messages():
             self.update(lambda side: [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made(side.messages())])
 
+    def insert(self, turn: int) -> None:
+        """Put a message in front of an earlier turn."""
+        new = self.person("By the way.")
+
+        def add(messages: list[BaseMessage]) -> list[BaseMessage]:
+            begun = [place for place, message in enumerate(messages) if message.type == "human"][1:]
+            place = begun[turn % len(begun)] if begun else len(messages)
+            return [*messages[:place], new.model_copy(), *messages[place:]]
+
+        self.rewrite(add)
+
+    def swap_turns(self) -> None:
+        """Put the newest turn in front of all others."""
+
+        def swap(messages: list[BaseMessage]) -> list[BaseMessage]:
+            begun = [place for place, message in enumerate(messages) if message.type == "human"]
+            if begun[:1] != [0]:
+                return messages  # an answer whose question was trimmed goes with it
+            return [*messages[begun[-1] :], *messages[: begun[-1]]]
+
+        self.rewrite(swap)
+
     def keep_newest(self, turns: int) -> None:
         """Trim the state to its newest turns, as LangGraph's own documentation does it."""
 
@@ -467,6 +512,15 @@ class Pair:
             self.ours.other.scope("t").messages.append({"role": "user", "content": text})
         self.foreign.append(text)
 
+    def append_amid_a_turn(self, *, through_history: bool) -> None:
+        """Another writer says something in the session while a tool runs."""
+        self.ours.meanwhile = lambda: self.append_from_elsewhere(through_history=through_history)
+        try:
+            self.say(self.call("Oslo"), "It does.", text="Does it rain?")
+        finally:
+            self.ours.meanwhile = lambda: None
+        self.say()
+
     def say_in_another_thread(self, *, shared: bool) -> None:
         """The same agent serves another thread, whose session is the same one if it is shared."""
         said, answer = (f"{FOREIGN if shared else 'elsewhere'}, {next(self._numbers)}" for _ in range(2))
@@ -474,6 +528,10 @@ class Pair:
         self.ours.agent.invoke({"messages": [HumanMessage(said)]}, {"configurable": {"thread_id": self.name("t")}})
         self.ours.model.prompts.clear()
         self.foreign += [said, answer] if shared else []
+
+    def switch(self) -> None:
+        """Go on in another process; this one stays, and may serve the thread again."""
+        self.ours.switch()
 
     def restart(self) -> None:
         """Go on in another process: a new agent, a new middleware, a store that is opened again."""

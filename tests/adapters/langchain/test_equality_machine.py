@@ -2,7 +2,8 @@
 
 import itertools
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -10,10 +11,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 from langchain.agents.middleware import HumanInTheLoopMiddleware, PIIMiddleware, SummarizationMiddleware
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage
 
 from tests.adapters.langchain.conftest import Scripted
-from tests.adapters.langchain.side_by_side import Middlewares, Pair
+from tests.adapters.langchain.side_by_side import DownError, Middlewares, Pair
 from tests.matrix import examples
 
 RAW = "ann@example.org"
@@ -146,6 +147,14 @@ class Machine(RuleBasedStateMachine):
     def begin_anew(self) -> None:
         self.pair.begin_anew()
 
+    @rule(turn=st.integers(0, 3))
+    def insert(self, turn: int) -> None:
+        self.pair.insert(turn)
+
+    @rule()
+    def swap_turns(self) -> None:
+        self.pair.swap_turns()
+
     @rule(turns=st.integers(1, 3))
     def keep_newest(self, turns: int) -> None:
         self.pair.keep_newest(turns)
@@ -170,9 +179,17 @@ class Machine(RuleBasedStateMachine):
     def append_from_elsewhere(self, through_history: bool) -> None:
         self.pair.append_from_elsewhere(through_history=through_history)
 
+    @rule(through_history=st.booleans())
+    def append_amid_a_turn(self, through_history: bool) -> None:
+        self.pair.append_amid_a_turn(through_history=through_history)
+
     @rule()
     def say_in_another_thread(self) -> None:
         self.pair.say_in_another_thread(shared=self.is_shared)
+
+    @rule()
+    def switch_processes(self) -> None:
+        self.pair.switch()
 
     @rule()
     def restart(self) -> None:
@@ -201,3 +218,67 @@ def test_a_model_is_sent_the_same_messages_when_runs_stop_before_tools() -> None
         stops = ("tools",)
 
     run_state_machine_as_test(Stopping, settings=examples(0.08, stateful_step_count=10))
+
+
+# --- what random acts found, in short --------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["sync", "async"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
+    made = Pair(f"sqlite://{tmp_path}/store.db", in_async=lambda: request.param == "async")
+    yield made
+    made.close()
+
+
+def talk_long(pair: Pair) -> None:
+    """More messages than a process that starts looks back at."""
+    talk = [
+        made
+        for turn in range(50)
+        for made in (HumanMessage(f"q{turn}", id=f"q{turn}"), AIMessage(f"a{turn}", id=f"a{turn}"))
+    ]
+    pair.run(lambda _: {"messages": [*talk, HumanMessage("last", id="last")]}, "Fine.")
+
+
+@pytest.mark.parametrize("keeps", [0, 4])
+def test_a_process_that_starts_takes_back_of_a_long_thread_all_that_the_state_lost(pair: Pair, keeps: int) -> None:
+    talk_long(pair)
+    pair.restart()
+    pair.rewrite(lambda messages: messages[:keeps])
+    pair.say()
+    assert len(pair.ours.stored()) == keeps + 2
+
+
+def test_what_another_living_process_stored_is_taken_back(pair: Pair) -> None:
+    pair.say()
+    pair.switch()
+    pair.say()
+    pair.switch()
+    pair.fork(1)
+    assert len(pair.ours.stored()) == 4
+
+
+def test_a_branch_comes_back_behind_a_run_that_broke_off(pair: Pair) -> None:
+    pair.say()
+    pair.say()
+    pair.run(lambda _: None, DownError(), config=lambda side: side.history("model")[-1].config)
+    pair.fork(0)
+    assert len(pair.ours.stored()) == 6
+
+
+def test_a_branch_that_began_anew_does_not_keep_the_one_it_took_the_place_of(pair: Pair) -> None:
+    pair.say()
+    pair.begin_anew()
+    pair.fork(1)
+    pair.fork(1)
+    assert pair.ours.stored()[0] == "From the start."
+
+
+def test_a_message_that_is_removed_after_turns_were_swapped_is_taken_back(pair: Pair) -> None:
+    pair.say()
+    pair.say(text="And now?")
+    pair.swap_turns()
+    pair.say()
+    pair.remove(2)
+    pair.say()
+    assert "What is my dog called?" not in pair.ours.stored()[:3]
