@@ -14,6 +14,7 @@ from langchain_wmem._dedup import (
     assign_turn_ids,
     is_conversation,
     is_summary,
+    list_ids,
     lookback,
     mark_unanswered,
     newest_human_index,
@@ -196,7 +197,7 @@ class Capture:
         self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
     ) -> Steps[None]:
         """Let the session have the path that the thread's state has now."""
-        held = {message.id for message in messages}
+        held = set(list_ids(messages))
         withdraws = self._withdraws and run.has_state
         is_emptied = False
         if withdraws and not session.is_whole:
@@ -275,7 +276,7 @@ def _withdraw_failed_turn(scope: Scope | AsyncScope, session: _Session, messages
     turn, asked = session.turn, messages[newest_human_index(messages)]
     if turn is None or not turn.ids or not isinstance(asked, HumanMessage) or str(asked.text) != turn.question:
         return
-    held = {message.id for message in messages}
+    held = set(list_ids(messages))
     if not held.intersection(turn.ids):
         yield scope.messages.withdraw(*turn.ids)
 

@@ -375,7 +375,7 @@ def _with_prompt(
     """
     request = request.override(state=ceiling.write(request.state))
     prompt = list(context.prompt())
-    sent: list[Any] = converter.convert(prompt, {message.id: message for message in request.messages})
+    sent: list[Any] = converter.convert(prompt, _find_handed(request.messages, {message.id for message in prompt}))
     if context.system:
         sent = sent[1:]
         if prompt[0].text != context.system:
@@ -383,3 +383,16 @@ def _with_prompt(
     if len(sent) == len(request.messages) and all(map(is_, sent, request.messages)):
         return request
     return request.override(messages=sent)
+
+
+def _find_handed(messages: Sequence[BaseMessage], ids: set[str | None]) -> dict[str | None, BaseMessage]:
+    """The messages of a request with these ids; a prompt has the newest, so they are looked for from the end."""
+    found: dict[str | None, BaseMessage] = {}
+    left = len(ids)
+    for message in reversed(messages):
+        if not left:
+            break
+        if message.id in ids:
+            found[message.id] = message
+            left -= 1
+    return found
