@@ -5,7 +5,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 from langchain_wmem._models import input_window
-from wmem.adapter import check_count, describe
+from wmem.adapter import check_budget, describe
 from wmem.errors import InvalidInputError
 
 _UNKNOWN_WINDOW = (
@@ -71,13 +71,7 @@ class Budget:
     """
 
     def __init__(self, size: float | None) -> None:
-        if isinstance(size, float):
-            if not 0 < size <= 1:
-                msg = f"budget must be a number of tokens, or a share of the model's window up to 1.0, not {size!r}"
-                raise InvalidInputError(msg)
-        elif size is not None:
-            check_count(size, "budget", 1)
-        self._size = size
+        self._size = check_budget(size)
         self._smallest: int | None = None  # window that was met
 
     @property

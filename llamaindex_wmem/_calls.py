@@ -9,19 +9,17 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
-    Mapping,
-    Sequence,
 )
 from itertools import chain, islice
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from uuid import uuid4
 
-from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.llms.llm import LLM
 
 from llamaindex_wmem._call_prompts import HandedMessages, HandedPrompt, MessageCounts, PackedPrompt
 from llamaindex_wmem._placement import place_in_session
 from llamaindex_wmem._provider import is_overflow, model_name, read_prompt_tokens, reply_limits
+from llamaindex_wmem._requests import Request, Sent
 from llamaindex_wmem.memory import PACK_OPTIONS, WmemMemory
 from wmem import (
     AsyncScope,
@@ -29,7 +27,6 @@ from wmem import (
     Calibrations,
     Context,
     Counter,
-    InvalidInputError,
     Message,
     Part,
     Scope,
@@ -38,6 +35,7 @@ from wmem import (
 from wmem.adapter import (
     Steps,
     arun,
+    check_budget,
     check_count,
     count_tools,
     learn_usage,
@@ -48,8 +46,6 @@ from wmem.adapter import (
 
 R = TypeVar("R")
 Prompt: TypeAlias = HandedPrompt | PackedPrompt
-Sent: TypeAlias = list[ChatMessage] | None
-"""What a prompt was packed to; None where the model is sent what the caller handed."""
 _MIN_LOOKBACK = 64
 
 
@@ -58,20 +54,6 @@ class PromptTooLargeError(WmemError):
 
     It is no `ValueError`: LlamaIndex's synthesizers take one for a malformed reply, and answer "Empty Response".
     """
-
-
-class Request(NamedTuple):
-    """A call of a model.
-
-    Attributes:
-        messages: What the caller handed.
-        schemas: JSON that is sent beside them: of tools, and of the form of the reply.
-        options: The call's other arguments.
-    """
-
-    messages: Sequence[ChatMessage]
-    schemas: Sequence[Mapping[str, Any]]
-    options: Mapping[str, Any]
 
 
 class BudgetedCalls:
@@ -95,17 +77,11 @@ class BudgetedCalls:
         reserve: int | None,
         calibrations: Calibrations | None = None,
     ) -> None:
-        if isinstance(budget, float):
-            if not 0 < budget <= 1:
-                msg = f"budget must be a number of tokens, or a share of the model's window up to 1.0, not {budget!r}"
-                raise InvalidInputError(msg)
-        elif budget is not None:
-            check_count(budget, "budget", 1)
         if reserve is not None:
             check_count(reserve, "reserve")
         self._llm = llm
         self._memory = memory
-        self._budget = budget
+        self._budget = check_budget(budget)
         self._reserve = reserve
         self._counts = MessageCounts()
         self.calibrations = calibrations or Calibrations()

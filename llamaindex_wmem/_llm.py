@@ -13,18 +13,24 @@ from llama_index.core.base.llms.types import (
     CompletionResponseAsyncGen,
     CompletionResponseGen,
     LLMMetadata,
-    MessageRole,
 )
 from llama_index.core.llms.function_calling import FunctionCallingLLM
 from llama_index.core.llms.llm import LLM, ToolSelection
-from llama_index.core.output_parsers import PydanticOutputParser
-from llama_index.core.prompts import BasePromptTemplate
 from llama_index.core.tools import BaseTool
-from pydantic import BaseModel, Field, PrivateAttr
+from pydantic import Field, PrivateAttr
 
-from llamaindex_wmem._calls import BudgetedCalls, Request, Sent
-from llamaindex_wmem._prompt_template import FixedPrompt
-from llamaindex_wmem._provider import schemas_beside, to_schema
+from llamaindex_wmem._calls import BudgetedCalls
+from llamaindex_wmem._requests import (
+    chat_request,
+    either,
+    form_request,
+    message_arguments,
+    text_request,
+    to_template,
+    to_text,
+    tools_request,
+    unless_packed,
+)
 from llamaindex_wmem.memory import WmemMemory
 from wmem import Calibrations, Context, InvalidInputError
 from wmem.adapter import describe
@@ -130,38 +136,38 @@ class WmemLLM(LLM):
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         return self._calls.call(
-            _chat_request(messages, kwargs), lambda sent: self.llm.chat(_either(sent, messages), **kwargs)
+            chat_request(messages, kwargs), lambda sent: self.llm.chat(either(sent, messages), **kwargs)
         )
 
     async def achat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:
         return await self._calls.acall(
-            _chat_request(messages, kwargs), lambda sent: self.llm.achat(_either(sent, messages), **kwargs)
+            chat_request(messages, kwargs), lambda sent: self.llm.achat(either(sent, messages), **kwargs)
         )
 
     def stream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseGen:
         return self._calls.stream(
-            _chat_request(messages, kwargs), lambda sent: self.llm.stream_chat(_either(sent, messages), **kwargs)
+            chat_request(messages, kwargs), lambda sent: self.llm.stream_chat(either(sent, messages), **kwargs)
         )
 
     async def astream_chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponseAsyncGen:
         return self._calls.astream(
-            _chat_request(messages, kwargs), lambda sent: self.llm.astream_chat(_either(sent, messages), **kwargs)
+            chat_request(messages, kwargs), lambda sent: self.llm.astream_chat(either(sent, messages), **kwargs)
         )
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: FBT001, FBT002  # as in the base
         return self._calls.call(
-            _text_request(prompt, kwargs), lambda sent: self.llm.complete(_text(sent, prompt), formatted, **kwargs)
+            text_request(prompt, kwargs), lambda sent: self.llm.complete(to_text(sent, prompt), formatted, **kwargs)
         )
 
     async def acomplete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:  # noqa: FBT001, FBT002  # as in the base
         return await self._calls.acall(
-            _text_request(prompt, kwargs), lambda sent: self.llm.acomplete(_text(sent, prompt), formatted, **kwargs)
+            text_request(prompt, kwargs), lambda sent: self.llm.acomplete(to_text(sent, prompt), formatted, **kwargs)
         )
 
     def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponseGen:  # noqa: FBT001, FBT002  # as in the base
         return self._calls.stream(
-            _text_request(prompt, kwargs),
-            lambda sent: self.llm.stream_complete(_text(sent, prompt), formatted, **kwargs),
+            text_request(prompt, kwargs),
+            lambda sent: self.llm.stream_complete(to_text(sent, prompt), formatted, **kwargs),
         )
 
     async def astream_complete(
@@ -171,8 +177,8 @@ class WmemLLM(LLM):
         **kwargs: Any,
     ) -> CompletionResponseAsyncGen:
         return self._calls.astream(
-            _text_request(prompt, kwargs),
-            lambda sent: self.llm.astream_complete(_text(sent, prompt), formatted, **kwargs),
+            text_request(prompt, kwargs),
+            lambda sent: self.llm.astream_complete(to_text(sent, prompt), formatted, **kwargs),
         )
 
     # --- calls with tools ----------------------------------------------------------------------------------------
@@ -186,9 +192,9 @@ class WmemLLM(LLM):
     ) -> ChatResponse:
         """A reply, or calls of the tools: see LlamaIndex's `FunctionCallingLLM`."""
         return self._calls.call(
-            _tools_request(tools, user_msg, chat_history, kwargs),
+            tools_request(tools, user_msg, chat_history, kwargs),
             lambda sent: self._calling.chat_with_tools(
-                tools, **_message_arguments(sent, user_msg, chat_history), **kwargs
+                tools, **message_arguments(sent, user_msg, chat_history), **kwargs
             ),
         )
 
@@ -201,9 +207,9 @@ class WmemLLM(LLM):
     ) -> ChatResponse:
         """See `WmemLLM.chat_with_tools`."""
         return await self._calls.acall(
-            _tools_request(tools, user_msg, chat_history, kwargs),
+            tools_request(tools, user_msg, chat_history, kwargs),
             lambda sent: self._calling.achat_with_tools(
-                tools, **_message_arguments(sent, user_msg, chat_history), **kwargs
+                tools, **message_arguments(sent, user_msg, chat_history), **kwargs
             ),
         )
 
@@ -216,9 +222,9 @@ class WmemLLM(LLM):
     ) -> ChatResponseGen:
         """See `WmemLLM.chat_with_tools`."""
         return self._calls.stream(
-            _tools_request(tools, user_msg, chat_history, kwargs),
+            tools_request(tools, user_msg, chat_history, kwargs),
             lambda sent: self._calling.stream_chat_with_tools(
-                tools, **_message_arguments(sent, user_msg, chat_history), **kwargs
+                tools, **message_arguments(sent, user_msg, chat_history), **kwargs
             ),
         )
 
@@ -231,9 +237,9 @@ class WmemLLM(LLM):
     ) -> ChatResponseAsyncGen:
         """See `WmemLLM.chat_with_tools`."""
         return self._calls.astream(
-            _tools_request(tools, user_msg, chat_history, kwargs),
+            tools_request(tools, user_msg, chat_history, kwargs),
             lambda sent: self._calling.astream_chat_with_tools(
-                tools, **_message_arguments(sent, user_msg, chat_history), **kwargs
+                tools, **message_arguments(sent, user_msg, chat_history), **kwargs
             ),
         )
 
@@ -263,9 +269,9 @@ class WmemLLM(LLM):
         self, output_cls: Any, prompt: Any, llm_kwargs: dict[str, Any] | None = None, **prompt_args: Any
     ) -> Any:
         return self._calls.call(
-            self._form_request(output_cls, prompt, llm_kwargs, prompt_args),
+            form_request(self.llm, output_cls, prompt, llm_kwargs, prompt_args),
             lambda sent: self.llm.structured_predict(
-                output_cls, _template(sent, prompt), llm_kwargs=llm_kwargs, **_unless(sent, prompt_args)
+                output_cls, to_template(sent, prompt), llm_kwargs=llm_kwargs, **unless_packed(sent, prompt_args)
             ),
         )
 
@@ -273,9 +279,9 @@ class WmemLLM(LLM):
         self, output_cls: Any, prompt: Any, llm_kwargs: dict[str, Any] | None = None, **prompt_args: Any
     ) -> Any:
         return await self._calls.acall(
-            self._form_request(output_cls, prompt, llm_kwargs, prompt_args),
+            form_request(self.llm, output_cls, prompt, llm_kwargs, prompt_args),
             lambda sent: self.llm.astructured_predict(
-                output_cls, _template(sent, prompt), llm_kwargs=llm_kwargs, **_unless(sent, prompt_args)
+                output_cls, to_template(sent, prompt), llm_kwargs=llm_kwargs, **unless_packed(sent, prompt_args)
             ),
         )
 
@@ -283,9 +289,9 @@ class WmemLLM(LLM):
         self, output_cls: Any, prompt: Any, llm_kwargs: dict[str, Any] | None = None, **prompt_args: Any
     ) -> Any:
         return self._calls.stream(
-            self._form_request(output_cls, prompt, llm_kwargs, prompt_args),
+            form_request(self.llm, output_cls, prompt, llm_kwargs, prompt_args),
             lambda sent: self.llm.stream_structured_predict(
-                output_cls, _template(sent, prompt), llm_kwargs=llm_kwargs, **_unless(sent, prompt_args)
+                output_cls, to_template(sent, prompt), llm_kwargs=llm_kwargs, **unless_packed(sent, prompt_args)
             ),
         )
 
@@ -293,25 +299,11 @@ class WmemLLM(LLM):
         self, output_cls: Any, prompt: Any, llm_kwargs: dict[str, Any] | None = None, **prompt_args: Any
     ) -> Any:
         return self._calls.astream(
-            self._form_request(output_cls, prompt, llm_kwargs, prompt_args),
+            form_request(self.llm, output_cls, prompt, llm_kwargs, prompt_args),
             lambda sent: self.llm.astream_structured_predict(
-                output_cls, _template(sent, prompt), llm_kwargs=llm_kwargs, **_unless(sent, prompt_args)
+                output_cls, to_template(sent, prompt), llm_kwargs=llm_kwargs, **unless_packed(sent, prompt_args)
             ),
         )
-
-    def _form_request(
-        self,
-        output_cls: type[BaseModel],
-        prompt: BasePromptTemplate,
-        options: Mapping[str, Any] | None,
-        prompt_args: Mapping[str, Any],
-    ) -> Request:
-        # The longest of what models are sent for a form: its schema, with instructions, in words.
-        form = PydanticOutputParser(output_cls=output_cls).get_format_string(escape_json=False)
-        schemas: list[Mapping[str, Any]] = [{"form": form}, *schemas_beside(options or {})]
-        if self.llm.system_prompt:  # the wrapped model puts it in front by itself
-            schemas.append({"system": self.llm.system_prompt})
-        return Request(prompt.format_messages(llm=self.llm, **prompt_args), schemas, options or {})
 
     # --- the wrapped model's own fields: those of every model are here, too ----------------------------------------
 
@@ -357,48 +349,3 @@ class WmemLLM(LLM):
 
 class _FunctionCallingWmemLLM(WmemLLM, FunctionCallingLLM):  # type: ignore[misc]  # flags go by name here
     """A `WmemLLM` of a function-calling model, for those who look at the class."""
-
-
-def _chat_request(messages: Sequence[ChatMessage], options: Mapping[str, Any]) -> Request:
-    return Request(messages, schemas_beside(options), options)
-
-
-def _text_request(prompt: str, options: Mapping[str, Any]) -> Request:
-    return _chat_request([ChatMessage(role=MessageRole.USER, content=prompt)], options)
-
-
-def _tools_request(
-    tools: Sequence[BaseTool],
-    user_msg: str | ChatMessage | None,
-    chat_history: Sequence[ChatMessage] | None,
-    options: Mapping[str, Any],
-) -> Request:
-    question = ChatMessage(role=MessageRole.USER, content=user_msg) if isinstance(user_msg, str) else user_msg
-    messages = [*(chat_history or ()), *([question] if question else [])]
-    return Request(messages, [*map(to_schema, tools), *schemas_beside(options)], options)
-
-
-def _either(sent: Sent, messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
-    return messages if sent is None else sent
-
-
-def _text(sent: Sent, prompt: str) -> str:
-    return prompt if sent is None else "\n\n".join(message.content or "" for message in sent)
-
-
-def _message_arguments(
-    sent: Sent, user_msg: str | ChatMessage | None, chat_history: list[ChatMessage] | None
-) -> dict[str, Any]:
-    """The arguments with messages for a call with tools: as the caller handed them, or what was packed."""
-    if sent is not None:
-        return {"chat_history": sent}
-    handed = {"user_msg": user_msg, "chat_history": chat_history}
-    return {name: value for name, value in handed.items() if value is not None}
-
-
-def _template(sent: Sent, prompt: BasePromptTemplate) -> Any:
-    return prompt if sent is None else FixedPrompt(sent)
-
-
-def _unless(sent: Sent, prompt_args: Mapping[str, Any]) -> Mapping[str, Any]:
-    return prompt_args if sent is None else {}

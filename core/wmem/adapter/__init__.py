@@ -7,6 +7,7 @@ from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.session import SessionName, to_session_path
 from wmem.adapter.usage import (
     SizedPrompt,
+    check_budget,
     count_message,
     count_tools,
     fade_on_overflow,
@@ -36,6 +37,7 @@ __all__ = [
     "SizedPrompt",
     "Steps",
     "arun",
+    "check_budget",
     "check_count",
     "check_flag",
     "check_fraction",

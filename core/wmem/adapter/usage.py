@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from wmem.errors import BudgetError
+from wmem.errors import BudgetError, InvalidInputError
+from wmem.model.checks import check_count
 from wmem.model.message import Message
 from wmem.tokens.calibration import Calibrations
 from wmem.tokens.counter import Counter, message_tokens, tools_tokens
@@ -40,6 +41,20 @@ def count_message(message: Message, counter: Counter) -> int:
 def count_tools(schemas: Sequence[Mapping[str, Any]], counter: Counter) -> int:
     """Tokens of tools' JSON schemas, as a pack counts them."""
     return tools_tokens(schemas, counter)
+
+
+def check_budget(budget: float | None) -> float | None:
+    """A ceiling as callers give it: tokens, a share of the model's window up to 1.0, or None for the whole window.
+
+    Raises:
+        InvalidInputError: Anything else.
+    """
+    if isinstance(budget, float):
+        if not 0 < budget <= 1:
+            msg = f"budget must be a number of tokens, or a share of the model's window up to 1.0, not {budget!r}"
+            raise InvalidInputError(msg)
+        return budget
+    return None if budget is None else check_count(budget, "budget", 1)
 
 
 def reply_room(budget: int, limits: Iterable[object], capability: int | None = None) -> int:
