@@ -18,13 +18,14 @@ from langchain_core.messages import (
     message_to_dict,
 )
 from langchain_core.runnables import RunnableConfig
-from langchain_core.tools import tool
+from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command, StateSnapshot, interrupt
 
 import wmem
-from langchain_wmem import WmemChatMessageHistory, WmemMiddleware
+from langchain_wmem import WmemChatMessageHistory, WmemMiddleware, WmemPack
+from langchain_wmem._fields import CUT_SOURCE
 from tests.adapters.langchain.conftest import Scripted
 
 THREAD: RunnableConfig = {"configurable": {"thread_id": "t"}}
@@ -62,7 +63,6 @@ class Side:
 
     def build(self) -> None:
         """Make the agent, as a process does when it starts."""
-        before, behind = self._middlewares()
 
         @tool
         def rain(town: str) -> str:
@@ -78,10 +78,13 @@ class Side:
             """Ask a person about a town."""
             return f"A person says {interrupt(town)}."
 
+        self.agent: Any = self.make_agent([rain, ask])
+
+    def make_agent(self, tools: list[BaseTool]) -> Any:
+        """The agent, with what stands around it."""
+        before, behind = self._middlewares()
         middleware = [*before, *self.wmem(), *behind]
-        self.agent = create_agent(
-            self.model, [rain, ask], middleware=middleware, checkpointer=self.saver, **self._options
-        )
+        return create_agent(self.model, tools, middleware=middleware, checkpointer=self.saver, **self._options)
 
     def messages(self) -> list[BaseMessage]:
         """The messages of the thread's state; those of a step that has not ended are not yet in it."""
@@ -109,18 +112,22 @@ class WmemSide(Side):
         self._wmem_options = options.pop("wmem_options", {})
         self.other = wmem.open(url, agent_id="agent-7")
         self._opened: wmem.AgentMemory | None = None
-        self.middleware: WmemMiddleware | None = None
+        self.middleware: WmemMiddleware | WmemPack | None = None
         self._other_process: Any = None
         super().__init__(middlewares, **options)
 
     def wmem(self) -> list[Any]:
+        self.middleware = WmemMiddleware(**self.open_options())
+        return [self.middleware]
+
+    def open_options(self) -> dict[str, Any]:
+        """Arguments for what packs; what packed before is closed."""
         self.close_middleware()
         given: dict[str, Any] = {"memory": self._url, "agent_id": "agent-7"}
         if self._handle:
             self._opened = wmem.open(self._url, agent_id="agent-7")
             given = {"memory": self._opened}
-        self.middleware = WmemMiddleware(**given, budget=BUDGET, profile="openai", **self._wmem_options)
-        return [self.middleware]
+        return {**given, "budget": BUDGET, "profile": "openai", **self._wmem_options}
 
     def switch(self) -> None:
         """Go on in the other one of two processes that stay alive."""
@@ -189,6 +196,8 @@ class Shape:
     def _write(self, place: int, message: BaseMessage, calls: dict[str, str]) -> str:
         written = copy.deepcopy(message_to_dict(message))
         data = written["data"]
+        if data["additional_kwargs"].get("lc_source") == CUT_SOURCE:  # says of a call left out that nobody edited it
+            del data["additional_kwargs"]["lc_source"]
         if message.type != "system":
             data["id"] = self._numbers.setdefault(data["id"], len(self._numbers))
         for at, call in enumerate(data.get("tool_calls", [])):
@@ -219,6 +228,9 @@ class Pair:
         in_async: Draws, for each call, whether it is a coroutine's; by default every second one is.
     """
 
+    plain_side: type[Side] = Side
+    wmem_side: type[WmemSide] = WmemSide
+
     def __init__(
         self,
         url: str,
@@ -229,8 +241,8 @@ class Pair:
         wmem_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        self.plain = Side(middlewares, **options)
-        self.ours = WmemSide(middlewares, url, handle=handle, wmem_options=wmem_options or {}, **options)
+        self.plain = self.plain_side(middlewares, **options)
+        self.ours = self.wmem_side(middlewares, url, handle=handle, wmem_options=wmem_options or {}, **options)
         self.sides = (self.plain, self.ours)
         self.foreign: list[str] = []
         self._there: list[str] = []  # of them, when the newest run began

@@ -78,6 +78,7 @@ endings = st.sampled_from(["Fine.", "yes", f"I wrote to {RAW}."])
 class Machine(RuleBasedStateMachine):
     """Plays each act on both agents."""
 
+    pair_type: type[Pair] = Pair
     around = "nothing"
     stops: Sequence[str] = ()
 
@@ -88,7 +89,7 @@ class Machine(RuleBasedStateMachine):
     @initialize(data=st.data(), on_disk=st.booleans(), handle=st.booleans(), options=st.sampled_from(OPTIONS))
     def open(self, data: st.DataObject, on_disk: bool, handle: bool, options: dict[str, Any]) -> None:
         self.is_shared = "session" in options
-        self.pair = Pair(
+        self.pair = self.pair_type(
             f"sqlite://{self.place.name}/store.db" if on_disk else f"memory://{uuid4().hex}",
             AROUND[self.around],
             in_async=lambda: data.draw(st.booleans(), label="in async"),
