@@ -49,9 +49,9 @@ class WmemPack(Runnable[object, Any]):
     """Stores the messages of a session and gives those to send that fit the budget, for chains and graphs.
 
     In a chain it stands before the model, and what stores the reply after it:
-    ``prompt | packing | model | packing.store``. Given a prompt, messages or a question, it
+    ``prompt | packing | model | packing.store_reply``. Given a prompt, messages or a question, it
     returns messages. Given the state of a graph it returns an update of it, so it is a node,
-    or the `pre_model_hook` of LangGraph's ``create_react_agent`` (with `store` as its
+    or the `pre_model_hook` of LangGraph's ``create_react_agent`` (with `store_reply` as its
     `post_model_hook`): the messages to send under `output_key`; those of the state stay as
     they are. In a node of one's own, ``model.invoke(packing.invoke(state["messages"]))``.
 
@@ -147,13 +147,13 @@ class WmemPack(Runnable[object, Any]):
         self._contexts: LruCache[Path, Context] = LruCache(_MAX_CONTEXTS)
 
     @property
-    def store(self) -> Runnable[Any, Any]:
+    def store_reply(self) -> Runnable[Any, Any]:
         """What stands after the model: it stores the reply, or the messages of a state, and passes on what it gets.
 
         As a node it updates nothing. A stream is passed on piece by piece, and stored at its end;
         of one that breaks off what came is stored as not complete, with a word why (`stopped` in its metadata).
         """
-        return ReplyStore(f"{self.name}_store", self._store_reply, self._astore_reply)
+        return ReplyStore(f"{self.name}_reply", self._store_sync, self._store_async)
 
     def last_context(self, session: SessionName, *below: str) -> Context | None:
         """The packed context of a session's newest prompt; None if it is no longer held."""
@@ -244,11 +244,11 @@ class WmemPack(Runnable[object, Any]):
         stored: list[Message] = yield scope.messages.all(limit=lookback(messages))
         return align_ids(messages, to_langchain(stored))
 
-    def _store_reply(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
+    def _store_sync(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
         scope = self.scope(*run_path(self._session, config))
         run(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 
-    async def _astore_reply(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
+    async def _store_async(self, reply: object, config: RunnableConfig, *, stopped: str = "") -> None:
         scope = await self.ascope(*run_path(self._session, config))
         await arun(self._store(scope, read_runnable_input(reply, self._input_key, AIMessage), stopped=stopped))
 

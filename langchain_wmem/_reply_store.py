@@ -10,7 +10,7 @@ from langchain_wmem._runnable_input import is_state
 
 
 class ReplyStore(Runnable[Any, Any]):
-    """See `WmemPack.store`.
+    """See `WmemPack.store_reply`.
 
     Args:
         store: Stores a reply, or the messages of a state, for a run's configuration; by the keyword

@@ -39,7 +39,7 @@ class _GraphSide(Side):
         builder = StateGraph(MessagesState)
         builder.add_node("model", RunnableLambda(talk, atalk))
         builder.add_node("tools", ToolNode(tools, handle_tool_errors=False))
-        store: Any = RunnableLambda(lambda _: {}) if pack is None or not self.stores else pack.store
+        store: Any = RunnableLambda(lambda _: {}) if pack is None or not self.stores else pack.store_reply
         builder.add_node("store", store)
         builder.add_edge(START, "model")
         builder.add_conditional_edges("model", tools_condition, {"tools": "tools", END: "store"})

@@ -74,7 +74,7 @@ async def test_a_chain_sends_what_fits_with_the_tools_that_are_bound_and_stores_
     model = script("It rains.")
     bound = model.bind_tools([rain] * 3)
     pack = packing(opened, model=bound)
-    chain = asking() | pack | bound | pack.store | StrOutputParser()
+    chain = asking() | pack | bound | pack.store_reply | StrOutputParser()
     assert await run(chain, asked("What of the fair in town 7?"), config=CONFIG) == "It rains."
     assert await run(chain, asked("And in town 8?"), config=CONFIG) == "Fine."
     assert said(opened) == [*before, "What of the fair in town 7?", "It rains.", "And in town 8?", "Fine."]
@@ -126,7 +126,7 @@ async def test_a_window_of_the_past_is_known_and_a_question_that_comes_again_is_
     run: Any, script: Any, opened: wmem.AgentMemory
 ) -> None:
     pack = packing(opened, session="s")
-    chain = pack | script("One.", "Two.", "Three.") | pack.store
+    chain = pack | script("One.", "Two.", "Three.") | pack.store_reply
     for given in (
         ["A?"],
         ["A?"],
@@ -139,7 +139,7 @@ async def test_a_window_of_the_past_is_known_and_a_question_that_comes_again_is_
 async def test_a_chain_that_is_tried_again_stores_its_question_once(run: Any, opened: wmem.AgentMemory) -> None:
     model = Scripted(replies=[RuntimeError("down"), AIMessage("Up.")])
     pack = packing(opened, session="s")
-    chain = (asking() | pack | model | pack.store).with_retry(wait_exponential_jitter=False)
+    chain = (asking() | pack | model | pack.store_reply).with_retry(wait_exponential_jitter=False)
     await run(chain, asked("Rain?"))
     assert said(opened) == ["Rain?", "Up."]
 
@@ -180,7 +180,7 @@ async def test_a_session_that_is_forgotten_begins_anew(run: Any, opened: wmem.Ag
 async def test_a_batch_gives_each_input_its_own_session(opened: wmem.AgentMemory) -> None:
     pack = packing(opened)
     configs: Any = [{"configurable": {"session_id": f"s{at}"}} for at in range(4)]
-    chain = pack | Scripted() | pack.store
+    chain = pack | Scripted() | pack.store_reply
     chain.batch([f"Question {at}" for at in range(4)], configs)
     await chain.abatch([f"Other {at}" for at in range(4)], configs)
     for at in range(4):
@@ -189,12 +189,12 @@ async def test_a_batch_gives_each_input_its_own_session(opened: wmem.AgentMemory
 
 async def test_a_stream_goes_through_piece_by_piece_and_is_stored_whole(memory: wmem.AgentMemory) -> None:
     pack = packing(memory, session="s")
-    chain = pack | GenericFakeChatModel(messages=iter(["It rains a lot.", "It snows now."])) | pack.store
+    chain = pack | GenericFakeChatModel(messages=iter(["It rains a lot.", "It snows now."])) | pack.store_reply
     assert "".join(piece.text for piece in chain.stream("Rain?")) == "It rains a lot."
     assert len([piece async for piece in chain.astream("Snow?")]) > 3
     assert said(memory) == ["Rain?", "It rains a lot.", "Snow?", "It snows now."]
     texts_only = packing(memory, session="t")
-    (texts_only | FakeListLLM(responses=["Fine."]) | texts_only.store).invoke("Hi")
+    (texts_only | FakeListLLM(responses=["Fine."]) | texts_only.store_reply).invoke("Hi")
     assert [(each.role, each.text) for each in memory.scope("t").messages.all()] == [
         ("user", "Hi"),
         ("assistant", "Fine."),
@@ -205,7 +205,7 @@ async def test_of_a_stream_that_is_not_read_to_its_end_what_came_is_stored_as_no
     memory: wmem.AgentMemory,
 ) -> None:
     pack = packing(memory, session="s")
-    chain = pack | GenericFakeChatModel(messages=iter(["It rains a lot.", "It snows now."])) | pack.store
+    chain = pack | GenericFakeChatModel(messages=iter(["It rains a lot.", "It snows now."])) | pack.store_reply
     stream: Any = chain.stream("Rain?")
     next(stream)
     stream.close()
@@ -277,7 +277,7 @@ async def test_a_node_puts_what_fits_under_a_key_of_its_own_and_leaves_the_messa
         return {"messages": [model.invoke(state["llm_input_messages"])]}
 
     builder = StateGraph(State)
-    steps: list[Any] = [("pack", pack), ("talk", talk), ("store", pack.store)]
+    steps: list[Any] = [("pack", pack), ("talk", talk), ("store", pack.store_reply)]
     builder.add_sequence(steps)
     builder.add_edge(START, "pack")
     graph = builder.compile(checkpointer=InMemorySaver())
@@ -301,7 +301,7 @@ async def test_given_a_thread_s_state_the_session_follows_its_path(
         return {"messages": [model.invoke(state["llm_input_messages"])]}
 
     builder = StateGraph(State)
-    steps: list[Any] = [("pack", pack), ("talk", talk), ("store", pack.store)]
+    steps: list[Any] = [("pack", pack), ("talk", talk), ("store", pack.store_reply)]
     builder.add_sequence(steps)
     builder.add_edge(START, "pack")
     graph = builder.compile(checkpointer=InMemorySaver())
@@ -370,7 +370,7 @@ async def test_langgraph_s_prebuilt_agent_takes_it_as_its_hooks(
     system = "Be brief, and tell the truth. " * 12
     model = script(AIMessage("", tool_calls=[{"name": "rain", "args": {"town": "Bern"}, "id": "c"}]), "No.")
     pack = packing(opened, tools=[rain], system=system)
-    hooks: Any = {"pre_model_hook": pack, "post_model_hook": pack.store}
+    hooks: Any = {"pre_model_hook": pack, "post_model_hook": pack.store_reply}
     with pytest.warns(DeprecationWarning, match="create_react_agent"):
         agent = create_react_agent(model, [rain], prompt=system, checkpointer=InMemorySaver(), **hooks)
     state = await run(agent, {"messages": [("user", "What of the fair in town 7, and does it rain?")]}, config=THREAD)

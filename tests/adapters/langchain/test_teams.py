@@ -96,7 +96,7 @@ def make_supervisor(
     hooks: dict[str, Any] = {}
     if memory is not None:
         packing = WmemPack(memory, session="thread", profile="openai", system="You lead.", **options)
-        hooks = {"pre_model_hook": packing, "post_model_hook": packing.store}
+        hooks = {"pre_model_hook": packing, "post_model_hook": packing.store_reply}
     return library.create_supervisor(agents, model=models["boss"], prompt="You lead.", output_mode=output_mode, **hooks)
 
 
