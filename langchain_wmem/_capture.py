@@ -1,6 +1,6 @@
 """Capture: what a thread's state holds is stored in its session once, as it is now, along the path it has taken."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
 from operator import is_
 from typing import Any, Literal, NamedTuple
@@ -201,11 +201,12 @@ class Capture:
         withdraws = self._withdraws and run.has_state
         is_emptied = False
         if withdraws and not session.is_whole:
-            yield from _reach_back(scope, session, messages)
+            yield from _reach_back(scope, session, messages, held)
         if withdraws and session.path.is_disjoint(held):
             is_emptied = session.path.brings_back(held)
             if not is_emptied and _begins_anew(messages):
-                is_emptied = yield from _was_held(scope, session.path.list_own())
+                # If no checkpoint holds any of them, the checkpointer is new to the thread: it forgot.
+                is_emptied = not session.path.list_own().isdisjoint((yield from _list_checkpointed(scope)))
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
             moves = moves._replace(withdrawn=[])
@@ -247,10 +248,17 @@ def _catch_up(scope: Scope | AsyncScope, session: _Session) -> Steps[None]:
         limit *= 4
 
 
-def _reach_back(scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage]) -> Steps[None]:
-    """Read all of the session, unless what is known of it reaches back to where the state begins."""
+def _reach_back(
+    scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage], held: set[str | None]
+) -> Steps[None]:
+    """Read all of the session, unless what is known of it reaches back to where the state begins.
+
+    A thread that is new is not looked for: nothing of a session that many threads share is its own.
+    """
     first = next((message for message in messages if is_conversation(message)), None)
-    if first is None or not session.path.knows(first.id):
+    if first is not None and session.path.knows(first.id):
+        return
+    if not (yield from _list_checkpointed(scope)) <= held:
         stored: list[Message] = yield scope.messages.all()
         withdrawn: list[Message] = yield scope.messages.withdrawn()
         session.path.set_all(stored, withdrawn)
@@ -288,14 +296,11 @@ def _begins_anew(messages: Sequence[BaseMessage]) -> bool:
     return not follows and not any(map(is_summary, messages))
 
 
-def _was_held(scope: Scope | AsyncScope, own: Collection[str | None]) -> Steps[bool]:
-    """Whether an earlier checkpoint of this thread holds one of these messages.
-
-    If none does, the checkpointer is new to the thread: its state is empty because it forgot.
-    """
+def _list_checkpointed(scope: Scope | AsyncScope) -> Steps[set[str | None]]:
+    """Ids of the messages that the newest checkpoints of this thread hold; none if they cannot be listed."""
     found = find_checkpoints()
     if found is None:
-        return False
+        return set()
     saver, config = found
     for _ in range(_TRIES):
         try:
@@ -304,16 +309,12 @@ def _was_held(scope: Scope | AsyncScope, own: Collection[str | None]) -> Steps[b
             else:
                 checkpoints = list(saver.list(config, limit=_MAX_CHECKPOINTS))
         except NotImplementedError:
-            return False
+            return set()
         except RuntimeError:  # a thread of this run added its newest checkpoint to the same dictionary
             continue
         held = (each.checkpoint.get("channel_values", {}).get("messages") for each in checkpoints)
-        return any(_holds(messages, own) for messages in held)
-    return False
-
-
-def _holds(messages: object, ids: Collection[str | None]) -> bool:
-    return isinstance(messages, Iterable) and any(getattr(each, "id", None) in ids for each in messages)
+        return {getattr(each, "id", None) for messages in held if isinstance(messages, Iterable) for each in messages}
+    return set()
 
 
 async def _collect(checkpoints: AsyncIterator[Any]) -> list[Any]:

@@ -12,6 +12,7 @@ from langgraph.graph.message import REMOVE_ALL_MESSAGES
 
 import wmem
 from langchain_wmem import WmemChatMessageHistory, WmemMiddleware
+from tests.counting import count_calls
 from wmem.errors import InvalidInputError
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -284,3 +285,15 @@ async def test_an_earlier_branch_that_comes_back_takes_the_later_one_with_it(
     await run(agent, {"messages": anew}, config=THREAD)
     await run(agent, user("Rather this"), config=before)
     assert stored(memory) == ["First", "Fine.", "Rather this", "Fine."]
+
+
+def test_a_new_thread_of_a_session_that_many_share_costs_nothing_for_what_is_old(script: Any) -> None:
+    def cost(messages: int) -> int:
+        with wmem.open("memory://", agent_id="a") as memory:
+            memory.scope("s").messages.append([wmem.Message.of("user", f"Number {n}") for n in range(messages)])
+            ours = remembering(memory, session="s", budget=500, recall=False)
+            agent = create_agent(script(), middleware=[ours], checkpointer=InMemorySaver())
+            agent.invoke(user("Hello"), {"configurable": {"thread_id": "warm"}})
+            return count_calls(lambda: agent.invoke(user("Hello"), THREAD))
+
+    assert cost(5_000) < 1.1 * cost(500)
