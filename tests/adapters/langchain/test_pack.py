@@ -1,9 +1,10 @@
 """`wmem_pack` in chains and in graphs of one's own: it stores what is said, and gives what fits."""
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from operator import itemgetter
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -21,6 +22,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, create_react_agent, tools_condition
@@ -31,6 +33,7 @@ from langchain_wmem import WmemPack, wmem_pack
 from tests.adapters.langchain.conftest import Scripted
 from tests.adapters.langchain.test_usage import long_talk, ours
 from wmem.errors import InvalidInputError
+from wmem.types import ProviderProfile, Roles
 
 LIMIT, RESERVE = 1_200, 200
 CONFIG: Any = {"configurable": {"session_id": "s"}}
@@ -88,6 +91,21 @@ async def test_a_chain_sends_what_fits_with_the_tools_that_are_bound_and_stores_
         ["What of the fair in town 7?", "It rains."],
         ["And in town 8?", "Fine."],
     ]
+
+
+@pytest.mark.parametrize("profile", get_args(ProviderProfile))
+def test_the_ceiling_holds_for_any_provider_with_system_text_in_front_and_to_come(
+    memory: wmem.AgentMemory, profile: ProviderProfile
+) -> None:
+    long_talk(memory, turns=40)
+    schemas = [convert_to_openai_tool(rain)] * 3
+    leading = [SystemMessage(f"Rule {at}: be brief. " * 8) for at in range(3)]
+    for system, roles in itertools.product(["", "You are a clerk. " * 12], get_args(Roles)):
+        pack = packing(memory, session="s", tools=[rain] * 3, system=system, profile=profile, roles=roles)
+        sent = pack.invoke([*leading, HumanMessage("What of the fair in town 7? " * 4, id="q")])
+        whole = [*([SystemMessage(system)] if system else []), *sent]
+        assert 0.8 * (LIMIT - RESERVE) < ours(whole, schemas) <= LIMIT - RESERVE
+        assert all(any(each.text.strip() in message.text for message in sent) for each in leading)
 
 
 async def test_below_the_budget_what_was_handed_over_comes_back_as_it_is(run: Any, opened: wmem.AgentMemory) -> None:
