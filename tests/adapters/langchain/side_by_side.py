@@ -251,6 +251,7 @@ class Pair:
         self._runner = asyncio.Runner()
         self._shapes = (Shape(), Shape())
         self._numbers = itertools.count()
+        self._is_summarised = False  # once, at least
         self._held: list[str | None] = []
         self._taken_back: set[str | None] = set()
         self._trimmed: set[str | None] = set()
@@ -275,13 +276,13 @@ class Pair:
         assert len(prompts[0]) == len(prompts[1])
         if prompts[1]:
             self._follow()
-        is_summarised = any(map(is_summary, self.plain.messages()))
+        self._is_summarised |= any(map(is_summary, self.plain.messages()))
         for plain, ours in zip(*prompts, strict=True):
             expected = [message for message in repair(plain) if not is_summary(message)]
             sent = [message for message in ours if not is_foreign(message)]
             front, sent = sent[: len(sent) - len(expected)], sent[len(sent) - len(expected) :]
             # What a summary covers is still memory; it may have been said in this very run.
-            assert is_summarised or {message.id for message in front} <= self._trimmed
+            assert self._is_summarised or {message.id for message in front} <= self._trimmed
             shown = [shape.write(each) for shape, each in zip(self._shapes, (expected, sent), strict=True)]
             assert shown[1] == shown[0]
             assert not self._taken_back.intersection(message.id for message in ours)
@@ -448,8 +449,8 @@ class Pair:
         )
 
     def rewrite(self, made: Callable[[list[BaseMessage]], list[BaseMessage]]) -> None:
-        """Set the whole list of messages, made of the one that is there."""
-        if self.plain.messages():
+        """Set the whole list of messages, made of the one that is there, unless a summary stands in it."""
+        if self.plain.messages() and not any(map(is_summary, self.plain.messages())):
             self.update(lambda side: [RemoveMessage(id=REMOVE_ALL_MESSAGES), *made(side.messages())])
 
     def insert(self, turn: int) -> None:

@@ -466,4 +466,4 @@ def test_a_model_is_sent_the_same_messages_whatever_was_done_to_the_memory(plain
         pass
 
     Against.plain_kind = plain_kind
-    run_state_machine_as_test(Against, settings=examples(0.3, stateful_step_count=12))
+    run_state_machine_as_test(Against, settings=examples(0.16, stateful_step_count=10))
