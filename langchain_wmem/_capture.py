@@ -17,6 +17,7 @@ from langchain_wmem._dedup import (
     list_ids,
     lookback,
     mark_unanswered,
+    newest_answer_index,
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
@@ -29,6 +30,7 @@ from wmem.errors import InvalidInputError
 from wmem.types import Path
 
 _MAX_SESSIONS = 256
+_MAX_RUNS = 64  # of one session at one time, that are known to have called a model
 _TRIES = 3
 _NEWEST = 8  # stored messages that are looked at first for what others stored
 _MAX_CHECKPOINTS = 32  # that are looked through for a message of the thread, when its state holds none
@@ -51,13 +53,13 @@ class _Session:
         self.seen = SeenMessages([*stored, *withdrawn], is_whole=is_whole)
         self.is_whole = is_whole  # whether the path has all of the session
         self.path = StoredPath(run.thread, stored, withdrawn)
-        self.masks = Masks()
+        self.masks: LruCache[tuple[object, str], Masks] = LruCache(_MAX_RUNS)
         self.run: Run | None = None
         self.turn: _Turn | None = None
 
     def begins(self, run: Run, messages: Sequence[BaseMessage]) -> bool:
         """Whether a run is another one than that of the last look, as its place or its question says."""
-        if self.run is None or self.turn is None or self.run.graph != run.graph or self.run.step >= run.step:
+        if self.run is None or self.turn is None or self.run.key != run.key or self.run.step >= run.step:
             return True
         return bool(messages) and messages[newest_human_index(messages)].id != self.turn.id
 
@@ -108,8 +110,9 @@ class Capture:
         messages = assign_ids(messages)
         shown = messages if is_state else assign_ids(shown)
         session = yield from self._open(scope, run, messages)
-        session.masks.learn(messages, messages if is_packed else shown)
-        yield from self._store(scope, run, session, messages)
+        masks = session.masks.setdefault(run.key, Masks())
+        masks.learn(messages, messages if is_packed else shown)
+        yield from self._store(scope, run, session, messages, masks)
         begun = newest_human_index(shown)
         past: Sequence[BaseMessage] = () if is_state else shown[:begun]
         known = {id(message) for message in messages} if past else set()
@@ -121,7 +124,7 @@ class Capture:
     def finish(
         self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], later: Sequence[str]
     ) -> Steps[bool]:
-        """Store how a run ended, unless it never came to a model call; returns whether all of it is stored.
+        """Store how a run ended, unless it never came to a model call; returns whether all before its turn is stored.
 
         Args:
             later: Other middleware that may still change how it ended: then the next run stores it.
@@ -131,12 +134,14 @@ class Capture:
         newest = messages[newest_human_index(messages)] if messages else None
         # What was blocked before it reached a model is stored when a model is shown it.
         is_reached = not isinstance(newest, HumanMessage) or newest.id in session.seen
+        masks = session.masks.get(run.key)
         if is_reached and not later:
-            yield from self._store(scope, run, session, messages)
+            yield from self._store(scope, run, session, messages, masks)
         session.run = None
+        session.masks.discard(lambda key: key == run.key)
         if is_reached:
             session.turn = None
-        return is_reached and not later
+        return is_reached and masks is not None
 
     def store_partial(self, scope: Scope | AsyncScope, run: Run, message: Message) -> Steps[None]:
         """Store the part of an answer that was given; a run that gives the whole one withdraws it."""
@@ -161,16 +166,32 @@ class Capture:
             session = self._sessions.setdefault(key, made)
         elif session.begins(run, messages):
             # Another process may have served the thread in between, along another path.
-            session.path.set_withdrawn((yield scope.messages.withdrawn()))
+            withdrawn = yield scope.messages.withdrawn()
+            session.path.set_withdrawn(withdrawn)
+            session.seen.add(message for message in withdrawn if message.id not in session.seen)
             yield from _catch_up(scope, session)
         return session
 
     def _store(
-        self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
+        self,
+        scope: Scope | AsyncScope,
+        run: Run,
+        session: _Session,
+        messages: Sequence[BaseMessage],
+        masks: Masks | None,
     ) -> Steps[None]:
-        is_new = session.begins(run, messages)
-        seen, kept = session.seen, session.masks.apply(messages, session.seen)
+        """Store what is new or edited.
+
+        Args:
+            masks: What the model was not shown of these messages; None if that is not known, because
+                another process called it: then the answer alone is stored, and the next run stores the rest.
+        """
+        is_new, seen = session.begins(run, messages), session.seen
+        kept = messages if masks is None else masks.apply(messages, seen)
         look = seen.look(kept, trust_objects=not is_new)
+        if masks is None:
+            answer = newest_answer_index(kept)
+            look = look._replace(places=[at for at in look.places if at >= answer and kept[at].id not in seen])
         # Behind a run that broke off, one from another checkpoint may look like the same, gone on.
         if is_new or look.is_changed or session.path.has_withdrawn(kept[place].id for place in look.places):
             yield from self._follow(scope, run, session, messages)
@@ -185,7 +206,10 @@ class Capture:
             yield from _follow_order(scope, session, kept, look.places[0])
         if run.has_state:
             session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
-        seen.remember(kept, look)
+        if masks is None:
+            seen.forget_list()
+        else:
+            seen.remember(kept, look)
         session.run = run
         if is_new and messages:
             asked = messages[newest_human_index(messages)]
@@ -244,12 +268,13 @@ def _catch_up(scope: Scope | AsyncScope, session: _Session) -> Steps[None]:
         stored: list[Message] = yield scope.messages.all(limit=limit)
         if len(stored) < limit or session.path.has(stored[0]):
             session.path.add(stored)
+            session.seen.add(message for message in stored if message.id not in session.seen)
             return
         limit *= 4
 
 
 def _reach_back(
-    scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage], held: set[str | None]
+    scope: Scope | AsyncScope, session: _Session, messages: Sequence[BaseMessage], state_ids: set[str | None]
 ) -> Steps[None]:
     """Read all of the session, unless what is known of it reaches back to where the state begins.
 
@@ -258,7 +283,7 @@ def _reach_back(
     first = next((message for message in messages if is_conversation(message)), None)
     if first is not None and session.path.knows(first.id):
         return
-    if not (yield from _list_checkpointed(scope)) <= held:
+    if not (yield from _list_checkpointed(scope)) <= state_ids:
         stored: list[Message] = yield scope.messages.all()
         withdrawn: list[Message] = yield scope.messages.withdrawn()
         session.path.set_all(stored, withdrawn)
@@ -312,6 +337,9 @@ def _list_checkpointed(scope: Scope | AsyncScope) -> Steps[set[str | None]]:
             return set()
         except RuntimeError:  # a thread of this run added its newest checkpoint to the same dictionary
             continue
+        except Exception as exc:  # noqa: BLE001  # a checkpointer's own, in what the run itself has no need of
+            _log.warning("Took no message back: the thread's checkpoints could not be read (%s)", type(exc).__name__)
+            return set()
         held = (each.checkpoint.get("channel_values", {}).get("messages") for each in checkpoints)
         return {getattr(each, "id", None) for messages in held if isinstance(messages, Iterable) for each in messages}
     return set()

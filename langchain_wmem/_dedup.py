@@ -13,7 +13,7 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from langchain_core.messages import BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langchain_wmem._convert import is_note
 from langchain_wmem._pieces import count_pieces, holds_results_alone, is_piece, whole_id
@@ -41,6 +41,11 @@ def is_summary(message: BaseMessage) -> bool:
 def newest_human_index(messages: Sequence[BaseMessage]) -> int:
     """Index of the newest message of a person, which begins the turn; 0 if there is none."""
     return next((at for at in range(len(messages) - 1, -1, -1) if _begins_turn(messages[at])), 0)
+
+
+def newest_answer_index(messages: Sequence[BaseMessage]) -> int:
+    """Index of the newest message of a model; their number if there is none."""
+    return next((at for at in range(len(messages) - 1, -1, -1) if isinstance(messages[at], AIMessage)), len(messages))
 
 
 def find_trimmed(messages: Sequence[BaseMessage], window: int) -> list[str]:
@@ -168,7 +173,6 @@ class SeenMessages:
         hashes = look.block_hashes
         begun = len(hashes) * _BLOCK
         blocks = (messages[at : at + _BLOCK] for at in range(begun, len(messages) - _BLOCK + 1, _BLOCK))
-        self.is_whole = False  # others write as well
         self._object_refs[look.same :] = map(weakref.ref, messages[look.same :])
         self._block_hashes = [*hashes, *map(hash_objects, blocks)]
 

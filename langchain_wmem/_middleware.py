@@ -133,6 +133,11 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             for the session's own, which is UTC unless its policy says otherwise.
         artifacts: Store the artifacts of tool results that are plain data; the model
             never sees them.
+        removed: What becomes of messages that the thread's state took back, all that it no longer holds although
+            it holds an older one: ``follow`` withdraws them from the conversation, see `Messages.withdraw`;
+            ``keep`` leaves them in it, for hooks that trim the middle of a thread and keep its first message.
+        window: How many of the newest messages the agent's state keeps after a run, from the beginning of a
+            turn on; all are stored. None removes none.
         counter: Counts tokens; only with a URL, since an open memory has its own.
         ask_model: Check each prompt with the model's own count as well. It may call
             the provider, and does so without awaiting.
@@ -288,9 +293,9 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 "An answer is stored by the run after it, because %s may still change it: put wmem's middleware before",
                 ", ".join(map(repr, later)),
             )
-        is_stored = yield from self._capture.finish(scope, find_run(runtime), messages, later)
+        is_past_stored = yield from self._capture.finish(scope, find_run(runtime), messages, later)
         update: dict[str, Any] = {_STORED: len(messages)}
-        if self._window is not None and (is_stored or later):
+        if self._window is not None and is_past_stored:
             update["messages"] = [RemoveMessage(id=each) for each in find_trimmed(messages, self._window)]
         return update
 

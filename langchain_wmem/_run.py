@@ -20,6 +20,7 @@ class Run(NamedTuple):
         is_nested: The graph is a part of another one: its state begins anew with each run.
         graph: Distinguishes the graphs of one thread that run at one time.
         step: The step of the graph; within one run it only grows.
+        control: What LangGraph makes anew for each run of the outermost graph; None before LangGraph 1.2.
     """
 
     thread: str | None
@@ -27,6 +28,12 @@ class Run(NamedTuple):
     is_nested: bool
     graph: str
     step: int
+    control: object = None
+
+    @property
+    def key(self) -> tuple[object, str]:
+        """What the hooks of one run have in common."""
+        return self.control, self.graph
 
 
 def find_run(runtime: Runtime[Any]) -> Run:
@@ -37,7 +44,7 @@ def find_run(runtime: Runtime[Any]) -> Run:
     if info is not None and info.thread_id is not None and find_checkpoints() is not None:
         thread = str(info.thread_id)  # a run may name one and have no checkpointer
     step = _read_config("metadata").get("langgraph_step", 0)
-    return Run(thread, thread is not None, bool(around), around, step)
+    return Run(thread, thread is not None, bool(around), around, step, getattr(runtime, "control", None))
 
 
 def find_place(*, keeps_state: bool) -> Run:

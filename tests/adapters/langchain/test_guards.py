@@ -1,5 +1,6 @@
 """What other middleware removes, masks or blocks reaches no file, wherever it stands beside wmem's."""
 
+import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ from langchain.agents.middleware import AgentMiddleware, PIIMiddleware, ShellToo
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from langgraph.types import Command, interrupt
 
 import wmem
 from langchain_wmem import WmemMiddleware
@@ -177,6 +179,67 @@ async def test_what_middleware_around_hides_from_the_model_in_single_calls_is_in
             await run(agent, {"messages": [HumanMessage(said)]}, config=THREAD)
         assert [each.text for each in memory.scope("t").messages.all()][-2:] == ["And now?", "Fine."]
     assert not files_hold(tmp_path, SECRET)
+
+
+class Approving(AgentMiddleware[Any, Any, Any]):
+    """Lets a person look at each answer."""
+
+    def after_model(self, state: Any, runtime: Any) -> None:
+        interrupt("Is it right?")
+
+
+@pytest.mark.parametrize("around", [MaskingCalls, DroppingFromCalls])
+async def test_what_is_hidden_in_calls_is_in_no_file_though_another_process_ends_the_run(
+    run: Any, script: Any, store: Path, around: Any
+) -> None:
+    with wmem.open(url_of(store), agent_id="a") as memory:
+        model, saver = script("Fine."), InMemorySaver()
+
+        def new_process() -> Any:
+            guards = [around(), Approving(), WmemMiddleware(memory, budget=4_000)]
+            return create_agent(model, middleware=guards, checkpointer=saver)
+
+        await run(new_process(), {"messages": [HumanMessage("Hello."), HumanMessage(f"I am {SECRET}.")]}, config=THREAD)
+        await run(new_process(), Command(resume=True), config=THREAD)
+    assert not files_hold(store, SECRET)
+
+
+async def test_the_answer_is_stored_though_another_process_ends_the_run(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    model, saver = script("Fine."), InMemorySaver()
+
+    def new_process() -> Any:
+        guards = [MaskingCalls(), Approving(), WmemMiddleware(memory, budget=4_000)]
+        return create_agent(model, middleware=guards, checkpointer=saver)
+
+    await run(new_process(), {"messages": [HumanMessage(f"I am {SECRET}.")]}, config=THREAD)
+    await run(new_process(), Command(resume=True), config=THREAD)
+    assert [each.text for each in memory.scope("t").messages.all()] == ["I am [mail].", "Fine."]
+
+
+async def test_what_is_hidden_in_calls_is_in_no_file_though_others_run_in_the_session_meanwhile(
+    script: Any, store: Path
+) -> None:
+    with wmem.open(url_of(store), agent_id="a") as memory:
+        model, answered, told = script(), asyncio.Event(), asyncio.Event()
+
+        class Waiting(AgentMiddleware[Any, Any, Any]):
+            async def aafter_model(self, state: Any, runtime: Any) -> None:
+                if SECRET in state["messages"][0].text:
+                    answered.set()
+                    await told.wait()
+
+        guards = [MaskingCalls(), Waiting(), WmemMiddleware(memory, budget=4_000, session="s")]
+        agent = create_agent(model, middleware=guards)
+        task = asyncio.create_task(agent.ainvoke({"messages": [HumanMessage(f"I am {SECRET}.")]}))
+        await answered.wait()
+        await agent.ainvoke({"messages": [HumanMessage("Hello.")]})
+        told.set()
+        await task
+        said = [each.text for each in memory.scope("s").messages.all()]
+    assert sorted(said) == ["Fine.", "Fine.", "Hello.", "I am [mail]."]
+    assert not files_hold(store, SECRET)
 
 
 async def test_what_middleware_adds_to_a_message_or_cuts_off_it_is_stored_as_it_was_said(

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 
 import wmem
 from langchain_wmem import WmemMiddleware, to_langchain
+from tests.servers import RedisServer
 from wmem.errors import BudgetError, InvalidInputError
 
 
@@ -870,6 +871,22 @@ def test_a_middleware_serves_many_threads_at_once(script: Any, memory: wmem.Agen
     for number in range(6):
         questions = [text for role, text in said(memory, f"user-{number}") if role == "user"]
         assert questions == [f"user-{number} {turn}" for turn in range(5)]
+
+
+def test_a_turn_asks_the_store_no_more_often_the_more_tools_are_called_at_once(
+    script: Any, valkey_server: RedisServer, valkey_url: str
+) -> None:
+    with wmem.open(valkey_url, agent_id="agent-7") as memory, valkey_server.client() as client:
+        model = script()
+        agent = create_agent(model, tools=[rain], middleware=[remembering(memory)], checkpointer=InMemorySaver())
+        config: Any = thread("t")
+        trips: list[int] = []
+        for at, towns in enumerate([["Ulm"], ["Rome"], [f"town {number}" for number in range(9)]]):
+            model.replies = [calling(*towns)]
+            before = client.info("commandstats")["cmdstat_evalsha"]["calls"] if at else 0
+            agent.invoke(user("Does it rain?"), config)
+            trips.append(client.info("commandstats")["cmdstat_evalsha"]["calls"] - before)
+    assert trips[1] == trips[2] <= 9
 
 
 def test_only_the_contexts_of_the_last_sessions_are_kept(

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
+from langchain.agents.middleware import AgentMiddleware, hook_config
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
@@ -249,6 +250,26 @@ async def test_a_window_keeps_the_state_short_and_the_session_whole(
         assert texts(model.prompts[-1]) == whole[:-1]
 
 
+async def test_a_window_removes_no_answer_that_a_later_hook_kept_from_being_stored(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    class Guarding(AgentMiddleware[Any, Any, Any]):
+        @hook_config(can_jump_to=["end"])
+        def before_agent(self, state: Any, runtime: Any) -> Any:
+            return {"jump_to": "end"} if "secret" in state["messages"][-1].text else None
+
+        def after_agent(self, state: Any, runtime: Any) -> None:
+            return None
+
+    model = script("One", "Two")
+    guards = [Guarding(), remembering(memory, window=1)]
+    agent = create_agent(model, middleware=guards, checkpointer=InMemorySaver())
+    for asked in ("First", "The secret", "Second"):
+        await run(agent, user(asked), config=THREAD)
+    assert stored(memory)[:2] == ["First", "One"]
+    assert texts(model.prompts[1])[:2] == ["First", "One"]
+
+
 class BusySaver(InMemorySaver):
     """A checkpointer that a thread writes to while its checkpoints are listed, for the first few lists."""
 
@@ -297,3 +318,55 @@ def test_a_new_thread_of_a_session_that_many_share_costs_nothing_for_what_is_old
             return count_calls(lambda: agent.invoke(user("Hello"), THREAD))
 
     assert cost(5_000) < 1.1 * cost(500)
+
+
+async def test_a_checkpointer_that_lists_nothing_ends_no_run(
+    run: Any, script: Any, memory: wmem.AgentMemory, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unlisted(InMemorySaver):
+        def list(self, *args: Any, **kwargs: Any) -> Any:
+            raise PermissionError
+
+        def alist(self, *args: Any, **kwargs: Any) -> Any:
+            raise PermissionError
+
+    model = script("One", "Two")
+    agent = create_agent(model, middleware=[remembering(memory)], checkpointer=Unlisted())
+    await run(agent, user("First"), config=THREAD)
+    await run(agent, {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), HumanMessage("Second")]}, config=THREAD)
+    assert stored(memory) == ["First", "One", "Second", "Two"]
+    assert "PermissionError" in caplog.text
+
+
+async def test_workers_that_serve_a_thread_in_turn_follow_each_other_s_branches(
+    run: Any, script: Any, opened: wmem.AgentMemory
+) -> None:
+    saver, model = InMemorySaver(), script("One", "Two", "Three", "Four", "Five")
+    one, other = (create_agent(model, middleware=[remembering(opened)], checkpointer=saver) for _ in range(2))
+    await run(one, user("First"), config=THREAD)
+    first = one.get_state(THREAD).config
+    await run(other, user("Second"), config=THREAD)
+    second = one.get_state(THREAD).config
+    await run(one, user("Third"), config=first)
+    assert texts(model.prompts[2]) == ["First", "One", "Third"]
+    await run(other, user("Fourth"), config=second)
+    assert texts(model.prompts[3]) == ["First", "One", "Second", "Two", "Fourth"]
+    await run(one, user("Fifth"), config=THREAD)
+    assert texts(model.prompts[4]) == ["First", "One", "Second", "Two", "Fourth", "Four", "Fifth"]
+
+
+async def test_a_worker_whose_run_failed_follows_the_branch_that_another_took_since(
+    run: Any, script: Any, opened: wmem.AgentMemory
+) -> None:
+    saver, model = InMemorySaver(), script("One", "Two", ConnectionError("gone"), "Other", "Four")
+    one, other = (create_agent(model, middleware=[remembering(opened)], checkpointer=saver) for _ in range(2))
+    await run(one, user("First"), config=THREAD)
+    first = one.get_state(THREAD).config
+    await run(one, user("Second"), config=THREAD)
+    with pytest.raises(ConnectionError):
+        await run(one, user("Third"), config=THREAD)
+    third = one.get_state(THREAD).config
+    await run(other, user("Aside"), config=first)
+    assert texts(model.prompts[3]) == ["First", "One", "Aside"]
+    await run(one, user("Fourth"), config=third)
+    assert texts(model.prompts[4]) == ["First", "One", "Second", "Two", "Third", "Fourth"]
