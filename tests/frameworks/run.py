@@ -1,6 +1,6 @@
 """Runs other projects' own tests with wmem in the place of their memory: see tests/README.md.
 
-It fails where a test fails that is not in the written list of its suite, in `exceptions/`.
+It fails where a test fails twice that is not in the written list of its suite, in `exceptions/`.
 """
 
 import argparse
@@ -47,7 +47,11 @@ def run_suite(suite: Suite, *, full: bool, workers: str) -> list[Verdict]:
         if run.always or full:
             began = time.monotonic()
             report, output = run_tests(suite, run, folder, workers)
-            verdicts.append(verdict := judge(report, listed, run.words))
+            verdict = judge(report, listed, run.words)
+            if verdict.failures and not verdict.faults:
+                again = suite._replace(tests=verdict.failures)
+                verdict = verdict.repeat(run_tests(again, run, folder, workers="0")[0])
+            verdicts.append(verdict)
             _print_verdict(f"{suite.name}, {' and '.join(run.words) or 'without wmem'}", verdict, output, began)
     return verdicts
 
@@ -90,6 +94,8 @@ def _print_verdict(name: str, verdict: Verdict, output: str, began: float) -> No
     print(f"{name}: {', '.join(counts)}, {time.monotonic() - began:.0f} s", flush=True)
     for listed in verdict.passes:
         print(f"  passes although it is listed: {listed.test} ({listed.reason})")
+    for test in verdict.unstable:
+        print(f"  failed, and passed when it was run again alone: {test}")
     for line in (*verdict.faults, *(f"FAILED {test}" for test in verdict.failures)):
         print(f"  {line}")
     if not verdict.is_good:

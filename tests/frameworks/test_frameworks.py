@@ -48,21 +48,23 @@ def test_a_middleware_that_drops_a_message_fails_their_tests(tmp_path: Path) -> 
     assert report is not None, output
     verdict = judge(report, [], run.words)
     assert verdict.failures == ["test_small.py::test_a_model_hears_the_whole_talk[planted]"], output
-    assert verdict.counts == {"passed": 1, "failed": 1}
+    assert verdict.counts == {"passed": 1, "failed": 1, "listed": 0}
 
 
 class Case(NamedTuple):
     outcome: str
     where: str
     words: tuple[str, ...] = ("first", "disk")
+    error: str = "assert 1 == 2"
 
 
 LISTED = "tests/test_a.py::test_listed"
 
 
 def verdict_on(case: Case, **uses: int) -> Verdict:
-    report = json.dumps({"outcomes": {LISTED: case.outcome}, "uses": uses or {"agents": 1}})
-    return judge(report, [Listed(frozenset(case.where.split()), LISTED, "an example")], case.words)
+    errors = {LISTED: "AssertionError: assert 1 == 2"} if case.outcome == "failed" else {}
+    report = json.dumps({"outcomes": {LISTED: case.outcome}, "errors": errors, "uses": uses or {"agents": 1}})
+    return judge(report, [Listed(frozenset(case.where.split()), LISTED, case.error, "an example")], case.words)
 
 
 @pytest.mark.parametrize("where", ["any", "wmem", "first", "first disk"])
@@ -75,6 +77,18 @@ def test_a_listed_failure_is_good_where_it_is_listed(where: str) -> None:
 @pytest.mark.parametrize("where", ["without", "last", "first memory"])
 def test_a_failure_that_is_listed_for_other_runs_is_none(where: str) -> None:
     assert verdict_on(Case("failed", where)).failures == [LISTED]
+
+
+def test_a_listed_test_may_fail_in_no_other_way() -> None:
+    assert verdict_on(Case("failed", "wmem", error="snapshot")).failures == [LISTED]
+
+
+@pytest.mark.parametrize(("outcome", "is_good"), [("passed", True), ("failed", False), (None, False)])
+def test_a_failure_counts_unless_the_test_passes_alone(outcome: str | None, is_good: bool) -> None:
+    again = json.dumps({"outcomes": {} if outcome is None else {LISTED: outcome}})
+    verdict = verdict_on(Case("failed", "last")).repeat(again)
+    assert verdict.is_good is is_good
+    assert verdict.unstable == ([LISTED] if is_good else [])
 
 
 def test_what_fails_with_wmem_alone_may_not_fail_without() -> None:
@@ -95,20 +109,20 @@ def test_a_run_in_which_a_part_of_wmem_was_not_used_says_nothing() -> None:
 
 def test_a_run_without_tests_says_nothing() -> None:
     assert not judge(None, [], ()).is_good
-    assert not judge(json.dumps({"outcomes": {}, "uses": {}}), [], ()).is_good
+    assert not judge(json.dumps({"outcomes": {}, "errors": {}, "uses": {}}), [], ()).is_good
 
 
 def test_a_listed_test_that_is_gone_is_a_fault() -> None:
-    report = json.dumps({"outcomes": {"tests/test_a.py::test_other": "passed"}, "uses": {"agents": 1}})
-    assert not judge(report, [Listed(frozenset(["any"]), LISTED, "an example")], ("first",)).is_good
+    report = json.dumps({"outcomes": {"tests/test_a.py::test_other": "passed"}, "errors": {}, "uses": {"agents": 1}})
+    assert not judge(report, [Listed(frozenset(["any"]), LISTED, "", "an example")], ("first",)).is_good
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=[suite.name for suite in SUITES])
 def test_each_exception_names_runs_that_there_are_and_a_reason(suite: Suite) -> None:
     listed = read_list(HERE / "exceptions" / f"{suite.name}.txt")
     known = {"any", "wmem", "without", *(word for run in suite.runs for word in run.words)}
-    assert all(each.where and each.where <= known and each.reason for each in listed)
-    assert len({each.test for each in listed}) == len(listed)
+    assert all(each.where and each.where <= known and each.error and each.reason for each in listed)
+    assert len({(each.where, each.test) for each in listed}) == len(listed)
 
 
 def test_the_tests_are_those_of_the_versions_that_are_installed() -> None:

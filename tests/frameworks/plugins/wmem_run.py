@@ -32,20 +32,27 @@ def new_store(config: pytest.Config, use: str) -> str:
 
 
 class Report:
-    """Outcomes by test: ``passed``, ``failed`` or ``skipped``; that of the worst phase."""
+    """Outcomes by test: ``passed``, ``failed`` or ``skipped``, that of the worst phase; and the errors."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._outcomes: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._uses: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if self._outcomes.get(report.nodeid) != "failed" and (report.when == "call" or not report.passed):
-            self._outcomes[report.nodeid] = report.outcome
+            self._add(report)
+
+    def _add(self, report: pytest.TestReport | pytest.CollectReport) -> None:
+        self._outcomes[report.nodeid] = report.outcome
+        if report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            self._errors[report.nodeid] = str(report.longrepr if crash is None else crash.message)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
-            self._outcomes[report.nodeid] = "failed"
+            self._add(report)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:
@@ -54,7 +61,7 @@ class Report:
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         counted: Counter[str] = session.config.stash[_USES]
         self._uses.update(counted)
-        self._file.write_text(json.dumps({"outcomes": self._outcomes, "uses": self._uses}))
+        self._file.write_text(json.dumps({"outcomes": self._outcomes, "errors": self._errors, "uses": self._uses}))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
