@@ -120,8 +120,13 @@ class StoredPath:
 
     def is_disjoint(self, state_ids: set[str | None]) -> bool:
         """Whether there are messages here that are not withdrawn, and the state holds none of them."""
-        own = self.list_own()
-        return bool(own) and state_ids.isdisjoint(own)
+        own = False
+        for id, whole in self._own.items():
+            if id not in self._withdrawn:
+                if whole in state_ids:
+                    return False
+                own = True
+        return own
 
     def brings_back(self, state_ids: set[str | None]) -> bool:
         """Whether the state holds messages that were withdrawn."""

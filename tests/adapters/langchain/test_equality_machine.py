@@ -75,12 +75,13 @@ places = st.integers(-4, 4)
 endings = st.sampled_from(["Fine.", "yes", f"I wrote to {RAW}."])
 
 
-class Machine(RuleBasedStateMachine):
-    """Plays each act on both agents."""
+class Talk(RuleBasedStateMachine):
+    """Plays each act on both agents: what is said, by whom, and what goes wrong."""
 
     pair_type: type[Pair] = Pair
     around = "nothing"
     stops: Sequence[str] = ()
+    window: int | None = None
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +95,7 @@ class Machine(RuleBasedStateMachine):
             AROUND[self.around],
             in_async=lambda: data.draw(st.booleans(), label="in async"),
             handle=handle,
-            wmem_options=options,
+            wmem_options=options if self.window is None else {**options, "window": self.window},
             interrupt_before=list(self.stops),
         )
 
@@ -123,6 +124,38 @@ class Machine(RuleBasedStateMachine):
     @rule(calls=st.lists(towns, max_size=1), answer=st.sampled_from(["yes", "no", "edit"]))
     def resume(self, calls: list[list[str]], answer: str) -> None:
         self.pair.resume(*self.replies(calls, ["rain"], "Fine."), answer=answer)
+
+    @rule(through_history=st.booleans())
+    def append_from_elsewhere(self, through_history: bool) -> None:
+        self.pair.append_from_elsewhere(through_history=through_history)
+
+    @rule(through_history=st.booleans())
+    def append_amid_a_turn(self, through_history: bool) -> None:
+        self.pair.append_amid_a_turn(through_history=through_history)
+
+    @rule()
+    def say_in_another_thread(self) -> None:
+        self.pair.say_in_another_thread(shared=self.is_shared)
+
+    @rule()
+    def switch_processes(self) -> None:
+        self.pair.switch()
+
+    @rule()
+    def restart(self) -> None:
+        self.pair.restart()
+
+    @rule()
+    def delete(self) -> None:
+        self.pair.delete()
+
+    @rule(in_tool=st.booleans(), retry=st.booleans())
+    def fail(self, in_tool: bool, retry: bool) -> None:
+        self.pair.fail(in_tool=in_tool, retry=retry)
+
+
+class Machine(Talk):
+    """With acts by which a thread takes back what was said, or goes on from an earlier checkpoint."""
 
     @rule(place=places)
     def edit(self, place: int) -> None:
@@ -176,34 +209,6 @@ class Machine(RuleBasedStateMachine):
     def fork_by_update(self, back: int) -> None:
         self.pair.fork_by_update(back)
 
-    @rule(through_history=st.booleans())
-    def append_from_elsewhere(self, through_history: bool) -> None:
-        self.pair.append_from_elsewhere(through_history=through_history)
-
-    @rule(through_history=st.booleans())
-    def append_amid_a_turn(self, through_history: bool) -> None:
-        self.pair.append_amid_a_turn(through_history=through_history)
-
-    @rule()
-    def say_in_another_thread(self) -> None:
-        self.pair.say_in_another_thread(shared=self.is_shared)
-
-    @rule()
-    def switch_processes(self) -> None:
-        self.pair.switch()
-
-    @rule()
-    def restart(self) -> None:
-        self.pair.restart()
-
-    @rule()
-    def delete(self) -> None:
-        self.pair.delete()
-
-    @rule(in_tool=st.booleans(), retry=st.booleans())
-    def fail(self, in_tool: bool, retry: bool) -> None:
-        self.pair.fail(in_tool=in_tool, retry=retry)
-
 
 @pytest.mark.parametrize("around", [*AROUND])
 def test_a_model_is_sent_the_same_messages_whatever_was_done_to_the_thread(around: str) -> None:
@@ -219,6 +224,15 @@ def test_a_model_is_sent_the_same_messages_when_runs_stop_before_tools() -> None
         stops = ("tools",)
 
     run_state_machine_as_test(Stopping, settings=examples(0.08, stateful_step_count=10))
+
+
+@pytest.mark.parametrize("window", [1, 5])
+def test_a_model_is_sent_the_same_messages_although_wmem_trims_the_state(window: int) -> None:
+    class Trimming(Talk):
+        pass
+
+    Trimming.window = window
+    run_state_machine_as_test(Trimming, settings=examples(0.08, stateful_step_count=10))
 
 
 # --- what random acts found, in short --------------------------------------------------------------------------------
