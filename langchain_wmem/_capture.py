@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from functools import partial
-from operator import is_
+from operator import eq, is_
 from typing import Any, Literal, NamedTuple
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -22,7 +22,7 @@ from langchain_wmem._dedup import (
 )
 from langchain_wmem._lenient_convert import read_leniently
 from langchain_wmem._masks import Masks
-from langchain_wmem._path import StoredPath
+from langchain_wmem._path import Moves, StoredPath
 from langchain_wmem._run import Run, find_checkpoints
 from wmem import AsyncScope, Message, Scope
 from wmem.adapter import LruCache, Steps, describe, find_logger
@@ -54,6 +54,8 @@ class _Session:
         self.is_whole = is_whole  # whether the path has all of the session
         self.path = StoredPath(run.thread, stored, withdrawn)
         self.masks: LruCache[tuple[object, str], Masks] = LruCache(_MAX_RUNS)
+        self.partials: LruCache[str | None, list[str]] = LruCache(_MAX_RUNS)
+        """Ids of the parts of answers that were given, by the turn they are of."""
         self.run: Run | None = None
         self.turn: _Turn | None = None
 
@@ -143,15 +145,25 @@ class Capture:
             session.turn = None
         return is_reached and masks is not None
 
-    def store_partial(self, scope: Scope | AsyncScope, run: Run, message: Message) -> Steps[None]:
-        """Store the part of an answer that was given; a run that gives the whole one withdraws it."""
+    def store_partial(
+        self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], message: Message
+    ) -> Steps[None]:
+        """Store the part of an answer that was given; a call that gives the whole one withdraws it.
+
+        Args:
+            messages: The state's, when the model was called.
+        """
+        messages = assign_ids(messages)
+        turn_id = messages[newest_human_index(messages)].id if messages else None
+        stored: Message = yield scope.messages.append(
+            message.model_copy(update={"turn_id": turn_id, "thread_id": run.thread})
+        )
         session = self._sessions.get(_key(scope, run))
-        turn_id = session.turn.id if session is not None and session.turn is not None else None
-        stored = yield scope.messages.append([message.model_copy(update={"turn_id": turn_id, "thread_id": run.thread})])
-        if session is not None:
-            session.path.add(stored)
-            if session.turn is not None:
-                session.turn.ids.extend(each.id for each in stored)
+        if session is not None and stored.id is not None:
+            session.path.add([stored])
+            session.partials.setdefault(turn_id, []).append(stored.id)
+            if session.turn is not None and session.turn.id == turn_id:
+                session.turn.ids.append(stored.id)
 
     # -- steps
 
@@ -202,6 +214,7 @@ class Capture:
             turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread, seen.turn_ids), kept)
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
+            yield from _withdraw_partials(scope, session, fresh)
         if self._withdraws and run.has_state and look.places:
             yield from _follow_order(scope, session, kept, look.places[0])
         if run.has_state:
@@ -312,6 +325,15 @@ def _withdraw_failed_turn(scope: Scope | AsyncScope, session: _Session, messages
     held = set(list_ids(messages))
     if not held.intersection(turn.ids):
         yield scope.messages.withdraw(*turn.ids)
+
+
+def _withdraw_partials(scope: Scope | AsyncScope, session: _Session, fresh: Iterable[Message]) -> Steps[None]:
+    """Withdraw the parts of answers that were given in these turns, now that the model has answered."""
+    for turn_id in {message.turn_id for message in fresh if message.role == "assistant"}:
+        if ids := session.partials.get(turn_id):
+            yield scope.messages.withdraw(*ids)
+            session.path.move(Moves(ids, []))
+            session.partials.discard(partial(eq, turn_id))
 
 
 def _begins_anew(messages: Sequence[BaseMessage]) -> bool:

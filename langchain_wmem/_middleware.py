@@ -43,7 +43,7 @@ from wmem.adapter import (
     to_sendable,
     to_session_path,
 )
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, WmemError
 from wmem.types import Path, ProviderProfile, Reasoning, Roles
 
 _MAX_CONTEXTS = 128
@@ -67,7 +67,8 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
 
     Each message is stored once, by its id: before a model call what is in the state by then,
     and the answer when the agent ends. So what other middleware takes out, masks or blocks
-    before that is never stored. Without a checkpointer, pass only new messages, or the
+    before that is never stored. (A call that fails leaves what the model had streamed, unless other middleware
+    has a hook ``after_model`` or ``after_agent``.) Without a checkpointer, pass only new messages, or the
     messages as the agent returned them. A run that fails or is interrupted loses nothing of
     what a model was shown. Put this middleware last in the list, so that it has the final say
     on what is sent, but before middleware whose ``after_agent`` changes answers: such an
@@ -351,7 +352,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
             raise
         except BaseException as exc:
             if (said := partial.message(exc)) is not None and not find_guards(self._name):
-                yield from self._capture.store_partial(scope, place, said)
+                try:
+                    yield from self._capture.store_partial(scope, place, held, said)
+                except WmemError as failure:  # less than the failure of the call, which the caller is told of
+                    _log.warning("Did not store what the model had said: %s", type(failure).__name__)
             raise
 
     def _pack_options(self, live: Sequence[Message], request: ModelRequest[Any], reserve: int) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk
@@ -107,6 +107,35 @@ async def test_of_a_run_that_is_repeated_only_the_whole_answer_stays(stream: Any
         await stream(agent, {"messages": [("user", "When does it close?")]})
     await stream(agent, {"messages": [("user", "When does it close?")]})
     assert [each.text for each in memory.scope("t").messages.all()] == ["When does it close?", "Fine."]
+
+
+@pytest.mark.parametrize("new_saver", [lambda: None, InMemorySaver], ids=["no checkpointer", "checkpointer"])
+async def test_of_a_call_that_is_repeated_only_the_whole_answer_stays(
+    stream: Any, memory: wmem.AgentMemory, new_saver: Any
+) -> None:
+    model = Breaking(failure=ConnectionError("gone"))
+    retrying: Any = ModelRetryMiddleware(max_retries=1, initial_delay=0, jitter=False)
+    agent = create_agent(
+        model, middleware=[retrying, WmemMiddleware(memory, budget=4_000, session="t")], checkpointer=new_saver()
+    )
+    await stream(agent, QUESTION)
+    await stream(agent, {"messages": [HumanMessage("And when does it open?")]})
+    assert [each.text for each in model.prompts[2]] == ["When does it close?", "Fine.", "And when does it open?"]
+
+
+async def test_a_call_fails_with_its_own_error_though_what_was_said_cannot_be_stored(
+    stream: Any, memory: wmem.AgentMemory
+) -> None:
+    class Closing(Breaking):
+        def _begin(self, messages: list[BaseMessage]) -> list[str]:
+            memory.close()
+            return super()._begin(messages)
+
+    agent = create_agent(
+        Closing(failure=ConnectionError("gone")), middleware=[WmemMiddleware(memory, budget=4_000, session="t")]
+    )
+    with pytest.raises(ConnectionError):
+        await stream(agent, QUESTION)
 
 
 async def test_what_a_guard_would_have_looked_at_is_not_left(stream: Any, memory: wmem.AgentMemory) -> None:
