@@ -46,6 +46,26 @@ class _Turn(NamedTuple):
     ids: list[str]
 
 
+class _Called:
+    """What is known of a run that called a model, until it ends.
+
+    Args:
+        siblings: Ids of what others store that run in the same graph at this time.
+    """
+
+    def __init__(self, siblings: Sequence[set[str]]) -> None:
+        self.masks = Masks()
+        self.ids: set[str] = set()
+        self.begun: int | None = None  # the place in the session after which all that is not its own is of others
+        self._siblings = siblings
+
+    def spares(self, id: str, path: StoredPath) -> bool:
+        """Whether a message was stored by others meanwhile, so that its absence from this run's state says nothing."""
+        if id in self.ids:
+            return False
+        return any(id in each for each in self._siblings) or (self.begun is not None and path.is_since(id, self.begun))
+
+
 class _Session:
     """What is known of one session and one thread: what is stored, the path, and where the newest run is."""
 
@@ -53,7 +73,7 @@ class _Session:
         self.seen = SeenMessages([*stored, *withdrawn], is_whole=is_whole)
         self.is_whole = is_whole  # whether the path has all of the session
         self.path = StoredPath(run.thread, stored, withdrawn)
-        self.masks: LruCache[tuple[object, str], Masks] = LruCache(_MAX_RUNS)
+        self.calls: LruCache[tuple[object, str], _Called] = LruCache(_MAX_RUNS)
         self.partials: LruCache[str | None, list[str]] = LruCache(_MAX_RUNS)
         """Ids of the parts of answers that were given, by the turn they are of."""
         self.run: Run | None = None
@@ -64,6 +84,14 @@ class _Session:
         if self.run is None or self.turn is None or self.run.key != run.key or self.run.step >= run.step:
             return True
         return bool(messages) and messages[newest_human_index(messages)].id != self.turn.id
+
+    def call(self, run: Run) -> _Called:
+        """What is known of a run that calls a model."""
+        known = self.calls.get(run.key)
+        if known is None:
+            beside = [] if run.control is None else self.calls.select(lambda key: key[0] is run.control)
+            known = self.calls.put(run.key, _Called([each.ids for each in beside]))
+        return known
 
 
 class Capture:
@@ -112,9 +140,9 @@ class Capture:
         messages = assign_ids(messages)
         shown = messages if is_state else assign_ids(shown)
         session = yield from self._open(scope, run, messages)
-        masks = session.masks.setdefault(run.key, Masks())
-        masks.learn(messages, messages if is_packed else shown)
-        yield from self._store(scope, run, session, messages, masks)
+        called = session.call(run)
+        called.masks.learn(messages, messages if is_packed else shown)
+        yield from self._store(scope, run, session, messages, called)
         begun = newest_human_index(shown)
         past: Sequence[BaseMessage] = () if is_state else shown[:begun]
         known = {id(message) for message in messages} if past else set()
@@ -136,14 +164,14 @@ class Capture:
         newest = messages[newest_human_index(messages)] if messages else None
         # What was blocked before it reached a model is stored when a model is shown it.
         is_reached = not isinstance(newest, HumanMessage) or newest.id in session.seen
-        masks = session.masks.get(run.key)
+        called = session.calls.get(run.key)
         if is_reached and not later:
-            yield from self._store(scope, run, session, messages, masks)
+            yield from self._store(scope, run, session, messages, called)
         session.run = None
-        session.masks.discard(lambda key: key == run.key)
+        session.calls.discard(partial(eq, run.key))
         if is_reached:
             session.turn = None
-        return is_reached and masks is not None
+        return is_reached and called is not None
 
     def store_partial(
         self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], message: Message
@@ -162,6 +190,7 @@ class Capture:
         if session is not None and stored.id is not None:
             session.path.add([stored])
             session.partials.setdefault(turn_id, []).append(stored.id)
+            session.call(run).ids.add(stored.id)
             if session.turn is not None and session.turn.id == turn_id:
                 session.turn.ids.append(stored.id)
 
@@ -190,23 +219,25 @@ class Capture:
         run: Run,
         session: _Session,
         messages: Sequence[BaseMessage],
-        masks: Masks | None,
+        called: _Called | None,
     ) -> Steps[None]:
         """Store what is new or edited.
 
         Args:
-            masks: What the model was not shown of these messages; None if that is not known, because
-                another process called it: then the answer alone is stored, and the next run stores the rest.
+            called: None if it is not known what the model was not shown of these messages, because another
+                process called it: then the answer alone is stored, and the next run stores the rest.
         """
         is_new, seen = session.begins(run, messages), session.seen
-        kept = messages if masks is None else masks.apply(messages, seen)
+        kept = messages if called is None else called.masks.apply(messages, seen)
         look = seen.look(kept, trust_objects=not is_new)
-        if masks is None:
+        if called is None:
             answer = newest_answer_index(kept)
             look = look._replace(places=[at for at in look.places if at >= answer and kept[at].id not in seen])
         # Behind a run that broke off, one from another checkpoint may look like the same, gone on.
         if is_new or look.is_changed or session.path.has_withdrawn(kept[place].id for place in look.places):
-            yield from self._follow(scope, run, session, messages)
+            yield from self._follow(scope, run, session, messages, called)
+        if called is not None and called.begun is None:
+            called.begun = session.path.end
         fresh = seen.find_new(kept, partial(self._to_messages, seen), places=look.places)
         if fresh:
             if is_new and not run.has_state:
@@ -214,12 +245,14 @@ class Capture:
             turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread, seen.turn_ids), kept)
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
+            if called is not None:
+                called.ids.update(message.id for message in fresh if message.id is not None)
             yield from _withdraw_partials(scope, session, fresh)
         if self._withdraws and run.has_state and look.places:
             yield from _follow_order(scope, session, kept, look.places[0])
         if run.has_state:
             session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
-        if masks is None:
+        if called is None:
             seen.forget_list()
         else:
             seen.remember(kept, look)
@@ -231,7 +264,12 @@ class Capture:
             session.turn.ids.extend(message.id for message in fresh if message.id is not None)
 
     def _follow(
-        self, scope: Scope | AsyncScope, run: Run, session: _Session, messages: Sequence[BaseMessage]
+        self,
+        scope: Scope | AsyncScope,
+        run: Run,
+        session: _Session,
+        messages: Sequence[BaseMessage],
+        called: _Called | None,
     ) -> Steps[None]:
         """Let the session have the path that the thread's state has now."""
         held = set(list_ids(messages))
@@ -247,6 +285,8 @@ class Capture:
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
             moves = moves._replace(withdrawn=[])
+        elif called is not None:
+            moves = moves._replace(withdrawn=[id for id in moves.withdrawn if not called.spares(id, session.path)])
         if moves.withdrawn:
             yield scope.messages.withdraw(*moves.withdrawn)
         if moves.restored:

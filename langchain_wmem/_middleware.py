@@ -94,7 +94,10 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
     well. An agent that is a node of another graph is refused unless it has a `session`,
     because whether it shares the thread with the others cannot be known: ``session="thread"`` says so.
     What such an agent keeps to itself, as a supervisor's workers do that hand back their last message
-    alone, the graph's other agents are not sent: it is withdrawn, as what a state took back.
+    alone, the graph's other agents are not sent: it is withdrawn, as what a state took back. Agents that a graph
+    runs at once, by `Send`, take nothing of each other back, but may be sent what the others were told before them:
+    give each a `session` of its own, by a function, if they should not. Agents with checkpointers of their own
+    that share a session need threads of different names.
 
     Args:
         memory: An open memory, sync or async, or a URL, opened on first use; or

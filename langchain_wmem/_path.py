@@ -70,6 +70,15 @@ class StoredPath:
         """Whether one of these messages, named by their ids in LangChain, is withdrawn."""
         return bool(self._withdrawn) and not set(self._withdrawn.values()).isdisjoint(ids)
 
+    @property
+    def end(self) -> int:
+        """The place of what is added next."""
+        return self._end
+
+    def is_since(self, id: str, place: int) -> bool:
+        """Whether a message, named by its id here, was added at a place or after it."""
+        return self._places.get(self._own.get(id), -1) >= place
+
     def has(self, message: Message) -> bool:
         """Whether a stored message is known."""
         return self.knows(whole_id(message))

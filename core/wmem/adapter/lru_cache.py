@@ -43,6 +43,11 @@ class LruCache(Generic[K, V]):
             self._values.popitem(last=False)
         return self._values[key]
 
+    def select(self, matches: Callable[[K], bool]) -> list[V]:
+        """The values of the keys that match, the one used longest ago first."""
+        with self._lock:
+            return [value for key, value in self._values.items() if matches(key)]
+
     def discard(self, matches: Callable[[K], bool]) -> None:
         """Drop every key that matches."""
         with self._lock:

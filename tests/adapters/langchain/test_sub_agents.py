@@ -1,6 +1,7 @@
 """A sub-agent that inherits its parent's thread does not share its parent's session."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.outputs import ChatResult
 from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 import wmem
 from langchain_wmem import WmemMiddleware
+from tests.adapters.langchain.conftest import Scripted
 from wmem.errors import InvalidInputError
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -337,6 +340,36 @@ async def test_agents_that_are_nodes_of_a_graph_share_the_thread_s_session(
     ]
     assert texts(models[1].prompts[1]) == ["I am Ada.", "Hi Ada.", "Hello Ada.", "Who am I?", "Fine."]
     assert opened.scope("t").children() == []
+
+
+class Meeting(Scripted):
+    """Answers once three have been asked at the same time."""
+
+    gate: Any = None
+
+    def _generate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        self.gate.wait()
+        return super()._generate(*args, **kwargs)
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        await self.gate.wait()
+        return super()._generate(*args, **kwargs)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+async def test_agents_that_a_graph_sends_to_at_once_withdraw_nothing_of_each_other(
+    opened: wmem.AgentMemory, mode: str
+) -> None:
+    model = Meeting(gate=threading.Barrier(3, timeout=60) if mode == "sync" else asyncio.Barrier(3))
+    builder = StateGraph(MessagesState)
+    builder.add_node("agent", create_agent(model, middleware=[remembering(opened, session="thread")]))
+    questions = [f"Question {number}" for number in range(3)]
+    builder.add_conditional_edges(START, lambda _: [Send("agent", user(each)) for each in questions], ["agent"])
+    graph = builder.compile(checkpointer=InMemorySaver())
+    for _ in range(2):
+        await graph.ainvoke(user("Go."), THREAD) if mode == "async" else graph.invoke(user("Go."), THREAD)
+    assert opened.scope("t").messages.withdrawn() == []
+    assert sorted(text for _, text in said(opened, "t")) == sorted([*questions, "Fine.", "Fine.", "Fine."] * 2)
 
 
 async def test_a_sub_agent_in_a_tool_of_a_graph_s_agent_gets_a_scope_below_the_thread_s(
