@@ -98,6 +98,8 @@ class Talk(RuleBasedStateMachine):
             wmem_options=options if self.window is None else {**options, "window": self.window},
             interrupt_before=list(self.stops),
         )
+        self.pair.say("Hello Ann.", text="I am Ann.")  # there is something to change
+        self.pair.say(self.pair.call("Oslo", "Rome"), "In both.", text="Does it rain?")
 
     def teardown(self) -> None:
         self.pair.close()
@@ -216,7 +218,8 @@ def test_a_model_is_sent_the_same_messages_whatever_was_done_to_the_thread(aroun
         pass
 
     Around.around = around
-    run_state_machine_as_test(Around, settings=examples(0.08, stateful_step_count=10))
+    share = 0.4 if around == "nothing" else 0.08
+    run_state_machine_as_test(Around, settings=examples(share, stateful_step_count=12))
 
 
 def test_a_model_is_sent_the_same_messages_when_runs_stop_before_tools() -> None:
