@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from langchain_wmem._dedup import (
+    MASKED,
     SeenMessages,
     append_new,
     assign_ids,
@@ -21,8 +22,9 @@ from langchain_wmem._dedup import (
     newest_human_index,
 )
 from langchain_wmem._lenient_convert import read_leniently
-from langchain_wmem._masks import Masks
+from langchain_wmem._masks import Masks, align_shown
 from langchain_wmem._path import Moves, StoredPath
+from langchain_wmem._pieces import whole_id
 from langchain_wmem._run import Run, find_checkpoints
 from wmem import AsyncScope, Message, Scope
 from wmem.adapter import LruCache, Steps, describe, find_logger
@@ -51,9 +53,11 @@ class _Called:
 
     Args:
         siblings: Ids of what others store that run in the same graph at this time.
+        is_known: False if another process called the model: what that was not shown is not known.
     """
 
-    def __init__(self, siblings: Sequence[set[str]]) -> None:
+    def __init__(self, siblings: Sequence[set[str]] = (), *, is_known: bool = True) -> None:
+        self.is_known = is_known
         self.masks = Masks()
         self.ids: set[str] = set()
         self.begun: int | None = None  # the place in the session after which all that is not its own is of others
@@ -73,6 +77,7 @@ class _Session:
         self.seen = SeenMessages([*stored, *withdrawn], is_whole=is_whole)
         self.is_whole = is_whole  # whether the path has all of the session
         self.path = StoredPath(run.thread, stored, withdrawn)
+        self.masks: Masks | None = None
         self.calls: LruCache[tuple[object, str], _Called] = LruCache(_MAX_RUNS)
         self.partials: LruCache[str | None, list[str]] = LruCache(_MAX_RUNS)
         """Ids of the parts of answers that were given, by the turn they are of."""
@@ -138,10 +143,11 @@ class Capture:
         """
         is_state = len(shown) == len(messages) and all(map(is_, shown, messages))
         messages = assign_ids(messages)
-        shown = messages if is_state else assign_ids(shown)
+        shown = messages if is_state else align_shown(messages, assign_ids(shown))
         session = yield from self._open(scope, run, messages)
         called = session.call(run)
-        called.masks.learn(messages, messages if is_packed else shown)
+        called.masks.learn(messages, messages if is_packed else shown, session.seen, session.masks)
+        session.masks = called.masks
         yield from self._store(scope, run, session, messages, called)
         begun = newest_human_index(shown)
         past: Sequence[BaseMessage] = () if is_state else shown[:begun]
@@ -164,14 +170,14 @@ class Capture:
         newest = messages[newest_human_index(messages)] if messages else None
         # What was blocked before it reached a model is stored when a model is shown it.
         is_reached = not isinstance(newest, HumanMessage) or newest.id in session.seen
-        called = session.calls.get(run.key)
+        called = session.calls.get(run.key) or _Called(is_known=False)
         if is_reached and not later:
             yield from self._store(scope, run, session, messages, called)
         session.run = None
         session.calls.discard(partial(eq, run.key))
         if is_reached:
             session.turn = None
-        return is_reached and called is not None
+        return is_reached and called.is_known
 
     def store_partial(
         self, scope: Scope | AsyncScope, run: Run, messages: Sequence[BaseMessage], message: Message
@@ -219,43 +225,38 @@ class Capture:
         run: Run,
         session: _Session,
         messages: Sequence[BaseMessage],
-        called: _Called | None,
+        called: _Called,
     ) -> Steps[None]:
-        """Store what is new or edited.
-
-        Args:
-            called: None if it is not known what the model was not shown of these messages, because another
-                process called it: then the answer alone is stored, and the next run stores the rest.
-        """
+        """Store what is new or edited; if another process called the model, the answer alone."""
         is_new, seen = session.begins(run, messages), session.seen
-        kept = messages if called is None else called.masks.apply(messages, seen)
+        kept = called.masks.apply(messages, seen)
         look = seen.look(kept, trust_objects=not is_new)
-        if called is None:
+        if not called.is_known:
             answer = newest_answer_index(kept)
             look = look._replace(places=[at for at in look.places if at >= answer and kept[at].id not in seen])
         # Behind a run that broke off, one from another checkpoint may look like the same, gone on.
         if is_new or look.is_changed or session.path.has_withdrawn(kept[place].id for place in look.places):
             yield from self._follow(scope, run, session, messages, called)
-        if called is not None and called.begun is None:
+        if called.begun is None:
             called.begun = session.path.end
         fresh = seen.find_new(kept, partial(self._to_messages, seen), places=look.places)
         if fresh:
             if is_new and not run.has_state:
                 yield from _withdraw_failed_turn(scope, session, messages)
             turned = mark_unanswered(assign_turn_ids(fresh, kept, run.thread, seen.turn_ids), kept)
+            turned = [_mark_masked(message, called.masks) for message in turned]
             fresh = yield from append_new(scope.messages, turned, seen, lookback(messages))
             session.path.add(fresh)
-            if called is not None:
-                called.ids.update(message.id for message in fresh if message.id is not None)
+            called.ids.update(message.id for message in fresh if message.id is not None)
             yield from _withdraw_partials(scope, session, fresh)
         if self._withdraws and run.has_state and look.places:
             yield from _follow_order(scope, session, kept, look.places[0])
         if run.has_state:
             session.path.add_held(seen.list_stored_ids(kept[place] for place in look.places))
-        if called is None:
-            seen.forget_list()
-        else:
+        if called.is_known:
             seen.remember(kept, look)
+        else:
+            seen.forget_list()
         session.run = run
         if is_new and messages:
             asked = messages[newest_human_index(messages)]
@@ -269,7 +270,7 @@ class Capture:
         run: Run,
         session: _Session,
         messages: Sequence[BaseMessage],
-        called: _Called | None,
+        called: _Called,
     ) -> Steps[None]:
         """Let the session have the path that the thread's state has now."""
         held = set(list_ids(messages))
@@ -285,7 +286,7 @@ class Capture:
         moves = session.path.find_moves(held, is_emptied=is_emptied)
         if not withdraws:
             moves = moves._replace(withdrawn=[])
-        elif called is not None:
+        else:
             moves = moves._replace(withdrawn=[id for id in moves.withdrawn if not called.spares(id, session.path)])
         if moves.withdrawn:
             yield scope.messages.withdraw(*moves.withdrawn)
@@ -374,6 +375,13 @@ def _withdraw_partials(scope: Scope | AsyncScope, session: _Session, fresh: Iter
             yield scope.messages.withdraw(*ids)
             session.path.move(Moves(ids, []))
             session.partials.discard(partial(eq, turn_id))
+
+
+def _mark_masked(message: Message, masks: Masks) -> Message:
+    """The message, marked if middleware showed it in another form than the state's: another process has no masks."""
+    if not masks.hides(whole_id(message)):
+        return message
+    return message.model_copy(update={"metadata": {**message.metadata, MASKED: True}})
 
 
 def _begins_anew(messages: Sequence[BaseMessage]) -> bool:

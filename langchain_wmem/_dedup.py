@@ -23,6 +23,8 @@ from wmem.errors import CorruptionError
 from wmem.types import AsyncMessages, Messages
 
 MIN_LOOKBACK = 64
+MASKED = "masked"
+"""Key of the metadata of a message that is stored as other middleware showed it, not as the state has it."""
 _BLOCK = 64  # messages that are compared at once, to see quickly that a long list did not change
 _FIELDS = attrgetter("__dict__")
 _CONTENT_FIELDS = {"role", "parts", "tool_calls", "tool_call_id", "name", "native"}
@@ -103,6 +105,7 @@ class SeenMessages:
         self.is_whole = is_whole
         self._content_hashes: dict[str | None, int] = {}
         self._piece_ids: set[str] = set()
+        self.masked_ids: set[str | None] = set()
         self.turn_ids: dict[str | None, str | None] = {}
         self._fingerprints: dict[str, _Fingerprint] = {}
         self._object_refs: list[weakref.ref[BaseMessage]] = []
@@ -118,6 +121,8 @@ class SeenMessages:
             if message.id is not None:
                 self._content_hashes[message.id] = _content_hash(message)
                 self.turn_ids[message.id] = message.turn_id
+                if message.metadata.get(MASKED):
+                    self.masked_ids.add(whole_id(message))
                 if is_piece(message):
                     self._piece_ids.add(message.id)
 

@@ -88,6 +88,24 @@ class DroppingFromCalls(MaskingCalls):
         return request.override(messages=[each for each in request.messages if SECRET not in each.text])
 
 
+class RewritingCalls(MaskingCalls):
+    """Shows the model new messages, without ids, in the place of those that have the secret."""
+
+    def _mask(self, request: Any) -> Any:
+        shown = [
+            HumanMessage(each.text.replace(SECRET, "[mail]")) if SECRET in each.text else each
+            for each in request.messages
+        ]
+        return request.override(messages=shown)
+
+
+class TrimmingCalls(MaskingCalls):
+    """Shows the model the newest messages alone."""
+
+    def _mask(self, request: Any) -> Any:
+        return request.override(messages=request.messages[-2:])
+
+
 def files_hold(folder: Path, text: str) -> bool:
     return any(text.encode() in file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
@@ -168,7 +186,7 @@ async def test_a_question_that_a_guard_keeps_from_the_model_is_in_no_file(
     assert not files_hold(store, SECRET)
 
 
-@pytest.mark.parametrize("guard", [MaskingCalls, DroppingFromCalls])
+@pytest.mark.parametrize("guard", [MaskingCalls, DroppingFromCalls, RewritingCalls])
 async def test_what_middleware_around_hides_from_the_model_in_single_calls_is_in_no_file(
     run: Any, script: Any, tmp_path: Path, guard: Callable[[], Any]
 ) -> None:
@@ -179,6 +197,38 @@ async def test_what_middleware_around_hides_from_the_model_in_single_calls_is_in
             await run(agent, {"messages": [HumanMessage(said)]}, config=THREAD)
         assert [each.text for each in memory.scope("t").messages.all()][-2:] == ["And now?", "Fine."]
     assert not files_hold(tmp_path, SECRET)
+
+
+async def test_what_middleware_around_writes_anew_is_sent_in_the_place_of_what_it_hides(
+    run: Any, script: Any, memory: wmem.AgentMemory
+) -> None:
+    ours = WmemMiddleware(memory, budget=4_000)
+    models = plain, wrapped = script("Hello.", "Yes."), script("Hello.", "Yes.")
+    orders: list[list[Any]] = [[RewritingCalls()], [RewritingCalls(), ours]]
+    for model, middleware in zip(models, orders, strict=True):
+        agent = create_agent(model, middleware=middleware, checkpointer=InMemorySaver())
+        for said in (f"I am {SECRET}.", "Is that noted?"):
+            await run(agent, {"messages": [HumanMessage(said)]}, config=THREAD)
+    assert [[each.text for each in prompt] for prompt in wrapped.prompts] == [
+        [each.text for each in prompt] for prompt in plain.prompts
+    ]
+    assert [each.text for each in memory.scope("t").messages.all()][:2] == ["I am [mail].", "Hello."]
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["same process", "restarted"])
+async def test_what_was_masked_is_in_no_file_when_calls_are_trimmed(
+    run: Any, script: Any, store: Path, restarted: bool
+) -> None:
+    with wmem.open(url_of(store), agent_id="a") as memory:
+        saver = InMemorySaver()
+        agent: Any = None
+        for said in (f"I am {SECRET}.", "And now?", "And then?"):
+            if restarted or agent is None:
+                guards = [MaskingCalls(), TrimmingCalls(), WmemMiddleware(memory, budget=4_000)]
+                agent = create_agent(script(), middleware=guards, checkpointer=saver)
+            await run(agent, {"messages": [HumanMessage(said)]}, config=THREAD)
+        assert memory.scope("t").messages.count() == 6
+    assert not files_hold(store, SECRET)
 
 
 class Approving(AgentMiddleware[Any, Any, Any]):
