@@ -41,8 +41,11 @@ class Difference(AssertionError):  # noqa: N818  # what a run looks for
 @contextmanager
 def patched() -> Iterator[None]:
     """Small thresholds, and no log of what is provoked by the thousand."""
-    logging.getLogger("wmem").setLevel(logging.CRITICAL)  # noqa: TID251  # not to write to it
+    logger = logging.getLogger("wmem")  # noqa: TID251  # not to write to it
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
     with ExitStack() as stack:
+        stack.callback(logger.setLevel, level)
         for module in (wmem.engine.writing, wmem.agent.maintenance):
             stack.enter_context(mock.patch.object(module, "COMPACT_MIN_BYTES", COMPACT_BYTES))
         stack.enter_context(mock.patch.object(wmem.engine.engine, "KEEP_GRACE_S", AHEAD_S))
