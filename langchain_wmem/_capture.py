@@ -143,7 +143,9 @@ class Capture:
         """
         is_state = len(shown) == len(messages) and all(map(is_, shown, messages))
         messages = assign_ids(messages)
-        shown = messages if is_state else align_shown(messages, assign_ids(shown))
+        shown = messages if is_state else assign_ids(shown)
+        if not is_packed:
+            shown = align_shown(messages, shown)
         session = yield from self._open(scope, run, messages)
         called = session.call(run)
         called.masks.learn(messages, messages if is_packed else shown, session.seen, session.masks)
