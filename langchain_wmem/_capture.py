@@ -323,7 +323,7 @@ def _catch_up(scope: Scope | AsyncScope, session: _Session) -> Steps[None]:
     while True:
         stored: list[Message] = yield scope.messages.all(limit=limit)
         if len(stored) < limit or session.path.has(stored[0]):
-            session.path.add(stored)
+            session.path.add_newest(stored)
             session.seen.add(message for message in stored if message.id not in session.seen)
             return
         limit *= 4

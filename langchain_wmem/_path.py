@@ -56,6 +56,13 @@ class StoredPath:
                 if self.thread is not None and message.thread_id == self.thread:
                     self._own.setdefault(message.id, whole)
 
+    def add_newest(self, stored: Sequence[Message]) -> None:
+        """Add the session's newest messages, in its order: others may have stored some before those that are known."""
+        known = [self.has(message) for message in stored]
+        self.add(stored)
+        if known != sorted(known, reverse=True):
+            self.put_last([*dict.fromkeys(map(whole_id, stored))])
+
     def set_all(self, stored: Sequence[Message], withdrawn: Sequence[Message]) -> None:
         """Take over all of the session, of which only the newest part was known."""
         held = self._own.keys()

@@ -342,6 +342,40 @@ async def test_agents_that_are_nodes_of_a_graph_share_the_thread_s_session(
     assert opened.scope("t").children() == []
 
 
+class Late(Scripted):
+    """Answers when it may."""
+
+    gate: Any = None
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> ChatResult:
+        await self.gate.wait()
+        return super()._generate(*args, **kwargs)
+
+
+async def test_answers_that_come_at_once_are_sent_in_the_order_of_the_state(
+    script: Any, opened: wmem.AgentMemory
+) -> None:
+    models = Late(gate=asyncio.Event(), replies=[AIMessage("One")]), script("Two")
+    first, second = (create_agent(each, middleware=[remembering(opened, session="thread")]) for each in models)
+
+    async def run_second(state: MessagesState) -> Any:
+        given: Any = state
+        result = await second.ainvoke(given)
+        models[0].gate.set()
+        return result
+
+    builder = StateGraph(MessagesState)
+    builder.add_node("first", first)
+    builder.add_node("second", run_second)
+    builder.add_edge(START, "first")
+    builder.add_edge(START, "second")
+    graph = builder.compile(checkpointer=InMemorySaver())
+    for said in ("Go.", "And now?"):
+        result = await graph.ainvoke(user(said), THREAD)
+    for model in models:
+        assert texts(model.prompts[1]) == texts(result["messages"])[:4] == ["Go.", "One", "Two", "And now?"]
+
+
 class Meeting(Scripted):
     """Answers once three have been asked at the same time."""
 
