@@ -8,6 +8,7 @@ blocks, so that an image is stored once.
 
 import copy
 import json
+import marshal
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -111,10 +112,19 @@ class Converter:
             if message.id is not None and size == 1:
                 made[message.id] = known
             theirs = handed.get(known[1].id)
-            written.append(theirs if theirs is not None and theirs == known[1] else known[1].model_copy(deep=True))
+            written.append(theirs if theirs is not None and theirs == known[1] else _copy(known[1]))
             at += size
         self._made = made
         return written
+
+
+def _copy(message: BaseMessage) -> BaseMessage:
+    """A copy that shares nothing that could be changed in place, at a fraction of what a deep copy takes."""
+    held = {name: value for name, value in message.__dict__.items() if value and isinstance(value, dict | list)}
+    try:
+        return message.model_copy(update={name: marshal.loads(marshal.dumps(value)) for name, value in held.items()})  # noqa: S302  # our own bytes
+    except ValueError:  # no plain JSON
+        return message.model_copy(deep=True)
 
 
 def _write(messages: Sequence[Message], at: int) -> tuple[BaseMessage, int]:

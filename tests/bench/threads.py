@@ -19,6 +19,7 @@ __all__ = ["model_calls_by_length"]
 _BUDGET = 8_000
 _THREAD: Any = {"configurable": {"thread_id": "t"}}
 _LENGTHS = (1_000, 5_000)
+_WINDOW = 100
 _MS = 1e-3
 
 
@@ -58,10 +59,10 @@ def _talk(messages: int) -> list[Any]:
     return talk
 
 
-def _take(messages: int, turns: int) -> float:
+def _take(messages: int, turns: int, window: int | None = None) -> float:
     """Seconds of a thread's first call in a turn, which sees each message as a new object; the median."""
     with wmem.open("memory://", agent_id="agent") as memory:
-        middleware = _Timed(memory, budget=_BUDGET)
+        middleware = _Timed(memory, budget=_BUDGET, window=window)
         model = GenericFakeChatModel(messages=(AIMessage("It lies at quay 3.") for _ in range(turns + 3)))
         agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
         agent.update_state(_THREAD, {"messages": _talk(messages)})
@@ -75,6 +76,7 @@ def model_calls_by_length(*, quick: bool) -> list[Figure]:
     """The first model call of a turn, in threads of 1,000 and 5,000 messages."""
     turns = 7 if quick else 25
     short, long = (_take(length, turns) for length in _LENGTHS)
+    trimmed = _take(_LENGTHS[1], turns, window=_WINDOW)
     note = f"processor time inside wmem, at {_BUDGET:,} tokens"
     return [
         Figure(name=f"model call, thread of {_LENGTHS[0]:,}", ours=short, at_most=5 * _MS, note=note),
@@ -85,5 +87,13 @@ def model_calls_by_length(*, quick: bool) -> list[Figure]:
             theirs=short,
             at_most_times=2,
             note=note,
+        ),
+        Figure(
+            name=f"model call, {_LENGTHS[1]:,} in the session, {_WINDOW} in the state",
+            ours=trimmed,
+            peer=f"of {_LENGTHS[0]:,}",
+            theirs=short,
+            at_most_times=2,
+            note=f"window={_WINDOW}",
         ),
     ]
