@@ -153,8 +153,11 @@ class Capture:
         yield from self._store(scope, run, session, messages, called)
         begun = newest_human_index(shown)
         past: Sequence[BaseMessage] = () if is_state else shown[:begun]
-        known = {id(message) for message in messages} if past else set()
-        if all((each.id in session.seen and id(each) in known) or not is_conversation(each) for each in past):
+        held = {message.id: message for message in messages} if past else {}
+        if all(
+            (each.id in session.seen and called.masks.is_form(each, held.get(each.id))) or not is_conversation(each)
+            for each in past
+        ):
             past = ()
         live = [message for message in (*past, *shown[begun:]) if is_conversation(message)]
         return [piece for each in live for piece in read_leniently(each, artifacts=self._artifacts).messages]

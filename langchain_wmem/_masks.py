@@ -59,6 +59,13 @@ class Masks:
             ):
                 self._masks[message.id] = _Mask(hash_objects([message]), form)
 
+    def is_form(self, shown: BaseMessage, message: BaseMessage | None) -> bool:
+        """Whether a message of the call says what is stored of the state's: it is no other, or the form of it."""
+        if message is None or shown is message:
+            return shown is message
+        mask = self._masks.get(message.id)
+        return shown == message if mask is None else shown is mask.form
+
     def hides(self, id: str | None) -> bool:
         """Whether a message is stored in another form than the state's."""
         mask = self._masks.get(id)

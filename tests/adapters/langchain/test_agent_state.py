@@ -128,7 +128,17 @@ async def test_an_edit_whose_storing_failed_is_stored_by_the_next_run(
     assert stored(memory)[0] == "My code is [redacted]."
 
 
-def test_a_long_thread_that_did_not_change_is_compared_and_not_converted(script: Any, memory: wmem.AgentMemory) -> None:
+class Copying(AgentMiddleware[Any, Any, Any]):
+    """Shows the model copies of all messages, as middleware does that may change some."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        return handler(request.override(messages=[each.model_copy() for each in request.messages]))
+
+
+@pytest.mark.parametrize("around", [(), (Copying(),)], ids=["the state", "copies"])
+def test_a_long_thread_that_did_not_change_is_compared_and_not_converted(
+    script: Any, memory: wmem.AgentMemory, around: Any
+) -> None:
     long: list[BaseMessage] = [
         made
         for number in range(1_000)
@@ -142,16 +152,16 @@ def test_a_long_thread_that_did_not_change_is_compared_and_not_converted(script:
             ),
         )
     ]
-    middleware = remembering(memory, session="t")
+    agent = create_agent(script(), middleware=[*around, remembering(memory, session="t")])
     whole: Any = {"messages": [*long, HumanMessage("Last", id="last")]}
-    create_agent(script(), middleware=[middleware]).invoke(whole)
+    agent.invoke(whole)
 
     # As a checkpointer hands them out: equal, and none the same object.
-    state: Any = {"messages": [message.model_copy(deep=True) for message in long]}
-    unused: Any = None
-    compared = count_calls(lambda: middleware.before_agent(state, unused))
+    state: Any = {"messages": [message.model_copy(deep=True) for message in (*long, HumanMessage("Next", id="next"))]}
+    plain = count_calls(lambda: create_agent(script(), middleware=around).invoke(state))
+    compared = count_calls(lambda: agent.invoke(state)) - plain
     assert compared < count_calls(lambda: from_langchain(long)) / 5
-    assert memory.scope("t").messages.count() == 2_002
+    assert memory.scope("t").messages.count() == 2_004
 
 
 # --- Summaries --------------------------------------------------------------------------------------------------------
