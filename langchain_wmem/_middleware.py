@@ -400,11 +400,11 @@ def _with_prompt(
 def _find_handed(messages: Sequence[BaseMessage], ids: set[str | None]) -> dict[str | None, BaseMessage]:
     """The messages of a request with these ids; a prompt has the newest, so they are looked for from the end."""
     found: dict[str | None, BaseMessage] = {}
-    left = len(ids)
+    left = len(ids - {None})
     for message in reversed(messages):
         if not left:
             break
-        if message.id in ids:
+        if message.id is not None and message.id in ids:
             found[message.id] = message
             left -= 1
     return found
