@@ -39,6 +39,7 @@ def middleware(request, monkeypatch):
 """
 
 
+@pytest.mark.slow
 def test_a_middleware_that_drops_a_message_fails_their_tests(tmp_path: Path) -> None:
     (tmp_path / "test_small.py").write_text(FOREIGN)
     (tmp_path / "conftest.py").write_text(PLANT)
