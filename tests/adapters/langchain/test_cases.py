@@ -23,6 +23,8 @@ from tests.adapters.langchain.test_guards import files_hold
 from tests.matrix import Everywhere
 from wmem.errors import InvalidInputError
 
+pytestmark = pytest.mark.slow
+
 RAW = "ann@example.org"
 
 

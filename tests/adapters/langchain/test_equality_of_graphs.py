@@ -15,6 +15,8 @@ from tests.adapters.langchain.side_by_side import Pair, Side, WmemSide
 from tests.adapters.langchain.test_equality_machine import QUESTIONS, Machine, endings, tool_names, towns
 from tests.matrix import examples
 
+pytestmark = pytest.mark.slow
+
 
 class _GraphSide(Side):
     """A model, its tools, and what packs before the model."""

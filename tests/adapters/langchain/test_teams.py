@@ -18,7 +18,10 @@ from langchain_wmem import WmemMiddleware, WmemPack, to_langchain
 from tests.adapters.langchain.conftest import Scripted
 
 # The supervisor's own agent is one of LangGraph's older kind.
-pytestmark = pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::langgraph.warnings.LangGraphDeprecatedSinceV10"),
+]
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 BUDGET = 2_400

@@ -256,6 +256,7 @@ class Whose(TypedDict):
     session_id: str
 
 
+@pytest.mark.slow
 def test_sixteen_threads_learn_together_and_each_second_prompt_fits(memory: wmem.AgentMemory) -> None:
     model, middleware = Metered(ratio=1.4), remembering(memory, session=None)
     agent = create_agent(model, middleware=[middleware], context_schema=Whose)
@@ -422,6 +423,7 @@ def tool_turns(
     return model.prompts, budgets
 
 
+@pytest.mark.slow
 def test_thirty_tool_turns_repeat_the_front_of_their_prompts_while_usage_is_learned(memory: wmem.AgentMemory) -> None:
     prompts, budgets = tool_turns(memory, 30, stable=True)
     assert any(is_note(message) for message in prompts[-1])

@@ -21,7 +21,7 @@ from llamaindex_wmem._provider import is_overflow, read_prompt_tokens
 from tests.adapters.llamaindex.test_engines import Make, Script, talk
 from wmem.errors import BudgetError
 
-pytestmark = pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::pydantic.PydanticDeprecationWarning")]
 COUNT = wmem.TiktokenCounter()
 BUDGET, RESERVE = 1_200, 100
 
