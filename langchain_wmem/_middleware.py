@@ -25,7 +25,7 @@ from langchain_wmem._partial import PartialAnswer
 from langchain_wmem._prompt import PackSettings
 from langchain_wmem._request import complete_request, prompt_counter, tool_schemas
 from langchain_wmem._retry import call_with_retry, model_name
-from langchain_wmem._run import find_guards, find_later_hooks, find_run
+from langchain_wmem._run import find_later_hooks, find_run, may_have_guards
 from langchain_wmem._session import is_single_run, scope_path
 from langchain_wmem._trace import trace_prompt
 from wmem import AsyncScope, Calibrations, Context, Counter, Message, Scope
@@ -354,7 +354,7 @@ class WmemMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         except GeneratorExit:  # nobody waits any more, so nothing can be awaited
             raise
         except BaseException as exc:
-            if (said := partial.message(exc)) is not None and not find_guards(self._name):
+            if (said := partial.message(exc)) is not None and not may_have_guards(self._name):
                 try:
                     yield from self._capture.store_partial(scope, place, held, said)
                 except WmemError as failure:  # less than the failure of the call, which the caller is told of

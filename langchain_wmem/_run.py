@@ -91,9 +91,10 @@ def find_later_hooks(name: str) -> list[str]:
     return [owner for owner in later if owner not in _HARMLESS]
 
 
-def find_guards(name: str) -> list[str]:
-    """Other middleware that may change an answer after the model gave it."""
-    return [owner for owner, hook in find_hooks() or () if owner != name and hook in ("after_model", "after_agent")]
+def may_have_guards(name: str) -> bool:
+    """Whether other middleware may change an answer after the model gave it; so if that cannot be known."""
+    hooks = find_hooks()
+    return hooks is None or any(owner != name and hook in ("after_model", "after_agent") for owner, hook in hooks)
 
 
 def _holds_nodes(value: object) -> bool:

@@ -16,6 +16,7 @@ from langgraph.types import Command, interrupt
 
 import wmem
 from langchain_wmem import WmemMiddleware
+from langchain_wmem._run import may_have_guards
 
 SECRET = "ada@example.com"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -360,3 +361,7 @@ async def test_what_a_checkpoint_keeps_of_wmem_stays_out_of_what_the_agent_retur
     result = await run(agent, {"messages": [HumanMessage("Hi")]}, config=THREAD)
     assert set(result) == {"messages"}
     assert RemoveMessage(id=REMOVE_ALL_MESSAGES) not in result["messages"]
+
+
+def test_where_it_cannot_be_known_guards_are_expected() -> None:
+    assert may_have_guards("wmem")  # outside of a graph there is nothing to ask
