@@ -16,6 +16,8 @@ from typing import Any
 import diskcache
 import pytest
 
+import wmem.journal.disk
+import wmem.journal.sqlite_database
 import wmem.journal.sqlite_maintenance
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
@@ -437,6 +439,26 @@ def test_B49_a_store_that_another_process_keeps_to_itself_is_waited_for_and_no_l
     journal = SqliteJournal(str(file), wait_s=0.2)
     assert journal.append(PATH, 1, b"1", None, None).cursor is not None
     journal.close()
+
+
+def test_B49_a_new_store_that_another_process_keeps_to_itself_for_a_moment_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locks: list[sqlite3.Connection] = []
+    make_tables = wmem.journal.disk.make_tables
+
+    def make_and_lock(directory: str, wait_s: float) -> None:
+        make_tables(directory, wait_s)
+        if not locks:
+            locks.append(sqlite3.connect(Path(directory) / diskcache.core.DBNAME, isolation_level=None))
+            locks[0].execute("PRAGMA locking_mode=EXCLUSIVE")
+            locks[0].execute("BEGIN EXCLUSIVE")
+
+    monkeypatch.setattr(wmem.journal.disk, "make_tables", make_and_lock)
+    monkeypatch.setattr(wmem.journal.sqlite_database.time, "sleep", lambda _seconds: locks[0].close())
+    with closing(DiskJournal(str(tmp_path / "store"), wait_s=60)) as journal:
+        assert len(locks) == 1
+        assert journal.read({PATH: ORIGIN})[PATH].head == ORIGIN
 
 
 def test_B49_a_thread_that_writes_for_long_is_waited_for_and_no_longer(tmp_path: Path) -> None:

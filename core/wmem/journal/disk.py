@@ -162,8 +162,12 @@ class DiskJournal:
         version = read_row(connection, _FORMAT_KEY) if has_tables(connection) else None
         if version is None:
             make_tables(self._directory, self._wait_s)
+            # Outside a transaction SQLite says "no such table" of one that it has not seen yet
+            # and cannot look for, because another process locks the file: that would not be waited for.
+            connection.execute("BEGIN IMMEDIATE")
             add_row(connection, _FORMAT_KEY, _FORMAT)
             version = read_row(connection, _FORMAT_KEY)
+            connection.execute("COMMIT")
         if version != _FORMAT:
             msg = (
                 f"{self._directory!r} was written in format {version!r}; "
