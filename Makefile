@@ -96,9 +96,9 @@ generate: $(VENV)/dev.stamp  ## write the async faces anew from the sync ones
 bench: $(VENV)/dev.stamp  ## speed beside the peers', in one run; BENCH=--quick for a first look
 	@PYTHONPATH=core:. $(BIN)/python tests/bench/speed.py $(BENCH)
 
-bench-recall: $(VENV)/dev.stamp  ## evidence in the context, beside the peers'; WMEM_LOCOMO names the conversations
+bench-recall: $(VENV)/dev.stamp  ## what is found for questions, beside the peers'; BENCH="--ours --set lmeb tau" for some
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq --group bench
-	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run.py $(BENCH)
+	@PYTHONPATH=core:. $(BIN)/python tests/bench/recall/run.py --budgets 512 1024 2048 4096 $(BENCH)
 
 bench-recall-dense: $(VENV)/dev.stamp  ## the same with vectors of a packaged MiniLM, beside LangGraph's store
 	@$(BIN)/python -m pip --disable-pip-version-check install -qq safetensors tokenizers

@@ -7,10 +7,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "Said", "conversations", "where"]
+__all__ = ["ADVERSARIAL", "CATEGORIES", "Conversation", "Question", "Said", "conversations", "where"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
-"""Those that have an answer; the fifth asks for what was never said."""
+"""Those that have an answer."""
+ADVERSARIAL = 5
+"""Asks one person for what the other one said: it has evidence, and no answer."""
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 _VARIABLE = "WMEM_LOCOMO"
 _DEFAULT = "../shared/data/locomo-open.json"
@@ -37,12 +39,33 @@ class Question(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """The turns of two people over months, and the questions about them, asked at the end."""
+    """The turns of two people over months, and the questions about them, asked at the end.
+
+    Attributes:
+        questions: Those of `CATEGORIES`.
+        adversarial: Those of the fifth category.
+    """
 
     name: str
     first_speaker: str
     turns: list[Said]
     questions: list[Question]
+    adversarial: list[Question]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The turns in the chat form; speakers have names, sessions are threads with a time."""
+        return [
+            {
+                "id": turn.id,
+                "role": "user" if turn.speaker == self.first_speaker else "assistant",
+                "name": turn.speaker,
+                "content": turn.text,
+                "created_at": turn.at.isoformat(),
+                "thread_id": turn.session,
+            }
+            for turn in self.turns
+        ]
 
 
 def where() -> Path:
@@ -88,9 +111,11 @@ def _conversation(given: dict[str, Any]) -> Conversation:
         Question(each["question"], each["category"], str(each.get("answer", "")), evidence)
         for each in given["qa"]
         # Some ids are malformed, and some name turns that are not there.
-        if (evidence := _ids(each["evidence"]) & known) and each["category"] in CATEGORIES
+        if (evidence := _ids(each["evidence"]) & known)
     ]
-    return Conversation(given.get("sample_id", "?"), talk["speaker_a"], turns, asked)
+    answerable = [each for each in asked if each.category in CATEGORIES]
+    adversarial = [each for each in asked if each.category == ADVERSARIAL]
+    return Conversation(given.get("sample_id", "?"), talk["speaker_a"], turns, answerable, adversarial)
 
 
 def _ids(evidence: list[str]) -> frozenset[str]:

@@ -1,201 +1,158 @@
-"""How much of the evidence for a question is in the context: `make bench-recall`.
+"""What is found for a question, beside what others find: `make bench-recall`.
 
-wmem is asked twice: as it comes, with a tail of the newest messages in half of the room, and with recall first
-(``tail=0``), for questions about a long past. Then both are asked about talks in the chat form, where `WMEM_TALKS`
-names some.
+The sets, each measured for itself by ``--set NAME …`` (all by default):
 
-Evidence recall is the mean share of the annotated turns that the context holds; the
-all-evidence rate counts the questions of which it holds every one. Which turns are in it
-is told by their ids; of wmem's contexts it is checked that their texts are there, too.
+- ``locomo``: evidence in the context, by budget and category (`WMEM_LOCOMO` names a file in LoCoMo's format).
+- ``lmeb``: the same questions, those of the fifth category too, in the form of LMEB: NDCG@10 and recall@10
+  of `Scope.recall`.
+- ``two-words``: LoCoMo's questions cut to their two rarest words.
+- ``foreign``: questions about talks, asked of LoCoMo: how many find nothing.
+- ``precision``: what item search must and must not bring (`WMEM_PRECISION` names a folder).
+- each family of talks in the folder that `WMEM_TALKS` names, as ``tau`` or ``beam``: the share of the conditions that
+  hold; and what `derived` makes of it, as ``tau-flat``, ``tau-half``, ``beam-again`` (any of the three of any family).
+
+wmem is asked as it comes, with a tail of the newest messages in half of the room; with recall first
+(``tail=0``), for questions about a long past; and of talks by recall alone, without standing requests.
+
+Options: ``--ours`` leaves the peers out, ``--budgets N …`` says how many tokens (1,024 and 4,096 by default), ``--json
+FILE`` writes wmem's figures by name, to compare two versions. At the end stands which of the wanted figures are held;
+the exit code is 1 where one is MISSED.
 """
 
-import statistics
+import argparse
+import json
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 
-from tests.bench.recall.conversations import CATEGORIES, Conversation, conversations, where
-from tests.bench.recall.systems import PEERS, Answer, Bounded, Memory, Wmem
-from tests.bench.recall.talks import Score, ask, list_talk_files, read_talk, talk_table
+from tests.bench.recall.conversations import Conversation, conversations, where
+from tests.bench.recall.derived import VARIANTS, measure_foreign, measure_two_words
+from tests.bench.recall.evidence import BUDGETS, measure_evidence
+from tests.bench.recall.precision import measure_precision
+from tests.bench.recall.ranking import measure_ranking
+from tests.bench.recall.talks import Talk, list_talk_files, measure_talks, read_talk
 
-__all__ = ["Result", "asked", "table"]
+__all__ = ["WANTED", "judge", "main"]
 
-BUDGETS = (512, 1_024, 2_048, 4_096)
-_WANTED = {512: 60, 1_024: 72, 2_048: 82, 4_096: 88}
-"""Of wmem as it comes; the rest is wanted of recall first."""
-_WANTED_FIRST = {512: 77.5, 1_024: 84.5, 2_048: 89.6, 4_096: 93}
-_WANTED_BY_CATEGORY = {4: 93, 2: 86, 1: 57}
-_WANTED_OF_TALKS = {
-    ("beam", None): 68,
-    ("beam", "contradiction_resolution"): 83,
-    ("beam", "information_extraction"): 64,
-    ("beam", "instruction_following"): 85,
-    ("beam", "preference_following"): 85,
-    ("crosswoz", None): 100,
-    ("glaive-zh", None): 99,
-    ("tau", None): 17,
+WANTED: Mapping[str, float] = {
+    "locomo, as it comes, at 512": 60,
+    "locomo, as it comes, at 1,024": 72,
+    "locomo, as it comes, at 2,048": 82,
+    "locomo, as it comes, at 4,096": 88,
+    "locomo at 512": 77.5,
+    "locomo at 1,024": 86,
+    "locomo at 2,048": 89.6,
+    "locomo at 4,096": 94,
+    "locomo, single-hop at 1,024": 93,
+    "locomo, temporal at 1,024": 86,
+    "locomo, multi-hop at 1,024": 57,
+    "locomo, answer words in the text, temporal": 68,
+    "locomo, half evicted, at 1,024": 55,
+    "lmeb NDCG@10": 55,
+    "lmeb recall@10": 71,
+    "lmeb, multi-hop recall@10": 47,
+    "lmeb, adversarial NDCG@10": 54,
+    "tau at 1,024": 90,
+    "tau at 4,096": 99,
+    "tau-flat at 1,024": 95,
+    "tau-half at 1,024": 80,
+    "glaive-zh at 1,024": 99.5,
+    "glaive-zh at 4,096": 100,
+    "crosswoz at 1,024": 100,
+    "beam, by recall alone, at 1,024": 62,
+    "beam, by recall alone, at 4,096": 80,
+    "beam at 1,024": 68,
+    "beam at 4,096": 84,
+    "beam, contradiction_resolution at 1,024": 83,
+    "beam, information_extraction at 1,024": 64,
+    "beam, instruction_following at 1,024": 85,
+    "beam, preference_following at 1,024": 85,
+    "beam-again at 1,024": 97,
+    "precision, one scope: precision": 0.55,
+    "precision, one scope: recall": 0.9,
+    "precision, a scope per domain: precision": 0.65,
+    "precision, a scope per domain: recall": 0.9,
+    "foreign questions with an empty note, %": 30,
 }
-"""Of recall first at 1,024 tokens, by the talks' family and the questions' kind."""
-_WANTED_ANSWERS = 68
-_WANTED_BOUNDED = 55
-_AT = 1_024
+"""The least of each figure, recall first where no other way is named."""
+_FAULTS = ("contexts above their budget", "turns counted whose text is not there")
+"""Figures that end so are to be 0."""
+_DERIVED = ("tau-flat", "tau-half", "glaive-zh-half", "beam-again")
 
 
-@dataclass
-class Result:
-    """What one system held of the evidence, question by question."""
-
-    name: str
-    shares: dict[tuple[int, int], list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By budget and category."""
-    tokens: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    answers: list[float] = field(default_factory=list)
-    """Of temporal questions at 1,024 tokens, the share of the words of the answer that are in the text."""
-    adds_s: list[float] = field(default_factory=list)
-    packs_s: list[float] = field(default_factory=list)
-    over: int = 0
-    """Contexts above their budget."""
-    astray: int = 0
-    """Turns that are said to be in a context whose text lacks them."""
-
-    def recall(self, budget: int, *categories: int) -> float:
-        """Evidence recall in per cent."""
-        return 100 * statistics.fmean(self._of(budget, categories))
-
-    def complete(self, budget: int) -> float:
-        """The all-evidence rate in per cent."""
-        return 100 * statistics.fmean(share == 1 for share in self._of(budget, ()))
-
-    def _of(self, budget: int, categories: Sequence[int]) -> list[float]:
-        return [share for each in categories or CATEGORIES for share in self.shares[budget, each]] or [0.0]
-
-
-def asked(result: Result, talk: Conversation, memory: Memory, budgets: Sequence[int] = BUDGETS) -> None:
-    """Ask a memory all questions about its conversation at each budget."""
-    result.adds_s.append(memory.add_s)
-    said = {turn.id: " ".join(turn.text.split()) for turn in talk.turns}
-    for budget in budgets:
-        held: Answer | None = None
-        for question in talk.questions:
-            if held is None or memory.asks:
-                began = time.perf_counter()
-                held = memory.context(question.text, budget)
-                result.packs_s.append(time.perf_counter() - began)
-                result.tokens[budget].append(held.tokens)
-                result.over += held.tokens > budget
-            found = question.evidence & held.ids
-            if held.text:
-                text = " ".join(held.text.replace("\n> ", " ").split())
-                found -= {id for id in found & held.cut if said[id] not in text}
-                result.astray += sum(said[id] not in text for id in found)
-                if question.category == 2 and budget == _AT:
-                    result.answers.append(_told(question.answer, text))
-            result.shares[budget, question.category].append(len(found) / len(question.evidence))
-
-
-def _told(answer: str, text: str) -> float:
-    """The share of the words of an answer that a text holds."""
-    from wmem.analysis.analyzer import to_terms
-
-    wanted = set(to_terms(answer))
-    return len(wanted & set(to_terms(text))) / len(wanted) if wanted else 1.0
-
-
-def table(results: Sequence[Result]) -> str:
-    """The results for people."""
-    head = f"{'':30}" + "".join(f"{budget:>8,}" for budget in BUDGETS)
-    lines = ["", f"evidence recall, %{head[18:]}   all of it at {_AT:,}    add µs   pack ms"]
-    for each in results:
-        row = f"{each.name:30}" + "".join(f"{each.recall(budget):8.1f}" for budget in BUDGETS)
-        add, pack = statistics.median(each.adds_s), statistics.median(each.packs_s)
-        lines.append(f"{row}{each.complete(_AT):19.1f}{add * 1e6:10.0f}{pack * 1e3:10.2f}")
-    lines += [
-        "",
-        f"{f'at {_AT:,} by category':30}" + "".join(f"{name:>13}" for name in CATEGORIES.values()) + "   tokens",
+def judge(figures: Mapping[str, float]) -> tuple[list[str], bool]:
+    """A line for each figure that something is wanted of, and whether all of it holds."""
+    checks = [
+        (name, value, value >= WANTED[name], f"wanted {WANTED[name]}")
+        for name, value in figures.items()
+        if name in WANTED
     ]
-    for each in results:
-        row = "".join(f"{each.recall(_AT, category):13.1f}" for category in CATEGORIES)
-        lines.append(f"{each.name:30}{row}{statistics.fmean(each.tokens[_AT]):9.0f}")
-    return "\n".join(lines)
+    checks += [(name, value, value == 0, "wanted 0") for name, value in figures.items() if name.endswith(_FAULTS)]
+    lines = [f"  {'held' if held else 'MISSED':7}{name}: {value:.4g} ({least})" for name, value, held, least in checks]
+    return lines, all(held for _, _, held, _ in checks)
 
 
-def _verdict(ours: Result, first: Result, bounded: Result, talks: Score | None) -> tuple[str, bool]:
-    """What was wanted of wmem as it comes and with recall first, and whether it holds."""
-    checks: list[tuple[str, float, float]] = [
-        (f"as it comes, recall at {budget:,}", ours.recall(budget), least) for budget, least in _WANTED.items()
-    ]
-    checks += [(f"recall at {budget:,}", first.recall(budget), least) for budget, least in _WANTED_FIRST.items()]
-    checks += [
-        (f"{CATEGORIES[category]} at {_AT:,}", first.recall(_AT, category), least)
-        for category, least in _WANTED_BY_CATEGORY.items()
-    ]
-    checks.append(("answer words in the text, temporal", 100 * statistics.fmean(first.answers), _WANTED_ANSWERS))
-    checks.append((f"recall at {_AT:,}, half evicted", bounded.recall(_AT), _WANTED_BOUNDED))
-    if talks is not None:
-        checks += [
-            (f"{family}{f', {kind}' if kind else ''} at {_AT:,}", talks.mean(_AT, family, kind), least)
-            for (family, kind), least in _WANTED_OF_TALKS.items()
-        ]
-    lines = [
-        f"  {'held' if value >= least else 'MISSED':7}{name}: {value:.1f} (wanted {least})"
-        for name, value, least in checks
-    ]
-    held = all(value >= least for _, value, least in checks)
-    for name, count in (
-        ("contexts above their budget", ours.over + first.over + (talks.over if talks is not None else 0)),
-        ("turns counted whose text is not there", ours.astray + first.astray),
-    ):
-        lines.append(f"  {'MISSED' if count else 'held':7}{name}: {count}")
-        held = held and not count
-    return "\n".join(lines), held
+def _measure(name: str, families: Mapping[str, Sequence[Path]], options: argparse.Namespace) -> Mapping[str, float]:
+    match name:
+        case "locomo":
+            return measure_evidence(_conversations(), options.budgets, ours=options.ours)
+        case "lmeb":
+            return measure_ranking(_conversations(), ours=options.ours)
+        case "two-words":
+            return measure_two_words(_conversations(), options.budgets)
+        case "foreign":
+            return measure_foreign(
+                _conversations(), [talk for each in ("beam", "tau") for talk in _talks(each, families)]
+            )
+        case "precision":
+            return measure_precision()
+        case _:
+            return measure_talks(_talks(name, families), options.budgets, ours=options.ours)
 
 
-def _ask_talks() -> Score | None:
-    """Ask wmem about all talks, print what holds, and return the score of recall first; None without talks."""
-    files = list_talk_files()
-    if not files:
-        print("\nleft out: no talks in the chat form; WMEM_TALKS names a folder of them")
-        return None
-    scores = {"as it comes": Score("as it comes"), "recall first": Score("recall first")}
-    for file in files:
-        ask(read_talk(file), {"as it comes": {}, "recall first": {"tail": 0}}, scores)
-    print(f"\n{talk_table(scores.values())}")
-    return scores["recall first"]
+@cache
+def _conversations() -> list[Conversation]:
+    return conversations(where())
+
+
+def _talks(name: str, families: Mapping[str, Sequence[Path]]) -> list[Talk]:
+    if name in families:
+        return [read_talk(path) for path in families[name]]
+    family, _, variant = name.rpartition("-")
+    return [VARIANTS[variant](read_talk(path)) for path in families.get(family, ())]
+
+
+def _families() -> dict[str, list[Path]]:
+    families: dict[str, list[Path]] = {}
+    for path in list_talk_files():
+        families.setdefault(read_talk(path).family, []).append(path)
+    if not families:
+        print("left out: no talks in the chat form; WMEM_TALKS names a folder of them")
+    return families
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure and print; 1 if what is wanted does not hold. ``--ours`` leaves the peers out."""
+    """Measure and print; 1 if what is wanted does not hold."""
     began = time.perf_counter()
-    talks = conversations(where())
-    systems: list[Callable[[Conversation], Memory]] = [Wmem, partial(Wmem, tail=0), Bounded]
-    if "--ours" not in arguments:
-        systems += [
-            lambda talk: Bounded(talk, eviction="oldest"),
-            lambda talk: Wmem(talk, tail=0, scoring="balanced"),
-            *PEERS,
-        ]
-    results = []
-    for made in systems:
-        result = Result("")
-        for talk in talks:
-            try:
-                memory = made(talk)
-            except ImportError as exc:
-                print(f"left out: {exc.name} is not installed")
-                break
-            result.name = memory.name
-            asked(result, talk, memory)
-            memory.close()
-        if result.name:
-            results.append(result)
-    print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")
-    print(table(results))
-    score = _ask_talks()
-    told, held = _verdict(results[0], results[1], results[2], score)
-    print(f"\n{told}\n\ntook {time.perf_counter() - began:.0f} s")
+    families = _families()
+    own = ["locomo", "lmeb", "two-words", "foreign", "precision"]
+    derived = [f"{family}-{variant}" for family in families for variant in VARIANTS]
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("--set", nargs="+", choices=[*own, *families, *derived], metavar="NAME")
+    reader.add_argument("--ours", action="store_true")
+    reader.add_argument("--budgets", nargs="+", type=int, default=BUDGETS, metavar="N")
+    reader.add_argument("--json", type=Path, metavar="FILE")
+    options = reader.parse_args(arguments)
+    figures: dict[str, float] = {}
+    for name in options.set or [*own, *families, *(each for each in _DERIVED if each in derived)]:
+        print(f"\n== {name}", flush=True)
+        figures |= _measure(name, families, options)
+    lines, held = judge(figures)
+    print("", *lines, "", f"took {time.perf_counter() - began:.0f} s", sep="\n")
+    if options.json is not None:
+        options.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 0 if held else 1
 
 

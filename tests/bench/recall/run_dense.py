@@ -3,10 +3,10 @@
 import sys
 from typing import TYPE_CHECKING
 
-from tests.bench.recall.conversations import Conversation, conversations, where
+from tests.bench.recall.conversations import conversations, where
+from tests.bench.recall.evidence import Result, ask_all, table
 from tests.bench.recall.minilm import MiniLM
-from tests.bench.recall.run import Result, asked, table
-from tests.bench.recall.systems import LangGraphStore, Memory, Wmem
+from tests.bench.recall.systems import Dialogue, LangGraphStore, Memory, Wmem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +23,7 @@ def main() -> int:
     except ImportError as exc:
         print(f"left out: {exc.name} is not installed")
         return 1
-    systems: list[Callable[[Conversation], Memory]] = [
+    systems: list[Callable[[Dialogue], Memory]] = [
         lambda talk: Wmem(talk, tail=0, embedder=model),
         lambda talk: Wmem(talk, tail=0),
         lambda talk: LangGraphStore(talk, embedder=model),
@@ -35,7 +35,7 @@ def main() -> int:
         for made, result in zip(systems, results, strict=True):
             memory = made(talk)
             result.name = memory.name
-            asked(result, talk, memory)
+            ask_all(result, talk, memory)
             memory.close()
     print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")
     print(table(results))

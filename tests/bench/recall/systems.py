@@ -4,21 +4,37 @@ Each is given a conversation turn by turn, and then says for a question and a bu
 turns are in the context. A peer that ignores the question answers once for each budget.
 """
 
+import math
 import sqlite3
+import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 import wmem
-from tests.bench.recall.conversations import Conversation
+from tests.bench.recall.conversations import Said
+from wmem.analysis.analyzer import to_terms, to_words
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.tokens.bpe import TiktokenCounter
 
-__all__ = ["PEERS", "Answer", "Bounded", "LangGraphStore", "Memory", "Wmem"]
+__all__ = [
+    "PEERS",
+    "TALK_PEERS",
+    "Answer",
+    "Bm25s",
+    "Bounded",
+    "Dialogue",
+    "ExchangeBm25",
+    "LangGraphStore",
+    "Memory",
+    "Wmem",
+]
 
 _count = TiktokenCounter("o200k_base")
+_BM25S_WORD = r"[\u4e00-\u9fff]|\b[^\W\u4e00-\u9fff]{2,}\b"
 
 
 class Answer(NamedTuple):
@@ -32,6 +48,19 @@ class Answer(NamedTuple):
     tokens: int
     text: str = ""
     cut: frozenset[str] = frozenset()
+
+
+class Dialogue(Protocol):
+    """What is remembered: messages in OpenAI's form, and the same as turns of plain text."""
+
+    @property
+    def messages(self) -> Sequence[Mapping[str, Any]]: ...
+
+    @property
+    def turns(self) -> Sequence[Said]: ...
+
+    @property
+    def first_speaker(self) -> str: ...
 
 
 class Memory(Protocol):
@@ -49,7 +78,7 @@ class Memory(Protocol):
 
 
 class Wmem:
-    """A session of wmem; speakers have names, sessions are threads with a time.
+    """A session of wmem.
 
     Args:
         tail: As of `Scope.pack`; None for its default.
@@ -59,7 +88,7 @@ class Wmem:
 
     def __init__(
         self,
-        talk: Conversation,
+        talk: Dialogue,
         *,
         tail: float | None = None,
         scoring: Literal["evidence", "balanced"] = "evidence",
@@ -74,17 +103,8 @@ class Wmem:
         memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench", embedder=embedder))
         self.session = memory.scope("session", policy=policy)
         began = time.perf_counter()
-        for turn in talk.turns:
-            self.session.messages.append(
-                {
-                    "id": turn.id,
-                    "role": "user" if turn.speaker == talk.first_speaker else "assistant",
-                    "name": turn.speaker,
-                    "content": turn.text,
-                    "created_at": turn.at.isoformat(),
-                    "thread_id": turn.session,
-                }
-            )
+        for message in talk.messages:
+            self.session.messages.append(dict(message))
         for _ in talk.turns[:: len(talk.turns) if embedder is None else 512]:  # so many are embedded for one pack
             self.session.pack("anything", budget=1_000)  # what a first search makes is a part of adding
         self.add_s = (time.perf_counter() - began) / len(talk.turns)
@@ -92,7 +112,8 @@ class Wmem:
     def context(self, question: str, budget: int) -> Answer:
         packed = self.session.pack(question, budget=budget, **self._options)
         ids = frozenset(id for unit in (*packed.included, *packed.truncated) for id in unit.ids)
-        text = "\n".join((packed.note, *(message.text for message in packed.messages)))
+        calls = (call.arguments for message in packed.messages for call in message.tool_calls)
+        text = "\n".join((packed.note, *(message.text for message in packed.messages), *calls))
         return Answer(ids, packed.tokens, text, frozenset(id for unit in packed.truncated for id in unit.ids))
 
     def close(self) -> None:
@@ -105,7 +126,7 @@ class LangGraphStore:
     name = "LangGraph InMemoryStore"
     asks = True
 
-    def __init__(self, talk: Conversation, *, embedder: Callable[[Sequence[str]], Any]) -> None:
+    def __init__(self, talk: Dialogue, *, embedder: Callable[[Sequence[str]], Any]) -> None:
         from langgraph.store.memory import InMemoryStore
 
         self._lines = _Lines(talk)
@@ -134,7 +155,7 @@ class Bounded:
 
     asks = True
 
-    def __init__(self, talk: Conversation, *, eviction: Literal["guarded", "oldest"] = "guarded") -> None:
+    def __init__(self, talk: Dialogue, *, eviction: Literal["guarded", "oldest"] = "guarded") -> None:
         self.name = f"wmem, half evicted, {eviction}"
         self._stack = ExitStack()
         memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench"))
@@ -160,7 +181,7 @@ class Bounded:
 class _Lines:
     """Turns as lines, best first, until the budget is full: what a retriever alone gives."""
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         self._turns = talk.turns
         self._costs = [_count(f"{turn.speaker}: {turn.text}\n") for turn in talk.turns]
 
@@ -179,7 +200,7 @@ class Fts5:
     name = "SQLite FTS5"
     asks = True
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         self._lines = _Lines(talk)
         self._base = sqlite3.connect(":memory:")
         self._base.execute("CREATE VIRTUAL TABLE turn USING fts5(text, tokenize='porter unicode61')")
@@ -189,7 +210,7 @@ class Fts5:
         self.add_s = (time.perf_counter() - began) / len(talk.turns)
 
     def context(self, question: str, budget: int) -> Answer:
-        words = [word for word in _words(question) if word not in STOP_WORDS["english"]]
+        words = [word for word in to_words(question) if word not in STOP_WORDS["english"]]
         if not words:
             return Answer(frozenset(), 0)
         wanted = " OR ".join(f'"{word}"' for word in words)
@@ -201,17 +222,22 @@ class Fts5:
 
 
 class Bm25s:
-    """bm25s with stop words and a stemmer; it has no way to add: every turn means a new index, the last is measured."""
+    """bm25s with stop words and a stemmer; it has no way to add: every turn means a new index, the last is measured.
+
+    Its own pattern takes a Chinese sentence for one word; here each character is one.
+    """
 
     name = "bm25s, stemmed"
     asks = True
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         import bm25s
         import snowballstemmer
 
         stems = snowballstemmer.stemmer("english").stemWords
-        self._tokens = partial(bm25s.tokenize, stopwords="en", stemmer=stems, show_progress=False)
+        self._tokens = partial(
+            bm25s.tokenize, stopwords="en", stemmer=stems, token_pattern=_BM25S_WORD, show_progress=False
+        )
         self._lines = _Lines(talk)
         began = time.perf_counter()
         self._index = bm25s.BM25()
@@ -219,10 +245,62 @@ class Bm25s:
         self.add_s = time.perf_counter() - began
         self._size = len(talk.turns)
 
-    def context(self, question: str, budget: int) -> Answer:
+    def rank(self, question: str) -> list[int]:
+        """The places of the turns that share a word with the question, best first."""
         places, scores = self._index.retrieve(self._tokens([question]), k=self._size, show_progress=False)
-        found = [int(place) for place, score in zip(places[0], scores[0], strict=True) if score > 0]
-        return self._lines.filled(found, budget)
+        return [int(place) for place, score in zip(places[0], scores[0], strict=True) if score > 0]
+
+    def context(self, question: str, budget: int) -> Answer:
+        return self._lines.filled(self.rank(question), budget)
+
+    def close(self) -> None: ...
+
+
+class ExchangeBm25:
+    """Plain BM25 over whole exchanges, a line of the user and all up to the next: a control, by wmem's own terms."""
+
+    name = "BM25 over exchanges"
+    asks = True
+
+    def __init__(self, talk: Dialogue) -> None:
+        self._turns = talk.turns
+        self._exchanges: list[list[int]] = []
+        began = time.perf_counter()
+        for place, turn in enumerate(talk.turns):
+            if turn.speaker == talk.first_speaker or not place or talk.turns[place - 1].session != turn.session:
+                self._exchanges.append([])
+            self._exchanges[-1].append(place)
+        self._terms = [
+            Counter(to_terms("\n".join(talk.turns[place].text for place in each))) for each in self._exchanges
+        ]
+        self._frequencies = Counter(term for terms in self._terms for term in terms)
+        self._mean = statistics.fmean(each.total() for each in self._terms)
+        self.add_s = (time.perf_counter() - began) / len(talk.turns)
+        self._costs = [sum(_count(f"{talk.turns[at].text}\n") for at in each) for each in self._exchanges]
+
+    def context(self, question: str, budget: int) -> Answer:
+        scores = self._scores(set(to_terms(question)))
+        left, ids = budget, set()
+        for place in sorted(range(len(scores)), key=scores.__getitem__, reverse=True):
+            if scores[place] and self._costs[place] <= left:
+                left -= self._costs[place]
+                ids |= {self._turns[at].id for at in self._exchanges[place]}
+        return Answer(frozenset(ids), budget - left)
+
+    def _scores(self, terms: Collection[str], k1: float = 1.2, b: float = 0.75) -> list[float]:
+        count = len(self._terms)
+        rarity = {
+            term: math.log(1 + (count - self._frequencies[term] + 0.5) / (self._frequencies[term] + 0.5))
+            for term in terms
+        }
+        return [
+            sum(
+                rarity[term] * each[term] * (k1 + 1) / (each[term] + k1 * (1 - b + b * each.total() / self._mean))
+                for term in terms
+                if term in each
+            )
+            for each in self._terms
+        ]
 
     def close(self) -> None: ...
 
@@ -233,7 +311,7 @@ class _Framework:
     asks = False
     add_s = 0.0
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         self._ids = {turn.text: turn.id for turn in reversed(talk.turns)}
 
     def close(self) -> None: ...
@@ -245,7 +323,7 @@ class _Framework:
 class LangChain(_Framework):
     name = "LangChain trim_messages"
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         from langchain_core.messages import AIMessage, HumanMessage
 
         super().__init__(talk)
@@ -268,7 +346,7 @@ class LangChain(_Framework):
 
 
 class _LlamaIndex(_Framework):
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Dialogue) -> None:
         super().__init__(talk)
         from llama_index.core.llms import ChatMessage
 
@@ -313,10 +391,6 @@ class LlamaMemory(_LlamaIndex):
         return made
 
 
-def _words(text: str) -> list[str]:
-    from wmem.analysis.analyzer import to_words
-
-    return to_words(text)
-
-
-PEERS: Sequence[Callable[[Conversation], Memory]] = (Fts5, Bm25s, LangChain, Buffer, LlamaMemory)
+PEERS: Sequence[Callable[[Dialogue], Memory]] = (Fts5, Bm25s, LangChain, Buffer, LlamaMemory)
+TALK_PEERS: Sequence[Callable[[Dialogue], Memory]] = (ExchangeBm25, Bm25s, LangChain, LlamaMemory)
+"""Those that are asked about talks with an assistant, too."""

@@ -10,16 +10,19 @@ import json
 import os
 import statistics
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import wmem
+from tests.bench.recall.conversations import Said
+from tests.bench.recall.systems import TALK_PEERS, Answer, Dialogue, Memory, Wmem
 
-__all__ = ["Question", "Score", "Talk", "ask", "list_talk_files", "read_talk", "talk_table"]
+__all__ = ["Question", "Score", "Talk", "ask", "list_talk_files", "measure_talks", "read_talk", "talk_table", "to_text"]
 
-BUDGETS = (512, 1_024, 4_096)
 _VARIABLE = "WMEM_TALKS"
 _DEFAULT = "../shared/data/talks"
 
@@ -34,16 +37,25 @@ class Question(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """A session as an agent stores it, and questions asked at its end."""
+    """A session as an agent stores it, and questions asked at its end.
+
+    Attributes:
+        family: The name without the number of its file.
+    """
 
     name: str
+    family: str
     messages: Sequence[Mapping[str, Any]]
     questions: Sequence[Question]
+    first_speaker: str = "user"
 
     @property
-    def family(self) -> str:
-        """The name without the number of its file."""
-        return self.name.removesuffix("-open").rstrip("-0123456789")
+    def turns(self) -> list[Said]:
+        """The messages as plain text, for systems that know no tools."""
+        return [
+            Said(each["id"], each["role"], to_text(each), _to_time(each["created_at"]), str(each["thread_id"]))
+            for each in self.messages
+        ]
 
 
 @dataclass
@@ -51,20 +63,18 @@ class Score:
     """The share of the conditions that hold, question by question."""
 
     name: str
-    shares: dict[tuple[int, str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By budget, family of talks and kind of question."""
+    shares: dict[tuple[int, str, str, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By budget, family of talks, kind of question and talk."""
     over: int = 0
     """Prompts above their budget."""
 
     def mean(self, budget: int, family: str, kind: str | None = None) -> float:
-        """In per cent; nan where nothing was asked."""
-        shares = [
-            share
-            for (at, of, what), each in self.shares.items()
-            if (at, of) == (budget, family) and kind in (None, what)
-            for share in each
-        ]
-        return 100 * statistics.fmean(shares) if shares else float("nan")
+        """In per cent, the mean of a family's talks, or of all questions of a kind; nan where nothing was asked."""
+        by_talk: dict[str, list[float]] = defaultdict(list)
+        for (at, of, what, talk), each in self.shares.items():
+            if (at, of) == (budget, family) and kind in (None, what):
+                by_talk[talk if kind is None else ""] += each
+        return 100 * statistics.fmean(map(statistics.fmean, by_talk.values())) if by_talk else float("nan")
 
 
 def list_talk_files() -> list[Path]:
@@ -79,52 +89,102 @@ def read_talk(path: Path) -> Talk:
         Question(each["text"], each["kind"], tuple(each["needles"]), tuple(each["evidence"]))
         for each in given["questions"]
     ]
-    return Talk(given["name"], given["messages"], questions)
+    name = given["name"].removesuffix("-open")
+    return Talk(name, name.rstrip("-0123456789"), given["messages"], questions)
 
 
-def ask(talk: Talk, systems: Mapping[str, Mapping[str, Any]], scores: Mapping[str, Score]) -> None:
-    """Ask all questions about a talk in each way to pack, at each budget.
+def to_text(message: Mapping[str, Any]) -> str:
+    """What a message says, its calls as their names and arguments."""
+    calls = [f"{each['function']['name']} {each['function']['arguments']}" for each in message.get("tool_calls") or ()]
+    return "\n".join((message.get("content") or "", *calls)).strip()
 
-    Args:
-        systems: Options of `Scope.pack`, by the name of the way.
-        scores: Where the results go, by the same names.
-    """
+
+def ask(talk: Talk, memory: Memory, score: Score, budgets: Sequence[int]) -> None:
+    """Ask a memory all questions about its talk at each budget."""
     copies = defaultdict(set)
     for each in talk.messages:
         copies[_fold(each)].add(each["id"])
     by_id = {each["id"]: each for each in talk.messages}
-    with wmem.open("memory://", agent_id="bench") as memory:
-        session = memory.scope("session")
-        for each in talk.messages:
-            session.messages.append(dict(each))
-        for budget in BUDGETS:
-            for question in talk.questions:
-                for name, options in systems.items():
-                    packed = session.pack(question.text, budget=budget, **options)
-                    ids = {id for unit in (*packed.included, *packed.truncated) for id in unit.ids}
-                    holds = [bool(copies[_fold(by_id[id])] & ids) for id in question.evidence]
-                    if question.needles:
-                        sent = json.dumps(packed.to_openai(), ensure_ascii=False)
-                        holds.append(all(needle in sent for needle in question.needles))
-                    scores[name].shares[budget, talk.family, question.kind].append(statistics.fmean(holds))
-                    scores[name].over += packed.tokens > budget
+    for budget in budgets:
+        answer: Answer | None = None
+        for question in talk.questions:
+            if answer is None or memory.asks:
+                answer = memory.context(question.text, budget)
+                score.over += answer.tokens > budget
+            holds = [bool(copies[_fold(by_id[id])] & answer.ids) for id in question.evidence]
+            if question.needles:
+                sent = answer.text or "\n".join(to_text(by_id[id]) for id in answer.ids)
+                holds.append(all(needle in sent for needle in question.needles))
+            score.shares[budget, talk.family, question.kind, talk.name].append(statistics.fmean(holds))
 
 
 def _fold(message: Mapping[str, Any]) -> tuple[str, str]:
     """What makes two messages copies of one another."""
-    return message["role"], " ".join(str(message.get("content") or json.dumps(message.get("tool_calls"))).split())
+    return message["role"], " ".join(to_text(message).split())
 
 
-def talk_table(scores: Iterable[Score]) -> str:
+def _to_time(created_at: float | str) -> datetime:
+    return (
+        datetime.fromisoformat(created_at) if isinstance(created_at, str) else datetime.fromtimestamp(created_at, UTC)
+    )
+
+
+def measure_talks(talks: Sequence[Talk], budgets: Sequence[int], *, ours: bool) -> dict[str, float]:
+    """Ask about all talks of one family in every way, print what holds, and return the figures of recall first.
+
+    Args:
+        ours: Leave the peers out.
+    """
+    systems: list[Callable[[Dialogue], Memory]] = [partial(Wmem, tail=0), Wmem, _RecallAlone]
+    systems += () if ours else TALK_PEERS
+    scores = []
+    for make in systems:
+        score = Score("")
+        for talk in talks:
+            try:
+                memory = make(talk)
+            except ImportError as exc:
+                print(f"left out: {exc.name} is not installed")
+                break
+            score.name = memory.name
+            ask(talk, memory, score, budgets)
+            memory.close()
+        if score.name:
+            scores.append(score)
+    print(talk_table(scores, budgets))
+    first, default, alone = scores[:3]
+    family = talks[0].family
+    figures: dict[str, float] = {}
+    kinds = sorted({question.kind for talk in talks for question in talk.questions})
+    for budget in budgets:
+        figures |= {
+            f"{family} at {budget:,}": first.mean(budget, family),
+            f"{family}, by recall alone, at {budget:,}": alone.mean(budget, family),
+            **{f"{family}, {kind} at {budget:,}": first.mean(budget, family, kind) for kind in kinds},
+        }
+    return figures | {f"{family}, contexts above their budget": first.over + default.over + alone.over}
+
+
+def talk_table(scores: Iterable[Score], budgets: Sequence[int]) -> str:
     """The scores for people: a row for each family, and for each kind where there are several."""
     scores = list(scores)
-    keys = sorted({(of, what) for each in scores for _, of, what in each.shares})
-    head = "".join(f"{each.name:>{8 * len(BUDGETS)}}" for each in scores)
-    budgets = "".join(f"{budget:>8,}" for budget in BUDGETS) * len(scores)
-    lines = [f"{'conditions that hold, %':34}{head}", f"{'':34}{budgets}"]
+    keys = sorted({(of, what) for each in scores for _, of, what, _ in each.shares})
+    widths = [max(8 * len(budgets), len(each.name) + 2) for each in scores]
+    head = "".join(f"{each.name:>{width}}" for each, width in zip(scores, widths, strict=True))
+    columns = "".join(f"{budget:>8,}" for budget in budgets)
+    lines = [f"{'conditions that hold, %':34}{head}", f"{'':34}{''.join(f'{columns:>{width}}' for width in widths)}"]
     for family in dict.fromkeys(of for of, _ in keys):
         kinds = [what for of, what in keys if of == family]
         for kind in [None, *(kinds if len(kinds) > 1 else ())]:
-            row = "".join(f"{each.mean(budget, family, kind):8.1f}" for each in scores for budget in BUDGETS)
+            cells = ("".join(f"{each.mean(budget, family, kind):8.1f}" for budget in budgets) for each in scores)
+            row = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
             lines.append(f"{family if kind is None else f'  {kind}':34}{row}")
     return "\n".join(lines)
+
+
+class _RecallAlone(Wmem):
+    """Recall first, without standing requests."""
+
+    def __init__(self, talk: Dialogue) -> None:
+        super().__init__(talk, tail=0, policy=wmem.Policy(standing_requests=False))
+        self.name = "wmem, recall alone"
