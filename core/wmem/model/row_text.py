@@ -1,7 +1,7 @@
 """The text of a row, as indexes, embedders and notes read it."""
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from wmem.model.item import to_message
@@ -17,6 +17,52 @@ def row_text(row: Row) -> str:
         return message_text(to_message(row))
     value = load_json(row.content)
     return value if row.key is None else f"{row.key}: {_flatten(value)}"
+
+
+class Wording(NamedTuple):
+    """What a message says, and where.
+
+    Attributes:
+        text: See `message_text`.
+        spoken: The text alone, without files and calls.
+        name: Its author's, if it has one.
+        thread: The id of its thread.
+    """
+
+    text: str
+    spoken: str
+    name: str | None
+    thread: str | None
+
+
+def read_wording(row: Row) -> Wording:
+    """What a stored message says.
+
+    Raises:
+        CorruptionError: The row's bytes cannot be read as a message.
+    """
+    if _OTHER_PART not in row.content and _CALLS not in row.content:
+        # Text alone, as nearly every message: it is read without the model, which takes several times as long.
+        plain = _read_plain(load_json(row.content))
+        if plain is not None:
+            return plain
+    message = to_message(row)
+    return Wording(message_text(message), message.text, message.name, message.thread_id)
+
+
+_OTHER_PART, _CALLS = b'"kind":', b'"tool_calls":'  # in the JSON of other messages, and in no text: quotes are escaped
+
+
+def _read_plain(fields: Any) -> Wording | None:
+    """What a message without parts of another kind says; None if it does not read as one."""
+    try:
+        texts = [part.get("text", "") for part in fields.get("parts", ())]
+        text = texts[0] if len(texts) == 1 else "\n".join(filter(None, texts))
+        said = Wording(text, text, fields.get("name"), fields.get("thread_id"))
+    except (AttributeError, TypeError):
+        return None
+    plain = isinstance(text, str) and isinstance(said.name, str | None) and isinstance(said.thread, str | None)
+    return said if plain else None
 
 
 def message_text(message: Message) -> str:

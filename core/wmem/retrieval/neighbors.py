@@ -17,6 +17,7 @@ _CLOSE_DISTANCE = 2
 """Distance in messages that always counts as near; farther ones do across up to so many speaker changes."""
 
 _ROW_BYTES = MAX_NEIGHBORS * array("I").itemsize
+_NO_NEIGHBORS = bytes(_ROW_BYTES)
 _SESSION_GAP_S = 4 * 3_600.0  # a longer time between two messages of a thread starts a new session
 _CHARS_PER_TOKEN = 4
 _SPEAKER_ROLES = ("user", "assistant")  # roles that are linked as neighbours; tool and system messages are not
@@ -191,10 +192,15 @@ class NeighborGraph:
         """A free slot; the columns grow if there is none."""
         if self._free_slots:
             return self._free_slots.pop()
-        whole = (self.before, self.after, self.sessions, self.is_user, self.mentions_time, self.speaker_numbers)
-        for column in (*whole, self.created_at, self.tokens):
-            column.append(0)
-        self.neighbors.frombytes(bytes(_ROW_BYTES))
+        self.before.append(0)
+        self.after.append(0)
+        self.sessions.append(0)
+        self.is_user.append(0)
+        self.mentions_time.append(0)
+        self.speaker_numbers.append(0)
+        self.created_at.append(0)
+        self.tokens.append(0)
+        self.neighbors.frombytes(_NO_NEIGHBORS)
         self.speakers.append(None)
         return len(self.speakers) - 1
 

@@ -6,7 +6,7 @@ A dropped text leaves a tombstone; tombstones are removed when there are many.
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
@@ -82,13 +82,17 @@ class Postings:
         self._forward_starts = array("Q", (0,))
 
     def append(
-        self, id: str, frequencies: Sequence[tuple[str, int]], *, length: int, group: int, slot: int, language: int
+        self, id: str, frequencies: Iterable[tuple[str, int]], *, length: int, group: int, slot: int, language: int
     ) -> None:
         """Add a new text, given the frequency of each of its terms."""
         number = self.number_by_id[id] = len(self.ids)
         self.ids.append(id)
-        for column, value in zip(self.columns, (length, group, 1, slot, language), strict=True):
-            column.append(value)
+        lengths, groups, live, slots, languages = self.columns
+        lengths.append(length)
+        groups.append(group)
+        live.append(1)
+        slots.append(slot)
+        languages.append(language)
         if slot:
             self.number_by_slot.extend(repeat(0, slot + 1 - len(self.number_by_slot)))
             self.number_by_slot[slot] = number
@@ -98,18 +102,21 @@ class Postings:
             self.group_sizes[group] = self.group_sizes.get(group, 0) + 1
             self.group_lengths[group] = self.group_lengths.get(group, 0) + length
         words, shifted = self.number_by_term, number << TF_BITS
+        by_term, document_frequencies = self.by_term, self.document_frequencies
+        places: list[int] = []
         for term, frequency in frequencies:
-            entry = shifted | min(frequency, TF_MAX)
+            entry = shifted | (frequency if frequency < TF_MAX else TF_MAX)  # noqa: FURB136  # `min` takes as long as the rest
             place = words.get(term)
             if place is None:
-                place = words[term] = len(self.terms)
+                place = words[term] = len(by_term)
                 self.terms.append(term)
-                self.by_term.append(array("I", (entry,)))
-                self.document_frequencies.append(1)
+                by_term.append(array("I", (entry,)))
+                document_frequencies.append(1)
             else:
-                self.by_term[place].append(entry)
-                self.document_frequencies[place] += 1
-            self._forward.append(place)
+                by_term[place].append(entry)
+                document_frequencies[place] += 1
+            places.append(place)
+        self._forward.extend(places)
         self._forward_starts.append(len(self._forward))
 
     def drop(self, id: str) -> bool:

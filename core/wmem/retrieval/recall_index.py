@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.engine.derived import Derived
-from wmem.model.item import to_message
 from wmem.model.row import Row
-from wmem.model.row_text import message_text, row_text
+from wmem.model.row_text import read_wording, row_text
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
 from wmem.retrieval.vectors import Similarities, VectorIndex
@@ -90,8 +89,7 @@ class RecallIndex(Derived):
             self.neighbors.remove(id)
             return
         if row.role is not None:
-            message = to_message(row)
-            text, spoken, name, thread = message_text(message), message.text, message.name, message.thread_id
+            text, spoken, name, thread = read_wording(row)
             if row.role == "user":
                 self._last_user_message = row, text
         else:
