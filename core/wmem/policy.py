@@ -38,7 +38,8 @@ class Policy(BaseModel):
         promote_importance: Importance from which it is promoted, 0 to 1.
         promote_age_s: Age in seconds above which an item with `promote_age_accesses` fetches is promoted.
         auto_promote: Whether a fetch promotes an item that meets a rule.
-        search_order: The default order of search results.
+        search_order: The default order of search results; None is ``recall`` for a query of several words and
+            ``relevance`` for any other.
         max_content_bytes: Limit of one item's text, in UTF-8.
         max_entry_bytes: Limit of one entry's JSON, in UTF-8.
         max_metadata_bytes: Limit of all that an item, an entry or a message has beside its content (metadata,
@@ -89,7 +90,7 @@ class Policy(BaseModel):
     promote_age_s: float = Field(6 * _HOUR, ge=0)
     promote_age_accesses: int = Field(5, ge=1)
     auto_promote: bool = True
-    search_order: Literal["relevance", "recency", "importance", "recall"] = "relevance"
+    search_order: Literal["relevance", "recency", "importance", "recall"] | None = None
     max_content_bytes: int = Field(100 * _KIB, ge=1)
     max_entry_bytes: int = Field(_MIB, ge=1)
     max_metadata_bytes: int = Field(256 * _KIB, ge=1)

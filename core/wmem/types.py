@@ -12,7 +12,7 @@ from wmem.model.origin import Origin
 from wmem.model.part import PartKind, Role
 from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
-from wmem.model.results import Fate, MergeCount, Placed, RecallHit, RecallKind, UnitReport
+from wmem.model.results import BelowFloor, Fate, MergeCount, Placed, RecallHit, RecallKind, Shortfall, UnitReport
 from wmem.model.standing import FindStandingRequests
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
@@ -38,6 +38,7 @@ __all__ = [
     "AsyncLocalEntries",
     "AsyncMessages",
     "AsyncQueue",
+    "BelowFloor",
     "Cursor",
     "Damage",
     "Decision",
@@ -82,6 +83,7 @@ __all__ = [
     "Role",
     "Roles",
     "Scoring",
+    "Shortfall",
     "Source",
     "SummarySpan",
     "UnitReport",

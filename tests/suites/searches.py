@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from wmem import InvalidInputError, Policy, Scope
+from wmem import InvalidInputError, Policy, RecallProfile, Scope
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
 
 __all__ = ["SearchSuite"]
@@ -172,6 +172,133 @@ class SearchSuite(FacetSuite):
             "Friday is pizza day",
         ]
         assert contents(call(session.items.search, "friday deploy", order="relevance")) == []
+
+    @pytest.mark.parametrize(
+        "question",
+        ["Where does my sister live?", "where does my SISTER live", "And what about the sister of mine?", "sister?"],
+    )
+    def test_a_natural_question_finds_its_answer_by_default(self, session: Scope, call: Call, question: str) -> None:
+        call(session.items.add, "My sister lives in Lisbon")
+        call(session.items.add, "The deploy is on Friday")
+        assert contents(call(session.items.search, question)) == ["My sister lives in Lisbon"]
+        assert call(session.items.search, question, order="relevance") == ()
+
+    def test_a_question_in_a_script_without_spaces_finds_its_answer_by_default(
+        self, session: Scope, call: Call
+    ) -> None:
+        call(session.items.add, "妹はリスボンに住んでいます")
+        call(session.items.add, "金曜日にデプロイする")
+        assert contents(call(session.items.search, "リスボンに住んでいるのは誰ですか")) == [
+            "妹はリスボンに住んでいます"
+        ]
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("a dogged cat", "dog"),
+            ("see notes_v2.txt", "es_v2.tx"),
+            ("ask a.b@example.org", "b@example"),
+            ("日本語", "本"),
+        ],
+    )
+    def test_one_word_is_found_as_it_stands_by_default(self, session: Scope, call: Call, text: str, query: str) -> None:
+        call(session.items.add, text)
+        assert contents(call(session.items.search, query)) == [text]
+        assert call(session.items.search, query).scores == call(session.items.search, query, order="relevance").scores
+
+    @pytest.mark.parametrize("preset", ["buffer", "queue"])
+    def test_a_preset_with_an_order_of_its_own_keeps_it_for_questions(
+        self, open_memory: MemoryOpener, call: Call, preset: str
+    ) -> None:
+        scope = open_memory().scope(preset, policy=getattr(Policy, preset)())
+        call(scope.items.add, "the dog barks, the dog is a good dog", importance=0.1)
+        call(scope.items.add, "a cat and a dog", importance=0.9)
+        assert contents(call(scope.items.search, "what of the dog?"))[0] == "a cat and a dog"
+        assert contents(call(scope.items.search, "what of the dog?", order="recall"))[0].startswith("the dog")
+
+    def test_a_policy_may_name_the_order_of_every_search(self, open_memory: MemoryOpener, call: Call) -> None:
+        scope = open_memory().scope("s", policy=Policy.session(search_order="relevance"))
+        call(scope.items.add, "the dog is called Biscuit")
+        assert contents(call(scope.items.search, "is called")) == ["the dog is called Biscuit"]
+        assert call(scope.items.search, "called dog") == ()
+
+    # -- the floor of recall
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "What would I like to drink with the fish?",  # "like" is in nearly every memory
+            "Which day suits my dentist?",  # "day" is in a few, and common in the language
+            "Do people fly to Oslo?",
+        ],
+    )
+    def test_b145_a_weak_word_in_common_finds_nothing(self, session: Scope, call: Call, question: str) -> None:
+        for number in range(30):
+            call(session.items.add, f"I like subject{number} and topic{number}, and have for {number} years")
+        call(session.items.add, "I like a day by the sea")
+        call(session.items.add, "Some people say that you need salt")
+        found = call(session.items.search, question)
+        assert (contents(found), found.total) == ([], 0)
+        assert found.below_floor_total > 0
+        assert {each.reason for each in found.below_floor} == {"weak words"}
+
+    def test_what_shares_a_word_is_below_the_floor_beside_what_answers(self, session: Scope, call: Call) -> None:
+        answer = call(session.items.add, "The staging database moved to Frankfurt in March")
+        other = call(session.items.add, "Frankfurt has an airport")
+        for number in range(20):
+            call(session.items.add, f"subject{number}")
+        found = call(session.items.search, "When did the staging database move to Frankfurt?")
+        assert ([each.id for each in found], found.total) == ([answer.id], 1)
+        (below,) = found.below_floor
+        assert (below.id, below.words, below.reason) == (other.id, ("frankfurt",), "less than the best")
+        assert 0 < below.score < found.scores[0]
+        told = found.explain()
+        assert answer.id in told
+        assert f"{other.id}  less than the best: frankfurt" in told
+
+    def test_a_text_with_all_words_of_the_question_is_found_however_long_it_is(
+        self, session: Scope, call: Call
+    ) -> None:
+        call(session.items.add, "red dog red dog red dog")
+        long = "A red dog. " + "word " * 2_000
+        call(session.items.add, long)
+        assert long in contents(call(session.items.search, "the red dog"))
+
+    def test_few_items_are_no_reason_to_call_a_word_weak(self, session: Scope, call: Call) -> None:
+        for name in ("Biscuit", "Crumpet"):
+            call(session.items.add, f"One dog is called {name}")
+        assert len(call(session.items.search, "Which dogs are there?")) == 2
+
+    @pytest.mark.parametrize("recall", ["balanced", RecallProfile(item_floor=0)], ids=["balanced", "0"])
+    def test_a_profile_without_a_floor_finds_all_that_shares_a_word(
+        self, open_memory: MemoryOpener, call: Call, recall: Any
+    ) -> None:
+        scope = open_memory().scope("s", policy=Policy.session(recall=recall))
+        for number in range(20):
+            call(scope.items.add, f"I like subject{number}")
+        found = call(scope.items.search, "What would I like to drink?")
+        assert (found.total, found.below_floor, found.below_floor_total) == (20, (), 0)
+
+    def test_of_near_equal_matches_priority_importance_and_recency_decide(
+        self, session: Scope, call: Call, clock: Clock
+    ) -> None:
+        texts: dict[str, Any] = {
+            "low": {"priority": "low"},
+            "older": {"importance": 0.5},
+            "newer": {"importance": 0.5},
+            "important": {"importance": 0.9},
+            "critical": {"priority": "critical"},
+            "unimportant": {"importance": 0.1},
+        }
+        for word, fields in texts.items():
+            call(session.items.add, f"the alarm code, {word}", **fields)
+            clock.advance(1)
+        call(session.items.add, "the alarm code and how the alarm is set by its code", priority="low")
+        found = contents(call(session.items.search, "what is the alarm code"))
+        assert [text.split(", ")[1] for text in found if ", " in text] == [
+            "critical", "important", "newer", "older", "unimportant", "low",
+        ]  # fmt: skip
+        assert found[0].startswith("the alarm code and how")  # a better match by far comes first
 
     def test_a_query_of_common_words_alone_finds_them(self, session: Scope, call: Call) -> None:
         call(session.items.add, "to be or not to be")

@@ -35,6 +35,11 @@ def to_words(text: str) -> list[str]:
     return [match.group() for match in _WORD.finditer(fold(text))]
 
 
+def list_unspaced_runs(text: str) -> list[str]:
+    """The runs of a script that writes no spaces between words."""
+    return [] if text.isascii() else [run for each in _WORD.finditer(text) if (run := each["unspaced"])]
+
+
 def to_terms(text: str, default_language: str = "english") -> list[str]:
     """See `Analyzer.to_terms`; caches nothing."""
     return Analyzer().to_terms(text, default_language)

@@ -20,7 +20,8 @@ class RecallProfile(BaseModel):
 
     ``score = (similarity x words + session x its session's words + vector x cosine² + recency x age
     + importance x importance - duplication x overlap) x speaker x user x (1 + date x match) x when``,
-    each sum in brackets from 0 to 1 of the best candidate. 0 as a weight, or 1 as a factor, switches a part off.
+    each sum in brackets from 0 to 1 of the best candidate. 0 as a weight or floor, or 1 as a factor, switches a part
+    off.
 
     Attributes:
         name: Name of the profile in reports.
@@ -45,6 +46,9 @@ class RecallProfile(BaseModel):
         when: Factor for a message that tells a time when the query asks for one.
         vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
             only with an embedder.
+        item_floor: Share of the question that an item must hold, relative to what the best item holds of it, to be
+            found by `items.search` in the order of recall; weak words, in nearly every item or common in the
+            language, find nothing then. See `wmem.retrieval.floor`.
     """
 
     model_config = ConfigDict(
@@ -71,6 +75,7 @@ class RecallProfile(BaseModel):
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)
     vector: float = Field(0.4, ge=0)
+    item_floor: float = Field(0.5, ge=0, le=1)
 
     def __init__(self, **coefficients: object) -> None:
         parse(partial(super().__init__, **coefficients), _to_input_error)
@@ -105,7 +110,7 @@ class RecallProfile(BaseModel):
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
-        factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4}
+        factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4, "item_floor": 0}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 

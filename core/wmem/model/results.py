@@ -8,6 +8,8 @@ from wmem.model.history import Path
 from wmem.model.item import MemoryItem
 
 RecallKind: TypeAlias = Literal["entry", "item", "message"]
+Shortfall: TypeAlias = Literal["weak words", "less than the best"]
+"""Why a text is below the floor: its words of the question say too little, or little beside the best text's."""
 
 
 class RecallHit(NamedTuple):
@@ -87,24 +89,61 @@ class MergeCount(int):
         return made
 
 
+class BelowFloor(NamedTuple):
+    """An item that shares words with a query, but too few to be a result.
+
+    Attributes:
+        score: By which it would have been ranked.
+        words: Stems of the query's words that it has.
+        reason: ``weak words``: they are in nearly every item, or common in the language, or few of a short query's.
+            ``less than the best``: the best item has much more of the query.
+    """
+
+    id: str
+    score: float
+    words: tuple[str, ...]
+    reason: Shortfall
+
+
 class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of variable size takes no slots
     """Items that a search found, best first, as a tuple.
 
     Attributes:
         total: How many matched, those beyond the limit included.
         scores: The ranking score of each, in the same order: relevance in [0, 1], importance,
-            BM25, or for recency the time it was added.
+            BM25, or for recency the time it was added. Of nearly equal BM25 scores the larger may come second.
+        below_floor: The best hundred of those that share words with the query and are no match for it.
+        below_floor_total: How many these are in all.
     """
 
     total: int
     scores: tuple[float, ...]
+    below_floor: tuple[BelowFloor, ...]
+    below_floor_total: int
 
-    def __new__(cls, matches: Sequence[tuple[MemoryItem, float]] = (), total: int = 0) -> Self:
+    def __new__(
+        cls,
+        matches: Sequence[tuple[MemoryItem, float]] = (),
+        total: int = 0,
+        below_floor: Sequence[BelowFloor] = (),
+        below_floor_total: int = 0,
+    ) -> Self:
         """Make the result of the best matches with their scores, and the number of all matches."""
         made = super().__new__(cls, (item for item, _ in matches))
         made.total = total
         made.scores = tuple(score for _, score in matches)
+        made.below_floor = tuple(below_floor)
+        made.below_floor_total = below_floor_total
         return made
+
+    def explain(self) -> str:
+        """A line for each result with its score, and for each item below the floor with the reason."""
+        lines = [f"{len(self)} of {self.total} matches"]
+        lines += [f"{score:8.3f}  {item.id}" for item, score in zip(self, self.scores, strict=True)]
+        if self.below_floor_total:
+            lines.append(f"below the floor: {self.below_floor_total}")
+        lines += [f"{each.score:8.3f}  {each.id}  {each.reason}: {', '.join(each.words)}" for each in self.below_floor]
+        return "\n".join(lines)
 
 
 class Memorized(NamedTuple):

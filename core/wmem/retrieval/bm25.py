@@ -1,6 +1,6 @@
 """BM25 scores of a query over an index, with relevance feedback."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -111,16 +111,15 @@ class QueryScorer:
         ]
         self._k1, self._b = k1, b
         self._term_saturation = self._make_saturation(len(postings.number_by_id), postings.total_length)
-        self._scores: Scores[Any]
         self.ops: ArrayOps[Any]
         """Array operations for columns of numbers and scores."""
-        if len(postings.ids) >= _NUMPY_MIN_TEXTS and has_numpy():
-            from wmem.retrieval.arrays_numpy import NumpyOps, NumpyScores
-
-            self._scores, self.ops = NumpyScores(postings.columns), NumpyOps(len(postings.ids))
-        else:
-            self._scores, self.ops = ListScores(postings.columns, postings.max_length), ListOps()
+        self._scores, self.ops = self._new_scores()
         self._add_terms([(term, 1.0) for term in self._terms])
+
+    @property
+    def terms(self) -> list[str]:
+        """The query's terms that some text has, each once."""
+        return list(map(self._postings.terms.__getitem__, self._terms))
 
     @property
     def columns(self) -> Columns:
@@ -152,6 +151,13 @@ class QueryScorer:
         """The ids and scores of the best texts, in the order of `found`."""
         numbers, scores = self.top(limit)
         return list(zip(self.ids(numbers), self.ops.to_list(scores), strict=True))
+
+    def sum_shared(self, weights: Mapping[str, float], numbers: Any) -> Any:
+        """For each of these texts the summed weights of the query's terms that it has, however often."""
+        held = self._postings
+        sums, _ = self._new_scores()
+        sums.add([(held.by_term[term], weights[held.terms[term]]) for term in self._terms], Saturation(0.0, 0.0))
+        return sums.scores_of(numbers)
 
     def group_scores(self, groups: Iterable[int]) -> dict[int, float]:
         """The BM25 scores of groups, each scored as one text."""
@@ -192,6 +198,14 @@ class QueryScorer:
         self._scores.add(
             [(held.by_term[term], weight * held.idf(term) * most) for term, weight in weighted], self._term_saturation
         )
+
+    def _new_scores(self) -> "tuple[Scores[Any], ArrayOps[Any]]":
+        held = self._postings
+        if len(held.ids) >= _NUMPY_MIN_TEXTS and has_numpy():
+            from wmem.retrieval.arrays_numpy import NumpyOps, NumpyScores
+
+            return NumpyScores(held.columns), NumpyOps(len(held.ids))
+        return ListScores(held.columns, held.max_length), ListOps()
 
     def _make_saturation(self, count: int, terms: int) -> Saturation:
         return Saturation(self._k1 * (1 - self._b), self._k1 * self._b * count / max(1, terms))

@@ -3,15 +3,46 @@
 Scores are the same as if removed texts had never been in the index.
 """
 
+from collections.abc import Sequence
 from itertools import compress, islice
+from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.common_words import is_common
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
+from wmem.retrieval.floor import least_evidence, word_strength
 from wmem.retrieval.postings import Postings
 
 _LANGUAGES = tuple(STOP_WORDS)
+_MAX_UNKNOWN = 8  # more words that no text has make no floor higher
 _LANGUAGE_SAMPLE = 256  # how many of the newest texts decide the language of a short query
+
+
+class WordMatch(NamedTuple):
+    """A text that shares terms with a query.
+
+    Attributes:
+        score: Its BM25 score.
+        evidence: How much it holds of the query, see `wmem.retrieval.floor`.
+    """
+
+    id: str
+    score: float
+    evidence: float
+
+
+class WordMatches(NamedTuple):
+    """The texts that share terms with a query, best first, and what they must hold of it.
+
+    Attributes:
+        least_evidence: A text that holds no more is below the floor, see `wmem.retrieval.floor`.
+        terms: The query's terms that some text has.
+    """
+
+    matches: list[WordMatch]
+    least_evidence: float
+    terms: Sequence[str]
 
 
 class Index:
@@ -71,6 +102,30 @@ class Index:
         """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
         return self.scorer(query).hits(limit)
 
+    def match_words(self, query: str, limit: int) -> WordMatches:
+        """As `search`, with how much each text holds of the query."""
+        scorer, held = self.scorer(query), self._postings
+        numbers, scores = scorer.top(limit)
+        language, terms = self._analyzer.analyze(query, self._main_language())
+        unknown = islice((term for term in dict.fromkeys(terms) if term not in held.number_by_term), _MAX_UNKNOWN)
+        strengths = {
+            term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
+            for term in (*scorer.terms, *unknown)
+        }
+        evidence = scorer.sum_shared(strengths, numbers)
+        columns = (scorer.ids(numbers), scorer.ops.to_list(scores), scorer.ops.to_list(evidence))
+        return WordMatches(
+            list(map(WordMatch._make, zip(*columns, strict=True))), least_evidence(strengths.values()), scorer.terms
+        )
+
+    def intersect_terms(self, terms: Sequence[str], ids: Sequence[str]) -> list[tuple[str, ...]]:
+        """Which of the terms each of these texts has; none for an unknown id."""
+        held = self._postings
+        numbers = [held.number_by_id.get(id) for id in ids]
+        return [
+            tuple(term for term in terms if number is not None and held.contains(number, term)) for number in numbers
+        ]
+
     def scorer(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`."""
         found = QueryScorer(self._postings, self._analyzer.to_terms(query, self._main_language()), k1, b)
@@ -83,6 +138,10 @@ class Index:
         held = self._postings
         number = held.number_by_id.get(id)
         return frozenset() if number is None else frozenset(held.terms[term] for term in held.terms_at(number))
+
+    def _document_frequency(self, term: str) -> int:
+        number = self._postings.number_by_term.get(term)
+        return 0 if number is None else self._postings.document_frequencies[number]
 
     def _main_language(self) -> str:
         """The language of most of the newest texts."""

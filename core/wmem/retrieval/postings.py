@@ -178,6 +178,15 @@ class Postings:
             )
         return made
 
+    def contains(self, number: int, term: str) -> bool:
+        """Whether a text has a term."""
+        place = self.number_by_term.get(term)
+        if place is None:
+            return False
+        entries = self.by_term[place]
+        at = bisect_left(entries, number << TF_BITS)
+        return at < len(entries) and entries[at] >> TF_BITS == number
+
     def terms_at(self, number: int) -> "array[int]":
         """The numbers of the distinct terms of a text."""
         return self._forward[self._forward_starts[number] : self._forward_starts[number + 1]]

@@ -1,11 +1,10 @@
-"""Retrieval over a scope and its parents, by BM25 and vectors: `search` is the one door to it."""
+"""Retrieval over a scope and its parents by BM25 and vectors: `search` ranks, `match_words` finds shared words."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
-from heapq import merge
 from itertools import chain, compress, islice, repeat
-from operator import add, attrgetter, itemgetter, methodcaller
+from operator import add, itemgetter, methodcaller
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
@@ -15,6 +14,7 @@ from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ArrayOps, ListOps
 from wmem.retrieval.bm25 import Feedback
+from wmem.retrieval.index import WordMatches
 from wmem.retrieval.ranking import (
     CandidateColumns,
     SignalMaxima,
@@ -92,7 +92,7 @@ class Query(NamedTuple):
     Attributes:
         now: UTC epoch seconds.
         limit: How many hits at most.
-        profile: The weights of the score; None ranks by BM25 alone, what shares a word.
+        profile: The weights of the score.
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
         zone: In which the days of the query and of the rows are counted.
@@ -100,7 +100,7 @@ class Query(NamedTuple):
 
     text: str
     now: float
-    profile: RecallProfile | None
+    profile: RecallProfile
     limit: int = CANDIDATE_LIMIT
     vector: QueryVector | None = None
     accepts: Callable[[Row], bool] | None = None
@@ -114,10 +114,6 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
         replicas: The scope's, then its parents'.
     """
     profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
-    if profile is None:
-        matches = [_match_words(replica, query, nearer) for replica, nearer in levels]
-        ordered = merge(*matches, key=attrgetter("score"), reverse=True) if matches[1:] else iter(matches[0])
-        return islice(ordered, query.limit)
     found = [_collect_candidates(replica, query, profile, nearer) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     ranked = chain.from_iterable(each.rank(maxima, profile, query.limit) for each in found)
@@ -126,20 +122,16 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     return (each.hit(at, score, maxima, profile) for score, each, at in best)
 
 
-def _match_words(replica: Replica[Any], query: Query, nearer: Sequence[Replica[Any]]) -> list[Hit]:
-    """What shares a word with the query, with its BM25 score, best first."""
+def match_words(replica: Replica[Any], text: str) -> WordMatches:
+    """All of a scope that shares a word with a text, by BM25 alone, best first."""
+    return replica.use_derived(
+        RecallIndex, lambda memory: memory.index.match_words(text, memory.index.count), replica.analyzer
+    )
 
-    def match(memory: RecallIndex) -> tuple[list[Row | None], Sequence[tuple[str, float]]]:
-        scores = memory.index.search(query.text, query.limit)
-        with replica.lock:
-            return [replica.state.rows.get(id) for id, _ in scores], scores
 
-    rows, scores = replica.use_derived(RecallIndex, match, replica.analyzer)
-    return [
-        Hit(row, score, partial(dict, bm25=score), replica.path)
-        for row, (_, score), accepted in zip(rows, scores, _accept(rows, query, nearer), strict=True)
-        if accepted and row is not None
-    ]
+def intersect_terms(replica: Replica[Any], terms: Sequence[str], ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """Which of the terms each of some texts has; none for a text that is gone."""
+    return replica.use_derived(RecallIndex, lambda memory: memory.index.intersect_terms(terms, ids), replica.analyzer)
 
 
 def rows_without_vectors(

@@ -83,9 +83,11 @@ class ItemReads:
             include_expired: List those that cleanup has not removed yet, too.
             include_promoted: List those that were copied to long-term memory, too.
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
-                ``importance`` find those that hold any of its words; ``recall`` ranks those by BM25.
-                By default the policy's `search_order`.
-            limit: How many at most; `SearchResults.total` counts all.
+                ``importance`` find those that hold any of its words; ``recall`` those that hold enough of
+                them, by BM25, and of nearly equal ones by priority, importance and recency. By default the
+                policy's `search_order`: ``recall`` for several words, ``relevance`` for one.
+            limit: How many at most; `SearchResults.total` counts all. `SearchResults.explain` lists what
+                recall left out for holding too little of the query, and why.
 
         Raises:
             InvalidInputError: Anything out of range.

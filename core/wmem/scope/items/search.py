@@ -1,25 +1,28 @@
-"""Item search: filters, text match and ranking; searches by words go through the index of recall."""
+"""Item search: filters, text match and ranking; searches by words go through the index of recall and its floor."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from heapq import nlargest
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from wmem.analysis.analyzer import to_terms, to_words
+from wmem.analysis.analyzer import list_unspaced_runs, to_words
 from wmem.describe import describe
 from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
 from wmem.model.checks import check_limit
-from wmem.model.results import SearchResults
+from wmem.model.results import BelowFloor, SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.policy import Policy
+from wmem.policy import PRIORITIES, Policy
+from wmem.retrieval.floor import Floor
+from wmem.retrieval.index import WordMatches
+from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.relevance import relevance
-from wmem.retrieval.retriever import Query
-from wmem.retrieval.retriever import search as retrieve
+from wmem.retrieval.retriever import intersect_terms, match_words
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
 from wmem.scope.items.filters import ItemFilter
@@ -29,6 +32,9 @@ from wmem.state import State
 Order: TypeAlias = Literal["relevance", "recency", "importance", "recall"]
 
 _ORDERS = ("relevance", "recency", "importance", "recall")
+_MAX_UNSPACED_WORD = 4
+_QUESTION_MARKS = ("?", "？", "؟")  # noqa: RUF001  # full width, and Arabic
+_MAX_BELOW_LISTED = 100
 
 
 class ItemTexts(Derived):
@@ -89,12 +95,20 @@ def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
 
 def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
     """The items of a replica that match, best first."""
+    has_terms = bool(replica.analyzer.to_terms(search.query))
     order = search.order or policy.search_order
+    if order is None:
+        order = "recall" if has_terms and is_question(search.query) else "relevance"
     if not search.query:
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
-    if order != "relevance" and to_terms(search.query):
-        return _search_words(replica, search, order, now)
+    if order != "relevance" and has_terms:
+        found = match_words(replica, search.query)
+        if order == "recall":
+            return _search_by_recall(replica, search, found, policy.recall_profile.item_floor, now)
+        with replica.lock:
+            matches = dict.fromkeys(_items_among(replica.state, {each.id for each in found.matches}), 0.0)
+            return _rank(replica.state, matches, search, order, now)
 
     def match(known: ItemTexts) -> SearchResults:
         with replica.lock:
@@ -111,31 +125,64 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
     return replica.use_derived(ItemTexts, match)
 
 
-def _search_words(replica: Replica[Any], search: Search, order: Order, now: float) -> SearchResults:
-    """Search by the index of recall, among items that share a word."""
-    query = Query(search.query, now, None, len(replica.state.rows), accepts=_is_item)
-    scores = {hit.row.id: hit.score for hit in retrieve([replica], query)}
+def is_question(query: str) -> bool:
+    """Whether a query is a question or several words, rather than one word to find as it stands.
+
+    What has no spaces in it is one word, such as an address or a name with hyphens; in a script that writes none,
+    up to `_MAX_UNSPACED_WORD` characters are.
+    """
+    if len(query.split()) > 1 or query.endswith(_QUESTION_MARKS):
+        return True
+    return any(len(run) > _MAX_UNSPACED_WORD for run in list_unspaced_runs(query))
+
+
+def _search_by_recall(
+    replica: Replica[Any], search: Search, words: WordMatches, share_of_best: float, now: float
+) -> SearchResults:
+    """The items that share words with the query and are above the floor, by BM25, and what is below it."""
+    floor = Floor(words.least_evidence, share_of_best)
+    by_id = {each.id: each for each in words.matches}
     with replica.lock:
-        matches = {each: scores[each] for each in filter(scores.__contains__, replica.state.items)}
-        return _rank(replica.state, matches, search, order, now)
+        state = replica.state
+        # Newest first among equals.
+        newest = map(state.rows.__getitem__, reversed(_items_among(state, by_id.keys())))
+        rows = sorted(search.filter.apply(newest, now), key=lambda row: by_id[row.id].score, reverse=True)
+        best = max((by_id[row.id].evidence for row in rows), default=0.0)
+        shortfalls = {row.id: floor.shortfall(by_id[row.id].evidence, best) for row in rows}
+        above = [(by_id[row.id].score, row) for row in rows if shortfalls[row.id] is None]
+        ordered = islice(order_near_equals(above, lambda row: _precedence(state, row, now)), search.limit)
+        results = [(to_current_item(state, row, now), score) for score, row in ordered]
+    below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None]
+    listed = below[:_MAX_BELOW_LISTED]
+    shared = intersect_terms(replica, words.terms, [id for id, _ in listed])
+    report = [BelowFloor(id, by_id[id].score, terms, why) for (id, why), terms in zip(listed, shared, strict=True)]
+    return SearchResults(results, len(above), report, len(below))
 
 
-def _is_item(row: Row) -> bool:
-    return row.key is None and row.role is None
+def _items_among(state: State, ids: Collection[str]) -> list[str]:
+    """The scope's items with these ids, oldest first."""
+    return list(filter(ids.__contains__, state.items))
+
+
+def _precedence(state: State, row: Row, now: float) -> tuple[int, float, float]:
+    """What decides between items that match nearly alike: priority, importance to a tenth, and the newer one."""
+    unwritten = state.unwritten_touches
+    fetches = unwritten[row.id][0] if unwritten and row.id in unwritten else 0
+    return PRIORITIES.index(row.priority), round(importance_of(row, now, fetches), 1), row.created_at
 
 
 def _rank(state: State, matches: dict[str, float], search: Search, order: Order, now: float) -> SearchResults:
     """The matching items that pass the filters, best first.
 
     Args:
-        matches: Ids, oldest first, with the match's position for ``relevance``, the score for ``recall``.
+        matches: Ids, oldest first, with the match's position for ``relevance``.
     """
     # Newest first among equals.
     rows = list(search.filter.apply(map(state.rows.__getitem__, reversed(matches)), now))
     if order == "recency":
         best = [(row, row.created_at) for row in rows[: search.limit]]
     else:
-        scored = zip(rows, _scores(state, rows, matches, order, now, has_query=bool(search.query)), strict=True)
+        scored = zip(rows, _scores(state, rows, matches, order, now), strict=True)
         best = nlargest(search.limit, scored, key=itemgetter(1))
     return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(rows))
 
@@ -150,14 +197,11 @@ def _stop_word_matcher(query: str) -> Callable[[str], bool]:
 
 
 def _scores(
-    state: State, rows: Sequence[Row], matches: Mapping[str, float], order: Order, now: float, *, has_query: bool
+    state: State, rows: Sequence[Row], matches: Mapping[str, float], order: Order, now: float
 ) -> Iterator[float]:
     """The score each row is ranked by; larger is better."""
     unwritten = state.unwritten_touches
     for row in rows:
-        if order == "recall" and has_query:
-            yield matches[row.id]
-            continue
         more = unwritten[row.id][0] if unwritten and row.id in unwritten else 0
         score = importance_of(row, now, more)
         if order == "relevance":
