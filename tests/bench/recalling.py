@@ -17,7 +17,7 @@ from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
 from wmem.retrieval.vectors import VectorIndex, to_unit_rows
 
-__all__ = ["index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
+__all__ = ["Talk", "index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
 
 _FEW, _SOME, _MANY = 1_000, 25_000, 100_000
 _QUICK = {_FEW: 1_000, _SOME: 2_500, _MANY: 5_000}
@@ -49,7 +49,7 @@ _BYTES = 10_000_000
 _WIDTH = 384
 
 
-class _Talk:
+class Talk:
     """Messages of 20 to 40 words, frequent and rare ones as in language, and questions of their words."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ def packs_with_recall(*, quick: bool) -> list[Figure]:
     Where numpy is installed, the one of 25,000 is measured without it, too.
     """
     figures = []
-    for count, wanted in ((_FEW, 1e-3), (_SOME, None), (_MANY, 10e-3)):
+    for count, wanted in ((_FEW, 1.5e-3), (_SOME, None), (_MANY, 5e-3)):
         figures += _of(_QUICK[count] if quick else count, wanted, arrays=has_numpy(), quick=quick)
     if has_numpy():
         figures += _of(_QUICK[_SOME] if quick else _SOME, 10e-3, arrays=False, quick=quick)[1:]
@@ -93,7 +93,7 @@ def packs_with_recall(*, quick: bool) -> list[Figure]:
 
 
 def _of(count: int, wanted: float | None, *, arrays: bool, quick: bool) -> list[Figure]:
-    talk = _Talk()
+    talk = Talk()
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
     with (
@@ -148,7 +148,7 @@ def packs_with_vectors(*, quick: bool) -> list[Figure]:
 
 
 def _with_vectors(count: int, *, quick: bool) -> list[Figure]:
-    talk, embedder = _Talk(), _Embedder()
+    talk, embedder = Talk(), _Embedder()
     rounds = 20 if quick else 100
     said, asked = talk.messages(rounds), talk.questions(2 * rounds)
     with (
@@ -190,7 +190,7 @@ def _figure(name: str, cost: Cost, wanted: float | None, note: str) -> Figure:
 def index_adds(*, quick: bool) -> list[Figure]:
     """What recall adds to a message: it is read and taken into the index, and among its neighbours."""
     rounds = 200 if quick else 1_000
-    said = [each["content"] for each in _Talk().messages(_FEW + rounds)]
+    said = [each["content"] for each in Talk().messages(_FEW + rounds)]
     analyzer = Analyzer()
     for text in said:
         analyzer.analyze(text)  # the words of a process that has run for a while
@@ -209,7 +209,7 @@ def index_adds(*, quick: bool) -> list[Figure]:
 def index_size(*, quick: bool) -> list[Figure]:
     """What recall keeps in memory of a session beside its state, and what the first question takes to make it."""
     count = 2_000 if quick else 10_000
-    talk = _Talk()
+    talk = Talk()
     with wmem.open("memory://", agent_id="agent") as memory:
         session = memory.scope("session")
         for _ in range(0, count, _CHUNK):

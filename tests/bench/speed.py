@@ -28,6 +28,7 @@ from tests.bench.measure import Figure
 from tests.bench.packing import beside_llamaindex, beside_llamaindex_uncut, packs_by_length
 from tests.bench.peers import agents_beside_langchain, engines_beside_llamaindex, puts_and_gets_by_length
 from tests.bench.prefix import prefixes
+from tests.bench.questions import first_packs, packs_for_long_questions, packs_of_long_answers
 from tests.bench.recalling import index_adds, index_size, packs_with_recall, packs_with_vectors
 from tests.bench.serving import coroutines_beside_threads, entries_on_redis
 from tests.bench.storing import appends_by_length, appends_on_disk, entries_in_memory, entries_traced, imports
@@ -53,6 +54,9 @@ _EXPERIMENTS: Sequence[_Experiment] = (
     packs_by_length,
     packs_with_recall,
     packs_with_vectors,
+    packs_for_long_questions,
+    packs_of_long_answers,
+    first_packs,
     index_adds,
     index_size,
     prefixes,
