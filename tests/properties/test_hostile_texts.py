@@ -13,7 +13,6 @@ from tests.steps import Steps
 from wmem import AgentMemory, Counter, Policy
 from wmem.analysis.normalization import normalize_nfkc
 from wmem.analysis.summarize import WeightedText, extract
-from wmem.pack.passage import passage
 
 _GREATEST_RATIO = 2.3
 _THRESHOLD = 100_000  # steps that begin at some size, such as those for a passage; a quadratic function takes many more
@@ -100,21 +99,6 @@ def test_steps_of_a_call_that_searches_the_whole_text_for_each_word_are_seen(ste
 
     few, many = (steps.count(partial(search, "word " * size)) for size in (200, 400))
     assert many > 3 * few
-
-
-def test_a_passage_is_searched_for_no_more_than_64_terms(steps: Steps) -> None:
-    text = "\n".join(f"line {at}" for at in range(300))
-    few, many = (
-        steps.count(partial(passage, text, [str(at) for at in range(count)], 50, _CharCounter())) for count in (64, 640)
-    )
-    assert many < 1.5 * few
-
-
-def test_the_last_words_of_a_long_query_choose_the_passage_too() -> None:
-    terms = [f"pasted{at}" for at in range(500)] + ["elephant"]
-    found = passage("It rained.\nThe elephant left.", terms, 50, _CharCounter())
-    assert found is not None
-    assert "elephant" in found.text
 
 
 def test_stop_words_are_searched_for_once_each(steps: Steps) -> None:

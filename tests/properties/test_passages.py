@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import wmem
 from wmem.analysis.analyzer import to_terms
 from wmem.analysis.summarize import split_sentences
-from wmem.pack.passage import passage
+from wmem.pack.passage import PassageTerms, passage
 from wmem.tokens.counter import default_counter
 
 COUNT = default_counter()
@@ -29,8 +29,8 @@ def padding(seed: int, count: int) -> list[str]:
 def test_a_passage_keeps_to_its_room_and_says_nothing_that_was_not_said(
     text: str, terms: list[str], tokens: int
 ) -> None:
-    found = passage(text, [term.casefold() for term in terms], tokens, COUNT)
-    assert found == passage(text, [term.casefold() for term in terms], tokens, COUNT)
+    found = passage(text, PassageTerms.of(term.casefold() for term in terms), tokens, COUNT)
+    assert found == passage(text, PassageTerms.of(term.casefold() for term in terms), tokens, COUNT)
     if found is None:
         return
     assert found.tokens <= tokens
@@ -61,20 +61,21 @@ def test_a_fact_deep_in_a_long_text_is_quoted_in_whatever_form_it_is_told() -> N
     for asked, fact in (("What did I buy?", "I bought a grand lamp."), ("Where is my mother?", "Mom sits by the sea.")):
         told = padding(3, 200)
         told[120:121] = [fact]
-        found = passage(" ".join(told), to_terms(asked), 60, COUNT)
+        found = passage(" ".join(told), PassageTerms.of(to_terms(asked)), 60, COUNT)
         assert found is not None
         assert fact in found.text
-    assert passage("A grand thing. A brand.", to_terms("Who runs?"), 60, COUNT) is None
+    assert passage("A grand thing. A brand.", PassageTerms.of(to_terms("Who runs?")), 60, COUNT) is None
 
 
 def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
     listed = "\n".join(f"{place}. **{line}** It goes on." for place, line in enumerate(padding(2, 90), 1))
     assert split_sentences(listed)[0].startswith("1. **"), "a number is no sentence"
     for asked in ("7th", "seventh", "number 7"):
-        found = passage(f"Here is the list.\n{listed}", to_terms(f"What was the {asked} one in the list?"), 120, COUNT)
+        terms = PassageTerms.of(to_terms(f"What was the {asked} one in the list?"))
+        found = passage(f"Here is the list.\n{listed}", terms, 120, COUNT)
         assert found is not None
         assert "7. **" in found.text
-    assert passage(listed, ["95th"], 120, COUNT) is None
+    assert passage(listed, PassageTerms.of(["95th"]), 120, COUNT) is None
 
 
 def test_a_short_memory_is_quoted_whole() -> None:
@@ -110,7 +111,7 @@ def test_a_passage_of_a_huge_text_encodes_little() -> None:
             return spy(text)
 
     text = " ".join(padding(3, 20_000))
-    assert passage(text, ["week"], 200, Spy()) is not None
+    assert passage(text, PassageTerms.of(["week"]), 200, Spy()) is not None
     assert sum(looked_at) <= 8 * 200
 
 

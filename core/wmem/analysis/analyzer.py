@@ -9,7 +9,7 @@ from collections import defaultdict
 
 from wmem.analysis.normalization import fold
 from wmem.analysis.stemmer import stem
-from wmem.analysis.stopwords import STOP_WORDS, detect_language
+from wmem.analysis.stopwords import STOP_WORDS, detect_language, detect_latin_language
 from wmem.model.values import load_json
 
 # Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
@@ -65,18 +65,33 @@ class Analyzer:
         """
         return self.analyze(text, default_language)[1]
 
+    def analyze_distinct(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
+        """As `analyze`, each term once; words that are repeated cost next to nothing."""
+        language, terms = self._analyze(text, default_language, distinct=True)
+        return language, list(dict.fromkeys(terms))
+
     def analyze(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
         """The detected language of a text, and its terms; see `to_terms`."""
+        return self._analyze(text, default_language, distinct=False)
+
+    def _analyze(self, text: str, default_language: str, *, distinct: bool) -> tuple[str, list[str]]:
+        """See `analyze`.
+
+        Args:
+            distinct: Whether a word counts once, however often it is repeated.
+        """
         if text.isascii():
             words = _ASCII_WORD.findall(text.lower())
-            language = detect_language(words, default_language)
+            language = detect_latin_language(words, default_language)
             stop, stems = STOP_WORDS[language], self._stems[language]
+            if distinct:
+                words = list(dict.fromkeys(words))
             return language, [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
         found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(fold(text))]
         language = detect_language((word for word, unspaced in found if not unspaced), default_language)
         stop, stems = STOP_WORDS[language], self._stems[language]
         terms: list[str] = []
-        for word, unspaced in found:
+        for word, unspaced in dict.fromkeys(found) if distinct else found:
             if unspaced:
                 terms += _bigrams(word)
             elif _HANGUL[0] <= word[0] <= _HANGUL[1]:

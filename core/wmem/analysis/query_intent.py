@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wmem.analysis.analyzer import to_words
 from wmem.analysis.dates import PartialDate, parse_dates
+from wmem.analysis.query_terms import read_ends
 from wmem.analysis.stopwords import STOP_WORDS
 
 _FIRST_PERSON = frozenset(
@@ -46,6 +47,7 @@ _PAST_CONVERSATION = re.compile(
 )
 _I_SAID = re.compile(r"\bi(?:'d|'ve| had| have)? (?:\w+ly )?(?:say|said|tell|told|mention(?:ed)?)\b")
 _MAX_NAME_WORDS = 3
+_MAX_BYTES = 2_000  # of a question that are read, half of them its last: what is asked stands at an end
 
 
 class QueryIntent(NamedTuple):
@@ -69,13 +71,14 @@ class QueryIntent(NamedTuple):
 
 
 def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinfo = UTC) -> QueryIntent:
-    """The intent of a question.
+    """The intent of a question; of a long one, of its first and last 1,000 bytes.
 
     Args:
         now: UTC epoch seconds, from which "yesterday" is counted.
         speakers: Names of the known speakers, case-folded.
         zone: In which days are counted.
     """
+    query = read_ends(query, _MAX_BYTES)
     folded = query.casefold()
     back = _PAST_CONVERSATION.search(folded) is not None and _I_SAID.search(folded) is None
     named = _find_named_speakers(to_words(query), speakers)
@@ -83,7 +86,7 @@ def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinf
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(to_words(query.replace("US", ""))).isdisjoint(_FIRST_PERSON),  # "US" is a country
         second_person=back or _SECOND_PERSON.search(folded) is not None,
-        dates=tuple(parse_dates(query, now, zone)),
+        dates=tuple(dict.fromkeys(parse_dates(query, now, zone))),
         asks_when=_ASKS_WHEN.search(folded) is not None,
         zone=zone,
     )

@@ -60,6 +60,10 @@ _STOP_WORD_LISTS = {
 STOP_WORDS = {language: frozenset(words.split()) for language, words in _STOP_WORD_LISTS.items()}
 """Stop words by language, case-folded like terms."""
 _LATIN_LANGUAGES = tuple(language for language in STOP_WORDS if language != "russian")
+_LANGUAGES_BY_STOP_WORD: dict[str, tuple[str, ...]] = {
+    word: tuple(language for language in _LATIN_LANGUAGES if word in STOP_WORDS[language])
+    for word in frozenset().union(*map(STOP_WORDS.__getitem__, _LATIN_LANGUAGES))
+}
 _MIN_LEAD = 2  # how many more stop words than the default language another needs to be chosen
 
 
@@ -76,7 +80,15 @@ def detect_language(words: Iterable[str], default_language: str = "english") -> 
     folded = list(words)
     if any("\u0400" <= word[:1] <= "\u04ff" for word in folded):
         return "russian"
-    hits = {language: sum(map(STOP_WORDS[language].__contains__, folded)) for language in _LATIN_LANGUAGES}
+    return detect_latin_language(folded, default_language)
+
+
+def detect_latin_language(words: Iterable[str], default_language: str = "english") -> str:
+    """See `detect_language`; of words without Cyrillic letters."""
+    hits = dict.fromkeys(_LATIN_LANGUAGES, 0)
+    for languages in filter(None, map(_LANGUAGES_BY_STOP_WORD.get, words)):
+        for language in languages:
+            hits[language] += 1
     rival = max(_LATIN_LANGUAGES, key=lambda language: (hits[language], language == default_language))
     default_language = default_language if default_language in hits else "english"
     return rival if hits[rival] >= hits[default_language] + _MIN_LEAD else default_language

@@ -117,8 +117,10 @@ def _recall_query_differs(selection: Selection, user: Unit) -> bool:
     """Whether memories were recalled for a query other than the newest user message, its beginning or its end."""
     if not selection.request.recalled:
         return False
-    query = normalize_text(selection.request.query)
-    text = normalize_text(message_text(selection.loader.load(user.head)))
+    query, text = selection.request.query, message_text(selection.loader.load(user.head))
+    if query.strip() == text.strip():
+        return False
+    query, text = normalize_text(query), normalize_text(text)
     return not (text.startswith(query) or text.endswith(query) or text in query)
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
+from wmem.pack.passage import PassageTerms
 from wmem.pack.render import NoteEntry, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, Rendered
@@ -29,9 +30,8 @@ class Note:
         self._texts: dict[Unit, tuple[Rendered, list[str]]] = {}  # of the messages of units, normalized
 
     @cached_property
-    def _query_terms(self) -> tuple[str, ...]:
-        """Terms of the query, to quote passages of long memories; none when nothing was recalled."""
-        return tuple(self._request.analyzer.to_terms(self._request.query)) if self._request.recalled else ()
+    def _passage_terms(self) -> PassageTerms | None:
+        return PassageTerms.of(self._request.query_terms) if self._request.query_terms else None
 
     def add_pinned_items(self) -> None:
         """Put the pinned items into the note, whole.
@@ -74,6 +74,9 @@ class Note:
                 continue
             included.add(candidate.id)
             limit = most if candidate.tokens <= whole else least
+            if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):
+                selection.rejected.append((recalled, "budget"))
+                continue
             # Its line costs about as much as the message less its delimiters: one that is too long is not decoded.
             if candidate.tokens - MESSAGE_OVERHEAD > room and limit > room:
                 selection.rejected.append((recalled, "budget"))
@@ -168,7 +171,7 @@ class Note:
         summary = summarize(
             [each for each, _ in left_out],
             min(room, selection.tokens_left),
-            self._request.query,
+            self._request.query_terms,
             selection.loader,
             selection.pricer,
             analyzer=self._request.analyzer,
@@ -213,7 +216,7 @@ class Note:
             request.count,
             rule=rule,
             max_tokens=max_tokens,
-            terms=self._query_terms,
+            terms=self._passage_terms,
             zone=request.zone,
         )
 

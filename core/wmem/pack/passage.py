@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from wmem.analysis.stemmer import irregular_forms, stem
 from wmem.analysis.summarize import split_sentences
@@ -12,7 +12,6 @@ from wmem.graphemes import cut_before
 from wmem.tokens.counter import Counter
 
 _MAX_CHARS_READ = 100_000  # characters searched in one memory
-_MAX_TERMS = 64  # terms of a query that are searched, half of them its last: a long query is mostly pasted text
 _PREFIX_LETTERS = 5  # letters of a term that are matched: a later ending makes no other word
 _NEIGHBOR_SHARES = ((1, 0.5), (-1, 0.25), (2, 0.2), (-2, 0.1))
 """Shares of its score that a sentence adds to its neighbours: an answer follows its question."""
@@ -34,14 +33,37 @@ class Passage(NamedTuple):
     tokens: int
 
 
-def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Passage | None:
+class PassageTerms(NamedTuple):
+    """What the sentences of a query's passages are searched for; made once for all its passages.
+
+    Attributes:
+        patterns: The beginnings of its terms, and what matches their irregular forms, whole: "ran" is in "grand".
+        positions: The list positions that it names.
+    """
+
+    patterns: "Sequence[tuple[str, re.Pattern[str] | None]]"
+    positions: frozenset[int]
+
+    @classmethod
+    def of(cls, terms: Iterable[str]) -> Self:
+        """Of the terms of a query, folded and stemmed."""
+        terms = tuple(terms)
+        forms: dict[str, list[str]] = {}
+        for term in terms:
+            forms.setdefault(term[:_PREFIX_LETTERS], []).extend(irregular_forms(term))
+        positions = frozenset(position for term in terms if (position := _list_position(term)) is not None)
+        return cls(
+            [(term, re.compile(rf"\b(?:{'|'.join(each)})\b") if each else None) for term, each in forms.items()],
+            positions,
+        )
+
+
+def passage(text: str, terms: PassageTerms, tokens: int, count: Counter) -> Passage | None:
     """The sentences with most query terms, weighted by rarity, and their neighbours, as far as they fit.
 
-    None when no sentence has any of the terms, or none fits. Of a query of more than 64 terms
-    the first and last 32 are searched for.
+    None when no sentence has any of the terms, or none fits.
 
     Args:
-        terms: The query's, case-folded and stemmed.
         tokens: The limit of the passage.
     """
     sentences = split_sentences(text[: cut_before(text, _MAX_CHARS_READ)])
@@ -64,23 +86,15 @@ def passage(text: str, terms: Sequence[str], tokens: int, count: Counter) -> Pas
     return Passage(shown, tokens - tokens_left) if chosen else None
 
 
-def _score_sentences(texts: Sequence[str], terms: Sequence[str]) -> list[float]:
-    if len(terms) > _MAX_TERMS:
-        terms = (*terms[: _MAX_TERMS // 2], *terms[-_MAX_TERMS // 2 :])
+def _score_sentences(texts: Sequence[str], terms: PassageTerms) -> list[float]:
     folded = [sentence.casefold() for sentence in texts]
     own = [0.0] * len(texts)
-    others: dict[str, list[str]] = {}
-    for term in terms:
-        others.setdefault(term[:_PREFIX_LETTERS], []).extend(irregular_forms(term))
-    for term, forms in others.items():
-        # As whole words: "ran" is in "grand".
-        other = re.compile(rf"\b(?:{'|'.join(forms)})\b") if forms else None
+    for term, other in terms.patterns:
         hits = [at for at, said in enumerate(folded) if term in said or (other is not None and other.search(said))]
         for at in hits:
             own[at] += math.log(1 + len(texts) / len(hits))
-    positions = {position for term in terms if (position := _list_position(term)) is not None}
-    for at, sentence in enumerate(texts) if positions else ():
-        if (item := _LIST_NUMBER.match(sentence)) is not None and int(item[1]) in positions:
+    for at, sentence in enumerate(texts) if terms.positions else ():
+        if (item := _LIST_NUMBER.match(sentence)) is not None and int(item[1]) in terms.positions:
             own[at] += math.log(1 + len(texts))
     worths = list(own)
     for at, worth in enumerate(own):

@@ -13,7 +13,7 @@ from wmem.fork import cached_property
 from wmem.model.message import Message
 from wmem.model.zones import to_day, zone_name
 from wmem.pack.marks import escape_marks
-from wmem.pack.passage import passage
+from wmem.pack.passage import PassageTerms, passage
 from wmem.pack.request import Candidate, NoteRole, Quote
 from wmem.pack.truncation import truncate_text
 from wmem.pack.wording import is_plain_text, message_text, normalize_text
@@ -166,7 +166,7 @@ def to_note_entry(
     *,
     rule: str,
     max_tokens: int | None,
-    terms: Sequence[str] = (),
+    terms: PassageTerms | None = None,
     zone: tzinfo = UTC,
 ) -> NoteEntry:
     """The memory as an entry of the note; above `most` tokens only its passage that matches the query.
@@ -174,7 +174,7 @@ def to_note_entry(
     If no sentence matches, its middle is cut out.
 
     Args:
-        terms: The query's, case-folded and stemmed.
+        terms: The query's; None if there is no query.
         zone: Of its day.
     """
     text = message_text(message)
@@ -184,7 +184,7 @@ def to_note_entry(
         # In words it takes less: a picture its name only. A text that is too long is not encoded.
         size = count(text) if len(text) <= _MAX_CHARS_PER_TOKEN * max_tokens else size
     if max_tokens is not None and size > max_tokens:
-        if (excerpt := passage(text, terms, max_tokens, count)) is not None:
+        if terms is not None and (excerpt := passage(text, terms, max_tokens, count)) is not None:
             head, tail, tokens = excerpt.text, "", excerpt.tokens
         else:
             head, tail, tokens = truncate_text(text, max_tokens, count)

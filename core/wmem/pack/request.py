@@ -209,9 +209,10 @@ class PackRequest:
         clause_tokens: Cache of the tokens of clauses in the note, by clause, under this request's counter; of "" those
             of the section without any.
         query: The recall query; blank for none.
+        query_terms: The terms of the query that are searched; of a long one, the most informative.
         has_items: Whether recall might find items or entries.
         places: Places of the stored messages in the conversation, by id: see `Candidate.place`.
-        analyzer: Splits the query and texts into terms.
+        analyzer: Splits texts into terms.
         quotes: Cache of quotes; None to make every quote anew.
         zone: In which the days of the note are.
         changed_blocks: The messages whose blocks were changed for the provider, and for each the kinds that were left
@@ -231,6 +232,7 @@ class PackRequest:
     standing_scores: Mapping[str, float] = field(default_factory=dict)
     clause_tokens: MutableMapping[str, int] = field(default_factory=dict)
     query: str = ""
+    query_terms: Sequence[str] = ()
     has_items: bool = False
     places: Mapping[str, int] = field(default_factory=dict)
     analyzer: Analyzer = field(default_factory=Analyzer)

@@ -38,7 +38,7 @@ class ExtractiveSummary(NamedTuple):
 def summarize(
     left_out: Sequence[Candidate],
     limit: int,
-    query: str,
+    query_terms: Sequence[str],
     loader: MessageLoader,
     pricer: NotePricer,
     *,
@@ -51,6 +51,7 @@ def summarize(
 
     Args:
         left_out: Newest first; as many are covered as the bounds allow.
+        query_terms: Those that are searched.
     """
     covered: list[Candidate] = []
     tokens = 0
@@ -60,7 +61,7 @@ def summarize(
             break
         covered.append(candidate)
     covered.reverse()
-    query_terms = frozenset(analyzer.to_terms(query))
+    wanted = frozenset(query_terms)
     texts: list[WeightedText] = []
     places: list[Candidate] = []
     for candidate in covered:
@@ -68,8 +69,8 @@ def summarize(
         text = "" if message.recalled else message_text(message)
         text = text[: cut_before(text, _MAX_CHARS_PER_MESSAGE)]
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
-        if query_terms:
-            weight += _QUERY_BONUS * len(query_terms.intersection(analyzer.to_terms(text))) / len(query_terms)
+        if wanted:
+            weight += _QUERY_BONUS * len(wanted.intersection(analyzer.to_terms(text))) / len(wanted)
         for sentence in split_sentences(text):
             texts.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
             places.append(candidate)

@@ -104,7 +104,7 @@ class QueryScorer:
         b: Length normalization, 0 to 1.
     """
 
-    def __init__(self, postings: Postings, terms: Iterable[str], k1: float, b: float) -> None:
+    def __init__(self, postings: Postings, terms: Iterable[str], k1: float = 1.2, b: float = 0.75) -> None:
         self._postings = postings
         self._terms = [
             number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
@@ -172,13 +172,20 @@ class QueryScorer:
                 scores[group] += top * frequency / (frequency + flat + slope * held.group_lengths[group])
         return scores
 
-    def expand_query(self, feedback: Feedback) -> None:
-        """Expand the query with the terms that weigh most in the best texts."""
+    def expand_query(self, feedback: Feedback, question_id: str | None = None) -> None:
+        """Expand the query with the terms that weigh most in the best texts.
+
+        Args:
+            question_id: Id of the text that is the query itself; however long, it gives no terms.
+        """
         held = self._postings
+        question = None if question_id is None else self.number(question_id)
         shares: dict[int, float] = {}
         numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
         for number, score in zip(numbers, scores, strict=True):
             share = score / scores[0]
+            if number == question:
+                continue
             for term in held.terms_at(number):
                 shares[term] = shares.get(term, 0.0) + share
         for term in self._terms:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.common_words import is_common
+from wmem.analysis.query_terms import MAX_TERMS, condense_query, select_terms
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.floor import least_evidence, word_strength
@@ -104,10 +105,11 @@ class Index:
 
     def match_words(self, query: str, limit: int) -> WordMatches:
         """As `search`, with how much each text holds of the query."""
-        scorer, held = self.scorer(query), self._postings
+        held = self._postings
+        language, terms = self._analyze_query(query)
+        scorer = QueryScorer(held, self._select_terms(terms))
         numbers, scores = scorer.top(limit)
-        language, terms = self._analyzer.analyze(query, self._main_language())
-        unknown = islice((term for term in dict.fromkeys(terms) if term not in held.number_by_term), _MAX_UNKNOWN)
+        unknown = islice((term for term in terms if term not in held.number_by_term), _MAX_UNKNOWN)
         strengths = {
             term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
             for term in (*scorer.terms, *unknown)
@@ -126,12 +128,31 @@ class Index:
             tuple(term for term in terms if number is not None and held.contains(number, term)) for number in numbers
         ]
 
-    def scorer(self, query: str, *, k1: float = 1.2, b: float = 0.75, feedback: Feedback | None = None) -> QueryScorer:
-        """The BM25 scores of all texts for the query; see `QueryScorer`."""
-        found = QueryScorer(self._postings, self._analyzer.to_terms(query, self._main_language()), k1, b)
+    def scorer(
+        self,
+        query: str,
+        *,
+        k1: float = 1.2,
+        b: float = 0.75,
+        feedback: Feedback | None = None,
+        question_id: str | None = None,
+    ) -> QueryScorer:
+        """The BM25 scores of all texts for the query; see `QueryScorer`.
+
+        Args:
+            question_id: Id of the text that is the query itself, which is no feedback.
+        """
+        found = QueryScorer(self._postings, self.query_terms(query), k1, b)
         if feedback is not None and feedback.weight:
-            found.expand_query(feedback)
+            found.expand_query(feedback, question_id)
         return found
+
+    def query_terms(self, query: str) -> list[str]:
+        """The distinct terms of a query, in its order; of a long one those in the fewest texts.
+
+        How long it is makes no difference to what this costs: see `wmem.analysis.query_terms`.
+        """
+        return self._select_terms(self._analyze_query(query)[1])
 
     def terms(self, id: str) -> frozenset[str]:
         """The terms of a text; empty for an unknown id."""
@@ -142,6 +163,12 @@ class Index:
     def _document_frequency(self, term: str) -> int:
         number = self._postings.number_by_term.get(term)
         return 0 if number is None else self._postings.document_frequencies[number]
+
+    def _analyze_query(self, query: str) -> tuple[str, list[str]]:
+        return self._analyzer.analyze_distinct(condense_query(query), self._main_language())
+
+    def _select_terms(self, terms: list[str]) -> list[str]:
+        return terms if len(terms) <= MAX_TERMS else select_terms(terms, self._postings.text_counts(terms))
 
     def _main_language(self) -> str:
         """The language of most of the newest texts."""

@@ -6,7 +6,7 @@ A dropped text leaves a tombstone; tombstones are removed when there are many.
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import NamedTuple
@@ -203,6 +203,11 @@ class Postings:
                 held[group] = held.get(group, 0) + (entry & TF_MAX)
         counted.postings_read = len(entries)
         return held
+
+    def text_counts(self, terms: Sequence[str]) -> list[int]:
+        """How many live texts contain each term."""
+        numbers = map(self.number_by_term.get, terms)
+        return [0 if number is None else self.document_frequencies[number] for number in numbers]
 
     def idf(self, term: int) -> float:
         """The inverse document frequency of a term."""

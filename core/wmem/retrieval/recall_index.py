@@ -47,7 +47,7 @@ class VectorCache:
 class RecallIndex(Derived):
     """BM25 index, neighbour graph and vectors of one replica's rows."""
 
-    __slots__ = ("_last_user_message", "index", "neighbors", "vector_caches")
+    __slots__ = ("_last_user_message", "_recent_terms", "index", "neighbors", "vector_caches")
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.index = Index(analyzer)
@@ -55,6 +55,7 @@ class RecallIndex(Derived):
         self.vector_caches: dict[str, VectorCache] = {}
         """By embedder."""
         self._last_user_message: tuple[Row, str] | None = None  # the user message that was indexed last, and its text
+        self._recent_terms: tuple[frozenset[str], frozenset[str]] | None = None  # ids, and the terms of their texts
 
     @property
     def bytes(self) -> int:
@@ -66,12 +67,19 @@ class RecallIndex(Derived):
         newest = self._last_user_message
         return newest[1] if newest is not None and newest[0] is row else row_text(row)
 
+    def recent_terms(self, ids: frozenset[str]) -> frozenset[str]:
+        """The terms of the newest messages; cached until a row changes, since these may be long."""
+        if self._recent_terms is None or self._recent_terms[0] != ids:
+            self._recent_terms = ids, frozenset[str]().union(*map(self.index.terms, ids))
+        return self._recent_terms[1]
+
     def similarities(self, embedder: str, vector: "Floats", exclude: str | None) -> Similarities | None:
         """How similar each row's vector by an embedder is to a vector; None if there are none."""
         cache = self.vector_caches.get(embedder)
         return None if cache is None else cache.vectors.similarities(vector, exclude)
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        self._recent_terms = None
         for id, row in changed.items():
             self._put(id, row)
 

@@ -129,6 +129,14 @@ def match_words(replica: Replica[Any], text: str) -> WordMatches:
     )
 
 
+def list_query_terms(replicas: Iterable[Replica[Any]], text: str) -> Sequence[str]:
+    """The terms that a query is searched by, those of the nearest scope that has any; see `Index.query_terms`."""
+    for replica in replicas if text.strip() else ():
+        if terms := replica.use_derived(RecallIndex, lambda memory: memory.index.query_terms(text), replica.analyzer):
+            return terms
+    return ()
+
+
 def intersect_terms(replica: Replica[Any], terms: Sequence[str], ids: Sequence[str]) -> list[tuple[str, ...]]:
     """Which of the terms each of some texts has; none for a text that is gone."""
     return replica.use_derived(RecallIndex, lambda memory: memory.index.intersect_terms(terms, ids), replica.analyzer)
@@ -202,6 +210,7 @@ def _collect_candidates(
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
+            question_id=question.id if question else None,
         )
         intent = detect_intent(
             query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
@@ -269,8 +278,8 @@ def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
 
 def _overlaps(memory: RecallIndex, rows: Sequence[Row], newest: Sequence[Row]) -> list[float]:
     """The share of each row's terms that the newest messages have; 0 for those messages themselves."""
-    new = {row.id for row in newest}
-    recent_terms = frozenset[str]().union(*map(memory.index.terms, new))
+    new = frozenset(row.id for row in newest)
+    recent_terms = memory.recent_terms(new)
     return [0.0 if row.id in new else _overlap(memory.index.terms(row.id), recent_terms) for row in rows]
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wmem.analysis.query_terms import condense_query
 from wmem.describe import describe_failure
 from wmem.engine.ports import TimedCallback
 from wmem.engine.replica import Replica
@@ -57,6 +58,8 @@ def embed_query(
 ) -> Flow[tuple[QueryVector | None, Sequence[str]]]:
     """Embed a query, and first the texts it is compared with that have no vector.
 
+    Of a long query its beginning and its end are embedded.
+
     Args:
         replicas: The scope's, then its parents', whose messages are not retrieved.
 
@@ -73,6 +76,7 @@ def embed_query(
     if (left := embedding.disabled_until - handle.settings.clock()) > 0:
         told = f"recalled by words alone: the embedder {embedding.name!r} failed and is left alone for {left:.0f} s"
         return None, (told,)
+    query = condense_query(query)
     try:
         vector = yield from _embed_query_text(handle, embedding, query)
         if embedding.disabled_until <= handle.settings.clock():

@@ -36,7 +36,7 @@ from wmem.pack.request import (
     StandingClause,
 )
 from wmem.pack.shares import recalls_messages
-from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, search
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, list_query_terms, search
 from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
@@ -137,6 +137,7 @@ def pack_scope(
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
             query=to_sendable(query or ""),
+            query_terms=list_query_terms(replicas, query or ""),
             has_items=_have_items(replicas),
             places=own.state.messages,
             analyzer=own.analyzer,

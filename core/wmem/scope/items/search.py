@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import list_unspaced_runs, to_words
+from wmem.analysis.query_terms import condense_query
 from wmem.describe import describe
 from wmem.engine.derived import Derived
 from wmem.engine.replica import Replica
@@ -95,10 +96,11 @@ def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
 
 def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
     """The items of a replica that match, best first."""
-    has_terms = bool(replica.analyzer.to_terms(search.query))
+    text = condense_query(search.query)
+    has_terms = bool(replica.analyzer.analyze_distinct(text)[1])
     order = search.order or policy.search_order
     if order is None:
-        order = "recall" if has_terms and is_question(search.query) else "relevance"
+        order = "recall" if has_terms and is_question(text) else "relevance"
     if not search.query:
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
@@ -189,7 +191,7 @@ def _rank(state: State, matches: dict[str, float], search: Search, order: Order,
 
 def _stop_word_matcher(query: str) -> Callable[[str], bool]:
     """A test whether a folded text has any of a query's stop words, or its symbols if it has no words."""
-    if not (words := dict.fromkeys(to_words(query))):  # few: all of them are stop words
+    if not (words := dict.fromkeys(to_words(condense_query(query)))):  # few: all of them are stop words
         needle = query.casefold()
         return lambda text: needle in text
     alone = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
