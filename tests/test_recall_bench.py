@@ -10,7 +10,7 @@ from tests.bench.recall.conversations import conversations, where
 from tests.bench.recall.derived import VARIANTS, cut_to_rarest, drop_words
 from tests.bench.recall.evidence import Result, ask_all
 from tests.bench.recall.precision import Case, Outcome
-from tests.bench.recall.ranking import Ranking, ndcg, recall
+from tests.bench.recall.ranking import Ranking, ndcg, recall, to_figures
 from tests.bench.recall.run import judge
 from tests.bench.recall.systems import Answer, ExchangeBm25, Fts5, Wmem
 from tests.bench.recall.talks import Question, Score, Talk, ask
@@ -160,7 +160,10 @@ def test_ndcg_and_recall_are_those_of_the_textbook() -> None:
 
 def test_a_ranking_is_the_mean_of_its_categories() -> None:
     ranking = Ranking("", {4: [1.0, 1.0, 0.0], 5: [0.0]}, {4: [1.0], 5: [0.5]})
-    assert [(round(first), round(second)) for first, second in ranking.means()] == [(33, 75), (67, 100), (0, 50)]
+    assert ranking.mean() == pytest.approx((100 / 3, 75))
+    both = Ranking.join("", [ranking, ranking])
+    assert (both.mean(), len(both.ndcg[4])) == (ranking.mean(), 6)
+    assert to_figures(ranking, "a")["a, adversarial recall@10"] == 50
 
 
 def test_precision_is_of_cases_that_find_and_recall_of_cases_that_want() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from tests.bench.recall.conversations import Conversation
 from tests.bench.recall.evidence import Result, ask_all, table
+from tests.bench.recall.options import Options
 from tests.bench.recall.systems import Wmem
 from tests.bench.recall.talks import Question, Talk, to_text
 from wmem.analysis.analyzer import to_terms
@@ -82,21 +83,21 @@ def cut_to_rarest(question: str, texts: Mapping[str, int]) -> str:
     return " ".join(word for count, word in words if (count, word) in rarest)
 
 
-def measure_two_words(talks: Sequence[Conversation], budgets: Sequence[int]) -> dict[str, float]:
+def measure_two_words(talks: Sequence[Conversation], options: Options) -> dict[str, float]:
     """LoCoMo's evidence where the questions are cut to two words."""
     result = Result("")
     for talk in talks:
         texts = Counter(term for turn in talk.turns for term in set(to_terms(turn.text)))
         questions = [each._replace(text=cut_to_rarest(each.text, texts) or each.text) for each in talk.questions]
-        memory = Wmem(talk, tail=0)
+        memory = Wmem(talk, tail=0, scoring=options.scoring)
         result.name = "wmem, recall first, two words"
-        ask_all(result, talk._replace(questions=questions), memory, budgets)
+        ask_all(result, talk._replace(questions=questions), memory, options.budgets)
         memory.close()
-    print(table([result], budgets))
-    return {f"two words at {budget:,}": result.recall(budget) for budget in budgets}
+    print(table([result], options.budgets))
+    return {f"two words at {budget:,}": result.recall(budget) for budget in options.budgets}
 
 
-def measure_foreign(talks: Sequence[Conversation], others: Sequence[Talk]) -> dict[str, float]:
+def measure_foreign(talks: Sequence[Conversation], others: Sequence[Talk], options: Options) -> dict[str, float]:
     """How many questions about other talks find nothing, in per cent.
 
     Those of templates are left out: their words are nowhere, and nothing is easily found.
@@ -104,7 +105,7 @@ def measure_foreign(talks: Sequence[Conversation], others: Sequence[Talk]) -> di
     natural = [each.text for other in others for each in other.questions if not each.kind.startswith("tool")]
     notes: list[str] = []
     for talk in talks:
-        memory = Wmem(talk, tail=0)
+        memory = Wmem(talk, tail=0, scoring=options.scoring)
         notes += [memory.session.pack(text, budget=_AT, tail=0).note for text in natural]
         memory.close()
     empty = 100 * statistics.fmean(not note for note in notes)

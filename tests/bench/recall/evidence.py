@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tests.bench.recall.conversations import CATEGORIES, Conversation
+from tests.bench.recall.options import Options
 from tests.bench.recall.systems import PEERS, Answer, Bounded, Dialogue, Memory, Wmem
 from wmem.analysis.analyzer import to_terms
 
-__all__ = ["BUDGETS", "Result", "ask_all", "measure_evidence", "table"]
+__all__ = ["Result", "ask_all", "measure_evidence", "table"]
 
-BUDGETS = (1_024, 4_096)
 _AT = 1_024
 
 
@@ -26,8 +26,8 @@ class Result:
     """What one system held of the evidence, question by question."""
 
     name: str
-    shares: dict[tuple[int, int], list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By budget and category."""
+    shares: dict[tuple[int, int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
+    """By budget, category and conversation."""
     tokens: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     answers: list[float] = field(default_factory=list)
     """Of temporal questions at 1,024 tokens, the share of the words of the answer that are in the text."""
@@ -38,19 +38,24 @@ class Result:
     astray: int = 0
     """Turns that are said to be in a context whose text lacks them."""
 
-    def recall(self, budget: int, *categories: int) -> float:
-        """Evidence recall in per cent."""
-        return 100 * statistics.fmean(self._of(budget, categories))
+    def recall(self, budget: int, *categories: int, talk: str | None = None) -> float:
+        """Evidence recall in per cent, of all categories and conversations or of some."""
+        return 100 * statistics.fmean(self._of(budget, categories, talk))
 
     def complete(self, budget: int) -> float:
         """The all-evidence rate in per cent."""
-        return 100 * statistics.fmean(share == 1 for share in self._of(budget, ()))
+        return 100 * statistics.fmean(share == 1 for share in self._of(budget, (), None))
 
-    def _of(self, budget: int, categories: Sequence[int]) -> list[float]:
-        return [share for each in categories or CATEGORIES for share in self.shares[budget, each]] or [0.0]
+    def _of(self, budget: int, categories: Sequence[int], talk: str | None) -> list[float]:
+        return [
+            share
+            for (at, category, name), shares in self.shares.items()
+            if at == budget and category in (categories or CATEGORIES) and talk in (None, name)
+            for share in shares
+        ] or [0.0]
 
 
-def ask_all(result: Result, talk: Conversation, memory: Memory, budgets: Sequence[int] = BUDGETS) -> None:
+def ask_all(result: Result, talk: Conversation, memory: Memory, budgets: Sequence[int] = Options().budgets) -> None:
     """Ask a memory all questions about its conversation at each budget."""
     result.adds_s.append(memory.add_s)
     said = {turn.id: " ".join(turn.text.split()) for turn in talk.turns}
@@ -70,7 +75,7 @@ def ask_all(result: Result, talk: Conversation, memory: Memory, budgets: Sequenc
                 result.astray += sum(said[id] not in text for id in found)
                 if question.category == 2 and budget == _AT:
                     result.answers.append(_told(question.answer, text))
-            result.shares[budget, question.category].append(len(found) / len(question.evidence))
+            result.shares[budget, question.category, talk.name].append(len(found) / len(question.evidence))
 
 
 def _told(answer: str, text: str) -> float:
@@ -79,7 +84,7 @@ def _told(answer: str, text: str) -> float:
     return len(wanted & set(to_terms(text))) / len(wanted) if wanted else 1.0
 
 
-def table(results: Sequence[Result], budgets: Sequence[int] = BUDGETS) -> str:
+def table(results: Sequence[Result], budgets: Sequence[int] = Options().budgets) -> str:
     """The results for people."""
     head = f"{'':30}" + "".join(f"{budget:>8,}" for budget in budgets)
     lines = ["", f"evidence recall, %{head[18:]}   all of it at {_AT:,}    add µs   pack ms"]
@@ -97,14 +102,11 @@ def table(results: Sequence[Result], budgets: Sequence[int] = BUDGETS) -> str:
     return "\n".join(lines)
 
 
-def measure_evidence(talks: Sequence[Conversation], budgets: Sequence[int], *, ours: bool) -> Mapping[str, float]:
-    """Ask about all conversations in every way, print what holds, and return wmem's figures.
-
-    Args:
-        ours: Leave the peers out.
-    """
-    systems: list[Callable[[Dialogue], Memory]] = [Wmem, partial(Wmem, tail=0), Bounded]
-    if not ours:
+def measure_evidence(talks: Sequence[Conversation], options: Options) -> Mapping[str, float]:
+    """Ask about all conversations in every way, print what holds, and return wmem's figures."""
+    make_wmem = partial(Wmem, scoring=options.scoring)
+    systems: list[Callable[[Dialogue], Memory]] = [make_wmem, partial(make_wmem, tail=0), Bounded]
+    if not options.ours:
         systems += [partial(Bounded, eviction="oldest"), partial(Wmem, tail=0, scoring="balanced"), *PEERS]
     results = []
     for make in systems:
@@ -116,13 +118,20 @@ def measure_evidence(talks: Sequence[Conversation], budgets: Sequence[int], *, o
                 print(f"left out: {exc.name} is not installed")
                 break
             result.name = memory.name
-            ask_all(result, talk, memory, budgets)
+            ask_all(result, talk, memory, options.budgets)
             memory.close()
         if result.name:
             results.append(result)
     print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")
-    print(table(results, budgets))
-    return dict(_figures(results[0], results[1], results[2], budgets))
+    print(table(results, options.budgets))
+    figures = dict(_figures(results[0], results[1], results[2], options.budgets))
+    by_talk = {
+        f"locomo, {talk.name} at {budget:,}": results[1].recall(budget, talk=talk.name)
+        for talk in talks
+        for budget in options.budgets
+    }
+    print("", *(f"{name:30}{value:8.1f}" for name, value in by_talk.items()), sep="\n")
+    return figures | by_talk
 
 
 def _figures(default: Result, first: Result, bounded: Result, budgets: Sequence[int]) -> Iterable[tuple[str, float]]:

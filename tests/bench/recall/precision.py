@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import wmem
+from tests.bench.recall.options import Options
 
 __all__ = ["Case", "Outcome", "measure_precision", "read_beliefs"]
 
@@ -57,7 +58,7 @@ def read_beliefs(folder: Path) -> tuple[list[Mapping[str, Any]], list[Case]]:
     return beliefs, cases
 
 
-def measure_precision() -> dict[str, float]:
+def measure_precision(options: Options) -> dict[str, float]:
     """Search all beliefs in one scope, and those of a domain in a scope of its own; print it and return the figures."""
     folder = Path(os.environ.get(_VARIABLE) or _DEFAULT)
     if not folder.is_dir():
@@ -67,7 +68,7 @@ def measure_precision() -> dict[str, float]:
     pinned = {each["_id"] for each in beliefs if each["pinned"]}
     print(f"{f'{len(beliefs)} beliefs, {len(cases)} cases':30}{'precision':>12}{'recall':>12}{'passed':>12}")
     figures: dict[str, float] = {}
-    with wmem.open("memory://", agent_id="bench") as memory:
+    with wmem.open("memory://", agent_id="bench", policy=wmem.Policy().with_profile(options.scoring)) as memory:
         for name, to_scope in _ARRANGEMENTS.items():
             outcome = Outcome.of(cases, _search(memory, beliefs, cases, to_scope), pinned)
             print(f"{name:30}{outcome.precision:12.2f}{outcome.recall:12.2f}{outcome.passed:12}")
@@ -91,10 +92,7 @@ def _search(
 ) -> list[list[str]]:
     by_item = {memory.scope(to_scope(each["scope"][0])).items.add(_to_text(each)).id: each["_id"] for each in beliefs}
     return [
-        [
-            by_item[item.id]
-            for item in memory.scope(to_scope(case.domain)).items.search(case.query, order="recall", limit=_LIMIT)
-        ]
+        [by_item[item.id] for item in memory.scope(to_scope(case.domain)).items.search(case.query, limit=_LIMIT)]
         if case.query.strip()
         else []
         for case in cases

@@ -7,17 +7,21 @@ Each conversation is searched for itself, the figures are means over the five ca
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Self
 
 import wmem
 from tests.bench.recall.conversations import ADVERSARIAL, Conversation
+from tests.bench.recall.options import Options
 from tests.bench.recall.systems import Bm25s, Wmem
+from wmem.types import Scoring
 
-__all__ = ["Ranking", "figures_of", "measure_ranking", "ndcg", "rank_by_wmem", "ranking_table", "recall"]
+__all__ = ["Ranking", "measure_ranking", "ndcg", "rank_by_wmem", "ranking_table", "recall", "to_figures"]
 
 _AT = 10
+_WHAT = ("NDCG", "recall")
 _DATE = "%I:%M %p on %d %B, %Y"
 _NAMES = {4: "single-hop", 1: "multi-hop", 2: "temporal", 3: "open-domain", ADVERSARIAL: "adversarial"}
 
@@ -38,81 +42,106 @@ def recall(ranked: Sequence[str], relevant: Collection[str], at: int = _AT) -> f
 
 @dataclass
 class Ranking:
-    """What one system ranks first, question by question."""
+    """What one system ranks first, question by question.
+
+    Attributes:
+        ndcg: By category.
+        recall: By category.
+    """
 
     name: str
     ndcg: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """By category."""
     recall: dict[int, list[float]] = field(default_factory=lambda: defaultdict(list))
 
+    @classmethod
+    def join(cls, name: str, parts: Iterable["Ranking"]) -> Self:
+        """One of the questions of several."""
+        made = cls(name)
+        for part in parts:
+            for category in part.ndcg:
+                made.ndcg[category] += part.ndcg[category]
+                made.recall[category] += part.recall[category]
+        return made
+
     def ask(self, talk: Conversation, rank: Rank) -> None:
+        """Rank for all questions about a conversation."""
         for question in (*talk.questions, *talk.adversarial):
             ranked = rank(question.text)
             self.ndcg[question.category].append(ndcg(ranked, question.evidence))
             self.recall[question.category].append(recall(ranked, question.evidence))
 
-    def means(self) -> list[tuple[float, float]]:
-        """NDCG and recall in per cent: the mean over the categories, then each of these."""
-        each = [
-            (100 * statistics.fmean(self.ndcg[category]), 100 * statistics.fmean(self.recall[category]))
+    def by_category(self) -> dict[int, tuple[float, float]]:
+        """NDCG and recall in per cent, of each category that something was asked of."""
+        return {
+            category: (100 * statistics.fmean(self.ndcg[category]), 100 * statistics.fmean(self.recall[category]))
             for category in _NAMES
             if category in self.ndcg
-        ]
-        return [(statistics.fmean(first for first, _ in each), statistics.fmean(second for _, second in each)), *each]
+        }
+
+    def mean(self) -> tuple[float, float]:
+        """The mean over the categories."""
+        ndcgs, recalls = zip(*self.by_category().values(), strict=True)
+        return statistics.fmean(ndcgs), statistics.fmean(recalls)
 
 
-def rank_by_wmem(talk: Conversation, embedder: wmem.Embedder | None = None) -> tuple[Wmem, Rank]:
-    """A memory of a conversation, and how it ranks."""
-    memory = Wmem(talk, embedder=embedder)
-    return memory, lambda text: [hit.id for hit in memory.session.recall(text, limit=_AT, kinds=["message"])]
+def rank_by_wmem(
+    talks: Iterable[Conversation], scoring: Scoring = "evidence", embedder: wmem.Embedder | None = None
+) -> list[Ranking]:
+    """How `Scope.recall` ranks the turns of each conversation."""
+    rankings = []
+    for talk in talks:
+        memory = Wmem(talk, scoring=scoring, embedder=embedder)
+        rankings.append(Ranking(talk.name))
+        rankings[-1].ask(talk, memory.rank)
+        memory.close()
+    return rankings
 
 
-def _rank_by_bm25s(talks: Sequence[Conversation]) -> Iterator[tuple[Conversation, Rank]]:
+def _rank_by_bm25s(talks: Sequence[Conversation]) -> Ranking:
     """How LMEB's baseline ranks: one index of all conversations, each turn with its date, then those of one."""
     turns = [
-        turn._replace(id=f"{number} {turn.id}", text=f"{turn.text} {turn.at:{_DATE}}")
-        for number, talk in enumerate(talks)
+        turn._replace(id=f"{talk.name} {turn.id}", text=f"{turn.text} {turn.at:{_DATE}}")
+        for talk in talks
         for turn in talk.turns
     ]
-    peer = Bm25s(talks[0]._replace(turns=turns))
+    peer, ranking = Bm25s(talks[0]._replace(turns=turns)), Ranking("bm25s, as LMEB has it")
 
-    def rank(number: int, text: str) -> list[str]:
+    def rank(name: str, text: str) -> list[str]:
         ids = (turns[place].id.split() for place in peer.rank(text))
-        return [id for talk, id in ids if talk == str(number)]
+        return [id for talk, id in ids if talk == name]
 
-    for number, talk in enumerate(talks):
-        yield talk, partial(rank, number)
-
-
-def measure_ranking(talks: Sequence[Conversation], *, ours: bool) -> dict[str, float]:
-    """Rank the turns of all conversations for their questions, print it, and return wmem's figures."""
-    results = [Ranking("wmem, scope.recall")]
     for talk in talks:
-        memory, rank = rank_by_wmem(talk)
-        results[0].ask(talk, rank)
-        memory.close()
-    if not ours:
-        results.append(Ranking("bm25s, as LMEB has it"))
-        for talk, by_bm25s in _rank_by_bm25s(talks):
-            results[1].ask(talk, by_bm25s)
-    print(f"conversations {', '.join(talk.name for talk in talks)}")
-    print(ranking_table(results))
-    return figures_of(results[0])
+        ranking.ask(talk, partial(rank, talk.name))
+    return ranking
 
 
-def figures_of(result: Ranking, name: str = "lmeb") -> dict[str, float]:
-    """All figures by name."""
-    figures: dict[str, float] = {}
-    for category, (first, second) in zip(("", *_NAMES.values()), result.means(), strict=False):
-        figures |= {f"{name}{category and f', {category}'} NDCG@10": first}
-        figures |= {f"{name}{category and f', {category}'} recall@10": second}
-    return figures
+def measure_ranking(talks: Sequence[Conversation], options: Options) -> dict[str, float]:
+    """Rank the turns of all conversations for their questions, print it, and return wmem's figures."""
+    by_talk = rank_by_wmem(talks, options.scoring)
+    results = [Ranking.join("wmem, scope.recall", by_talk)]
+    if not options.ours:
+        try:
+            results.append(_rank_by_bm25s(talks))
+        except ImportError as exc:
+            print(f"left out: {exc.name} is not installed")
+    print(ranking_table([*results, *by_talk]))
+    figures = to_figures(results[0], "lmeb")
+    return figures | {name: value for each in by_talk for name, value in to_figures(each, f"lmeb, {each.name}").items()}
 
 
-def ranking_table(results: Sequence[Ranking]) -> str:
+def to_figures(result: Ranking, name: str) -> dict[str, float]:
+    """All figures, each name with this in front."""
+    by_name = {name: result.mean()}
+    by_name |= {f"{name}, {_NAMES[category]}": each for category, each in result.by_category().items()}
+    return {f"{name} {what}@10": each for name, pair in by_name.items() for what, each in zip(_WHAT, pair, strict=True)}
+
+
+def ranking_table(results: Iterable[Ranking]) -> str:
     """The results for people."""
-    lines = [f"{'NDCG@10 / recall@10, %':30}{'all':>14}" + "".join(f"{name:>14}" for name in _NAMES.values())]
+    lines = [f"{' / '.join(_WHAT)} at 10, %{'':8}{'all':>14}" + "".join(f"{name:>14}" for name in _NAMES.values())]
     for each in results:
-        cells = "".join(f"{f'{first:.1f} / {second:.1f}':>14}" for first, second in each.means())
-        lines.append(f"{each.name:30}{cells}")
+        by_category = each.by_category()
+        pairs = (each.mean(), *(by_category.get(category) for category in _NAMES))
+        cells = (f"{f'{pair[0]:.1f} / {pair[1]:.1f}' if pair else '':>14}" for pair in pairs)
+        lines.append(f"{each.name:30}{''.join(cells)}")
     return "\n".join(lines)

@@ -14,9 +14,11 @@ The sets, each measured for itself by ``--set NAME …`` (all by default):
 wmem is asked as it comes, with a tail of the newest messages in half of the room; with recall first
 (``tail=0``), for questions about a long past; and of talks by recall alone, without standing requests.
 
-Options: ``--ours`` leaves the peers out, ``--budgets N …`` says how many tokens (1,024 and 4,096 by default), ``--json
-FILE`` writes wmem's figures by name, to compare two versions. At the end stands which of the wanted figures are held;
-the exit code is 1 where one is MISSED.
+Options: ``--ours`` leaves the peers out; ``--budgets N …`` says how many tokens (1,024 and 4,096 by default);
+``--scoring JSON`` ranks by other coefficients, as ``'{"user": 2}'`` (`RecallProfile` has their names); ``--json FILE``
+writes wmem's figures by name, those of each conversation and talk too, so that coefficients can be chosen on all sets
+but one and judged by that one. At the end stands which of the wanted figures are held; the exit code is 1 where one is
+MISSED.
 """
 
 import argparse
@@ -29,10 +31,12 @@ from pathlib import Path
 
 from tests.bench.recall.conversations import Conversation, conversations, where
 from tests.bench.recall.derived import VARIANTS, measure_foreign, measure_two_words
-from tests.bench.recall.evidence import BUDGETS, measure_evidence
+from tests.bench.recall.evidence import measure_evidence
+from tests.bench.recall.options import Options
 from tests.bench.recall.precision import measure_precision
 from tests.bench.recall.ranking import measure_ranking
 from tests.bench.recall.talks import Talk, list_talk_files, measure_talks, read_talk
+from wmem import RecallProfile
 
 __all__ = ["WANTED", "judge", "main"]
 
@@ -82,34 +86,33 @@ _FAULTS = ("contexts above their budget", "turns counted whose text is not there
 _DERIVED = ("tau-flat", "tau-half", "glaive-zh-half", "beam-again")
 
 
-def judge(figures: Mapping[str, float]) -> tuple[list[str], bool]:
+def judge(figures: Mapping[str, float], least: Mapping[str, float] = WANTED) -> tuple[list[str], bool]:
     """A line for each figure that something is wanted of, and whether all of it holds."""
     checks = [
-        (name, value, value >= WANTED[name], f"wanted {WANTED[name]}")
-        for name, value in figures.items()
-        if name in WANTED
+        (name, value, value >= least[name], f"wanted {least[name]}") for name, value in figures.items() if name in least
     ]
     checks += [(name, value, value == 0, "wanted 0") for name, value in figures.items() if name.endswith(_FAULTS)]
-    lines = [f"  {'held' if held else 'MISSED':7}{name}: {value:.4g} ({least})" for name, value, held, least in checks]
+    lines = [
+        f"  {'held' if held else 'MISSED':7}{name}: {value:.4g} ({wanted})" for name, value, held, wanted in checks
+    ]
     return lines, all(held for _, _, held, _ in checks)
 
 
-def _measure(name: str, families: Mapping[str, Sequence[Path]], options: argparse.Namespace) -> Mapping[str, float]:
+def _measure(name: str, families: Mapping[str, Sequence[Path]], options: Options) -> Mapping[str, float]:
     match name:
         case "locomo":
-            return measure_evidence(_conversations(), options.budgets, ours=options.ours)
+            return measure_evidence(_conversations(), options)
         case "lmeb":
-            return measure_ranking(_conversations(), ours=options.ours)
+            return measure_ranking(_conversations(), options)
         case "two-words":
-            return measure_two_words(_conversations(), options.budgets)
+            return measure_two_words(_conversations(), options)
         case "foreign":
-            return measure_foreign(
-                _conversations(), [talk for each in ("beam", "tau") for talk in _talks(each, families)]
-            )
+            others = [talk for family in ("beam", "tau") for talk in _talks(family, families)]
+            return measure_foreign(_conversations(), others, options)
         case "precision":
-            return measure_precision()
+            return measure_precision(options)
         case _:
-            return measure_talks(_talks(name, families), options.budgets, ours=options.ours)
+            return measure_talks(_talks(name, families), options)
 
 
 @cache
@@ -142,17 +145,19 @@ def main(arguments: Sequence[str]) -> int:
     reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     reader.add_argument("--set", nargs="+", choices=[*own, *families, *derived], metavar="NAME")
     reader.add_argument("--ours", action="store_true")
-    reader.add_argument("--budgets", nargs="+", type=int, default=BUDGETS, metavar="N")
+    reader.add_argument("--budgets", nargs="+", type=int, default=Options().budgets, metavar="N")
+    reader.add_argument("--scoring", type=json.loads, metavar="JSON")
     reader.add_argument("--json", type=Path, metavar="FILE")
-    options = reader.parse_args(arguments)
+    read = reader.parse_args(arguments)
+    options = Options(read.budgets, read.ours, RecallProfile(**read.scoring) if read.scoring else "evidence")
     figures: dict[str, float] = {}
-    for name in options.set or [*own, *families, *(each for each in _DERIVED if each in derived)]:
+    for name in read.set or [*own, *families, *(each for each in _DERIVED if each in derived)]:
         print(f"\n== {name}", flush=True)
         figures |= _measure(name, families, options)
     lines, held = judge(figures)
     print("", *lines, "", f"took {time.perf_counter() - began:.0f} s", sep="\n")
-    if options.json is not None:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    if read.json is not None:
+        read.json.write_text(json.dumps(figures, indent=1) + "\n")
     return 0 if held else 1
 
 

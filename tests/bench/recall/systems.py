@@ -19,6 +19,7 @@ from tests.bench.recall.conversations import Said
 from wmem.analysis.analyzer import to_terms, to_words
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.tokens.bpe import TiktokenCounter
+from wmem.types import Scoring
 
 __all__ = [
     "PEERS",
@@ -91,17 +92,17 @@ class Wmem:
         talk: Dialogue,
         *,
         tail: float | None = None,
-        scoring: Literal["evidence", "balanced"] = "evidence",
+        scoring: Scoring = "evidence",
         policy: wmem.Policy | None = None,
         embedder: wmem.Embedder | None = None,
     ) -> None:
         way = "as it comes" if tail is None else "recall first" if tail == 0 else f"tail {tail}"
-        self.name = f"wmem, {way}{'' if scoring == 'evidence' else f', {scoring}'}"
+        self.name = f"wmem, {way}{f', {scoring}' if scoring == 'balanced' else ''}"
         self.name += "" if embedder is None else ", with vectors"
-        self._options: dict[str, Any] = {"scoring": scoring} if tail is None else {"scoring": scoring, "tail": tail}
+        self._options: dict[str, Any] = {} if tail is None else {"tail": tail}
         self._stack = ExitStack()
         memory = self._stack.enter_context(wmem.open("memory://", agent_id="bench", embedder=embedder))
-        self.session = memory.scope("session", policy=policy)
+        self.session = memory.scope("session", policy=(policy or wmem.Policy()).with_profile(scoring))
         began = time.perf_counter()
         for message in talk.messages:
             self.session.messages.append(dict(message))
@@ -115,6 +116,10 @@ class Wmem:
         calls = (call.arguments for message in packed.messages for call in message.tool_calls)
         text = "\n".join((packed.note, *(message.text for message in packed.messages), *calls))
         return Answer(ids, packed.tokens, text, frozenset(id for unit in packed.truncated for id in unit.ids))
+
+    def rank(self, question: str) -> list[str]:
+        """The ids of the ten messages that match the question best, best first."""
+        return [hit.id for hit in self.session.recall(question, limit=10, kinds=["message"])]
 
     def close(self) -> None:
         self._stack.close()

@@ -19,7 +19,9 @@ from typing import Any, NamedTuple
 
 import wmem
 from tests.bench.recall.conversations import Said
+from tests.bench.recall.options import Options
 from tests.bench.recall.systems import TALK_PEERS, Answer, Dialogue, Memory, Wmem
+from wmem.types import Scoring
 
 __all__ = ["Question", "Score", "Talk", "ask", "list_talk_files", "measure_talks", "read_talk", "talk_table", "to_text"]
 
@@ -68,12 +70,12 @@ class Score:
     over: int = 0
     """Prompts above their budget."""
 
-    def mean(self, budget: int, family: str, kind: str | None = None) -> float:
-        """In per cent, the mean of a family's talks, or of all questions of a kind; nan where nothing was asked."""
+    def mean(self, budget: int, family: str, kind: str | None = None, talk: str | None = None) -> float:
+        """In per cent, the mean of a family's talks, or of the questions of a kind or talk; nan if none was asked."""
         by_talk: dict[str, list[float]] = defaultdict(list)
-        for (at, of, what, talk), each in self.shares.items():
-            if (at, of) == (budget, family) and kind in (None, what):
-                by_talk[talk if kind is None else ""] += each
+        for (at, of, what, name), each in self.shares.items():
+            if (at, of) == (budget, family) and kind in (None, what) and talk in (None, name):
+                by_talk[name if kind is None else ""] += each
         return 100 * statistics.fmean(map(statistics.fmean, by_talk.values())) if by_talk else float("nan")
 
 
@@ -129,14 +131,15 @@ def _to_time(created_at: float | str) -> datetime:
     )
 
 
-def measure_talks(talks: Sequence[Talk], budgets: Sequence[int], *, ours: bool) -> dict[str, float]:
-    """Ask about all talks of one family in every way, print what holds, and return the figures of recall first.
-
-    Args:
-        ours: Leave the peers out.
-    """
-    systems: list[Callable[[Dialogue], Memory]] = [partial(Wmem, tail=0), Wmem, _RecallAlone]
-    systems += () if ours else TALK_PEERS
+def measure_talks(talks: Sequence[Talk], options: Options) -> dict[str, float]:
+    """Ask about all talks of one family in every way, print what holds, and return the figures of recall first."""
+    budgets, scoring = options.budgets, options.scoring
+    systems: list[Callable[[Dialogue], Memory]] = [
+        partial(Wmem, tail=0, scoring=scoring),
+        partial(Wmem, scoring=scoring),
+        partial(_RecallAlone, scoring=scoring),
+        *(() if options.ours else TALK_PEERS),
+    ]
     scores = []
     for make in systems:
         score = Score("")
@@ -162,6 +165,10 @@ def measure_talks(talks: Sequence[Talk], budgets: Sequence[int], *, ours: bool) 
             f"{family}, by recall alone, at {budget:,}": alone.mean(budget, family),
             **{f"{family}, {kind} at {budget:,}": first.mean(budget, family, kind) for kind in kinds},
         }
+        if len(talks) > 1:
+            by_talk = {talk.name: first.mean(budget, family, talk=talk.name) for talk in talks}
+            print(f"by talk at {budget:,}: " + ", ".join(f"{name} {value:.1f}" for name, value in by_talk.items()))
+            figures |= {f"{family}, {name} at {budget:,}": value for name, value in by_talk.items()}
     return figures | {f"{family}, contexts above their budget": first.over + default.over + alone.over}
 
 
@@ -185,6 +192,6 @@ def talk_table(scores: Iterable[Score], budgets: Sequence[int]) -> str:
 class _RecallAlone(Wmem):
     """Recall first, without standing requests."""
 
-    def __init__(self, talk: Dialogue) -> None:
-        super().__init__(talk, tail=0, policy=wmem.Policy(standing_requests=False))
+    def __init__(self, talk: Dialogue, *, scoring: Scoring) -> None:
+        super().__init__(talk, tail=0, scoring=scoring, policy=wmem.Policy(standing_requests=False))
         self.name = "wmem, recall alone"
