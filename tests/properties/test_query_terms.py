@@ -74,4 +74,4 @@ def test_a_long_query_is_embedded_by_its_beginning_and_its_end() -> None:
     query = next(text for text in embedder.read if "sextant" not in text)
     assert query.startswith("First words.")
     assert query.endswith("Last words?")
-    assert len(query) <= 8_000
+    assert len(query) <= 6_000

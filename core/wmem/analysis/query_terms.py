@@ -8,12 +8,12 @@ from heapq import nsmallest
 
 MAX_TERMS = 64
 """Terms of a query that are searched."""
-_MAX_BYTES = 8_000  # of a query that are read, half of them its last; embedders read as much
+_MAX_BYTES = 6_000  # of a query that are read, half of them its last
 _MAX_CUT_WORD = 64  # characters of a word that goes because the cut parts it; a longer one is a text without spaces
 
 
 def condense_query(text: str) -> str:
-    """The first and the last 4,000 bytes of a query, whole words; a query of up to 8,000 bytes stays as it is."""
+    """The first and the last 3,000 bytes of a query, whole words; a query of up to 6,000 bytes stays as it is."""
     return read_ends(text, _MAX_BYTES)
 
 

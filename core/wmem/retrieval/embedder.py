@@ -37,7 +37,7 @@ class Embedder(Protocol):
     def __call__(self, texts: Sequence[str], /) -> Matrix | Awaitable[Matrix]:
         """One row of finite numbers for each text; rows need not have length 1.
 
-        Long texts are cut to their first 8,000 characters.
+        Long texts are cut to their first 8,000 characters, queries to their first and last 3,000 bytes.
         """
         ...
 
