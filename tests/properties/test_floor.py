@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from wmem.analysis.analyzer import to_terms
 from wmem.analysis.common_words import is_common
-from wmem.retrieval.floor import WEAK, Floor, least_evidence, word_strength
+from wmem.retrieval.floor import WEAK, Match, make_floor, word_strength
 from wmem.retrieval.index import Index
 from wmem.retrieval.near_equal import NEAR, order_near_equals
 
 STRENGTHS = st.lists(st.floats(0.001, 1), min_size=1, max_size=20)
+MATCHES = st.builds(Match, st.floats(0, 20), st.floats(0, 20))
 
 
 @given(texts=st.integers(1, 10_000), data=st.data())
@@ -31,21 +32,43 @@ def test_a_word_in_nearly_every_text_says_next_to_nothing_and_a_rare_one_all() -
     assert word_strength(2, 2, common=False) == 1  # of two texts
 
 
-@given(strengths=STRENGTHS, share=st.floats(0, 1))
-def test_a_text_with_all_of_the_question_is_above_every_floor(strengths: Sequence[float], share: float) -> None:
+@given(strengths=STRENGTHS, share=st.floats(0, 1), score=st.floats(0, 1))
+def test_a_text_with_all_of_the_question_is_above_every_floor(
+    strengths: Sequence[float], share: float, score: float
+) -> None:
     whole = sum(strengths)
-    assert Floor(least_evidence(strengths), share).shortfall(sum(reversed(strengths)), whole) is None
+    floor = make_floor(strengths, 1_000, share)
+    assert floor.shortfall(Match(sum(reversed(strengths)), score), Match(whole, 1)) is None
 
 
-@given(strengths=STRENGTHS, evidence=st.floats(0, 20), best=st.floats(0, 20))
-def test_no_floor_leaves_everything(strengths: Sequence[float], evidence: float, best: float) -> None:
-    assert Floor(least_evidence(strengths), 0).shortfall(evidence, best) is None
+@given(strengths=STRENGTHS, match=MATCHES, best=MATCHES)
+def test_no_floor_leaves_everything(strengths: Sequence[float], match: Match, best: Match) -> None:
+    assert make_floor(strengths, 1_000, 0).shortfall(match, best) is None
+
+
+@given(strengths=STRENGTHS, share=st.floats(0.1, 1), best=MATCHES, more=st.floats(0, 1), match=MATCHES)
+def test_who_has_more_is_never_below_who_has_less(
+    strengths: Sequence[float], share: float, best: Match, more: float, match: Match
+) -> None:
+    floor = make_floor(strengths, 1_000, share)
+    if floor.shortfall(match, best) is None:
+        assert floor.shortfall(Match(match.evidence + more, match.score + more), best) is None
 
 
 @given(others=STRENGTHS, share=st.floats(0.1, 1))
 def test_one_weak_word_is_never_enough_beside_another_word(others: Sequence[float], share: float) -> None:
-    weak = min(WEAK, *others)
-    assert Floor(least_evidence([weak, *others]), share).shortfall(weak, weak) == "weak words"
+    match = Match(min(WEAK, *others), 1.0)
+    assert make_floor([match.evidence, *others], 1_000, share).shortfall(match, match) == "weak words"
+
+
+def test_of_the_best_a_text_must_have_half_the_evidence_and_a_share_of_the_score() -> None:
+    floor, best = make_floor([1, 1, 0.5], 1_000, 0.5), Match(2.0, 10.0)
+    asked = [(1.0, 3.0), (0.9, 9.0), (1.0, 2.9), (2.0, 0.1), (0.5, 10.0)]
+    assert [floor.shortfall(Match(*each), best) for each in asked] == [
+        None, "less than the best", "less than the best", None, "weak words",
+    ]  # fmt: skip
+    few = make_floor([1, 1, 0.5], 3, 0.5)  # of few texts, scores tell little
+    assert few.shortfall(Match(1.0, 0.1), best) is None
 
 
 @pytest.mark.parametrize("text", ["want", "using", "opened", "Questions", "tried", "went", "different"])
@@ -71,13 +94,14 @@ def test_evidence_is_what_the_shared_words_say_in_total(texts: list[list[str]], 
         index.add(str(number), " ".join(each * 3 for each in words))
     wanted = {each * 3 for each in query}
     says = {word: word_strength(sum(word[0] in words for words in texts), len(texts), common=False) for word in wanted}
-    found = index.match_words(" ".join(each * 3 for each in query), 100)
-    for match in found.matches:
-        shared = [word for word in wanted if word[0] in texts[int(match.id)]]
+    asked = " ".join(each * 3 for each in query)
+    found = index.match_words(asked, 0.5)
+    for id, match in found.by_id.items():
+        shared = [word for word in wanted if word[0] in texts[int(id)]]
         assert match.evidence == pytest.approx(sum(map(says.__getitem__, shared)))
-        assert set(index.intersect_terms(found.terms, [match.id])[0]) == set(shared)
-    assert found.least_evidence == pytest.approx(least_evidence(says.values()))
-    assert [(match.id, match.score) for match in found.matches] == index.search(" ".join(e * 3 for e in query), 100)
+        assert set(index.intersect_terms(found.terms, [id])[0]) == set(shared)
+    assert found.floor == pytest.approx(make_floor(says.values(), len(texts), 0.5))
+    assert [(id, match.score) for id, match in found.by_id.items()] == index.search(asked, 100)
 
 
 @given(scores=st.lists(st.floats(0, 100), max_size=30), near=st.floats(0, 0.2), data=st.data())

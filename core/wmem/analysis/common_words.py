@@ -48,7 +48,7 @@ _COMMON_WORDS: Mapping[str, str] = {
         "minimum minor minute miss mistake mode modern moment month moreover mostly move movement much multiple "
         "must myself name natural nature near nearly necessary necessity need neither never nevertheless new next "
         "nice nobody none normal normally note nothing notice number numerous object objective observation obtain "
-        "obvious obviously occasion occur odd offer official often oh okay old ongoing onto open operation opinion "
+        "obvious obviously occasion occur odd offer official often oh okay old one ongoing onto open operation opinion "
         "opportunity opposite option order ordinary organize origin original others otherwise ought outcome output "
         "outside overall overview pace pair part participate particular particularly partly pass past pattern "
         "people per perfect perfectly perform perhaps period person personal phase phrase pick piece place plain "

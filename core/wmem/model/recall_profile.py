@@ -46,9 +46,9 @@ class RecallProfile(BaseModel):
         when: Factor for a message that tells a time when the query asks for one.
         vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
             only with an embedder.
-        item_floor: Share of the question that an item must hold, relative to what the best item holds of it, to be
-            found by `items.search` in the order of recall; weak words, in nearly every item or common in the
-            language, find nothing then. See `wmem.retrieval.floor`.
+        item_floor: Share of what the best item holds of a question that another must hold to be found by
+            `items.search` in the order of recall, weak words counted little. With a floor, an item that shares no
+            more than a weak word, in nearly every item or common in the language, is not found.
     """
 
     model_config = ConfigDict(

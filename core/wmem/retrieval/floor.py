@@ -14,6 +14,7 @@ from wmem.retrieval.postings import idf
 WEAK = 0.5
 """How much a word says at most that is common in the language; 1 is the most that any word says."""
 _HALF = 0.5
+_SCORE_SHARE = 0.6
 _FEW_TEXTS = 16  # of fewer, shares tell nothing: both of two texts about a dog are no reason to call "dog" weak
 _TOLERANCE = 1e-9  # sums of the same numbers in another order differ by less
 
@@ -32,37 +33,61 @@ def word_strength(texts_with_word: int, texts: int, *, common: bool) -> float:
     return min(1.0, 2 * rarity) * (WEAK if common else 1.0)
 
 
-class Floor(NamedTuple):
-    """What a text must hold of a question: the sum of the strengths of the words they share.
+class Match(NamedTuple):
+    """What a text has of a question.
 
     Attributes:
-        above: A text that holds no more is below the floor, see `least_evidence`.
-        share_of_best: The share it must have of what the best text holds; 0 switches the floor off.
+        evidence: The sum of the strengths of the question's words that it has.
+        score: Its BM25 score, for which it also counts how often it has them, and how long it is.
+    """
+
+    evidence: float
+    score: float
+
+
+class Floor(NamedTuple):
+    """What a text must have of a question to be found; see `make_floor`.
+
+    Attributes:
+        above: A text with no more evidence is below the floor.
+        share_of_evidence: The share of the best text's evidence that a text must have.
+        share_of_score: The share of the best score that it must have, unless it has the evidence of the best: of two
+            texts with one word each, a short one that is about it says more than a long one that mentions it.
     """
 
     above: float
-    share_of_best: float
+    share_of_evidence: float
+    share_of_score: float
 
-    def shortfall(self, evidence: float, best: float) -> Shortfall | None:
+    def shortfall(self, match: Match, best: Match) -> Shortfall | None:
         """Why a text is below the floor; None if it is not.
 
         Args:
-            evidence: The sum of the strengths of the question's words that the text has.
-            best: That of the text that has most.
+            best: The most evidence, and the best score, of any text.
         """
-        if not self.share_of_best:
-            return None
-        if evidence <= self.above + _TOLERANCE:
+        if match.evidence <= self.above + _TOLERANCE:
             return "weak words"
-        return "less than the best" if evidence < self.share_of_best * best - _TOLERANCE else None
+        if match.evidence >= best.evidence - _TOLERANCE:
+            return None
+        enough = match.evidence >= self.share_of_evidence * best.evidence - _TOLERANCE
+        return None if enough and match.score >= self.share_of_score * best.score else "less than the best"
 
 
-def least_evidence(strengths: Iterable[float]) -> float:
-    """What a text must hold more of than this: half of a short question, or one weak word.
+def make_floor(strengths: Iterable[float], texts: int, share_of_evidence: float) -> Floor:
+    """The floor of a question.
 
-    Long questions cover little of themselves, so more than one weak word is enough for them.
+    A text must have more than half of a short question, and more than one weak word of a long one: long questions
+    cover little of themselves.
 
     Args:
-        strengths: Of each of the question's words, those that no text has included.
+        strengths: Of each of the question's words, those that no text has included; see `word_strength`.
+        texts: How many texts there are.
+        share_of_evidence: 0 switches the floor off.
     """
-    return min(WEAK, _HALF * sum(strengths))
+    if not share_of_evidence:
+        return Floor(-1.0, 0.0, 0.0)
+    return Floor(
+        min(WEAK, _HALF * sum(strengths)),
+        share_of_evidence,
+        _SCORE_SHARE * share_of_evidence if texts >= _FEW_TEXTS else 0.0,
+    )

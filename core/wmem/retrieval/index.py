@@ -3,7 +3,7 @@
 Scores are the same as if removed texts had never been in the index.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from wmem.analysis.common_words import is_common
 from wmem.analysis.query_terms import MAX_TERMS, condense_query, select_terms
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
-from wmem.retrieval.floor import least_evidence, word_strength
+from wmem.retrieval.floor import Floor, Match, make_floor, word_strength
 from wmem.retrieval.postings import Postings
 
 _LANGUAGES = tuple(STOP_WORDS)
@@ -20,29 +20,15 @@ _MAX_UNKNOWN = 8  # more words that no text has make no floor higher
 _LANGUAGE_SAMPLE = 256  # how many of the newest texts decide the language of a short query
 
 
-class WordMatch(NamedTuple):
-    """A text that shares terms with a query.
-
-    Attributes:
-        score: Its BM25 score.
-        evidence: How much it holds of the query, see `wmem.retrieval.floor`.
-    """
-
-    id: str
-    score: float
-    evidence: float
-
-
 class WordMatches(NamedTuple):
-    """The texts that share terms with a query, best first, and what they must hold of it.
+    """The texts that share terms with a query, by id, best first, and what they must have of it.
 
     Attributes:
-        least_evidence: A text that holds no more is below the floor, see `wmem.retrieval.floor`.
         terms: The query's terms that some text has.
     """
 
-    matches: list[WordMatch]
-    least_evidence: float
+    by_id: Mapping[str, Match]
+    floor: Floor
     terms: Sequence[str]
 
 
@@ -103,21 +89,27 @@ class Index:
         """The ids of texts that share terms with the query and their scores, best first, at most `limit`."""
         return self.scorer(query).hits(limit)
 
-    def match_words(self, query: str, limit: int) -> WordMatches:
-        """As `search`, with how much each text holds of the query."""
+    def match_words(self, query: str, share_of_best: float) -> WordMatches:
+        """All that `search` would find, with what each text has of the query.
+
+        Args:
+            share_of_best: See `wmem.retrieval.floor.make_floor`.
+        """
         held = self._postings
         language, terms = self._analyze_query(query)
         scorer = QueryScorer(held, self._select_terms(terms))
-        numbers, scores = scorer.top(limit)
+        numbers, scores = scorer.top(self.count)
         unknown = islice((term for term in terms if term not in held.number_by_term), _MAX_UNKNOWN)
         strengths = {
             term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
             for term in (*scorer.terms, *unknown)
         }
         evidence = scorer.sum_shared(strengths, numbers)
-        columns = (scorer.ids(numbers), scorer.ops.to_list(scores), scorer.ops.to_list(evidence))
+        matches = map(Match, *map(scorer.ops.to_list, (evidence, scores)))
         return WordMatches(
-            list(map(WordMatch._make, zip(*columns, strict=True))), least_evidence(strengths.values()), scorer.terms
+            dict(zip(scorer.ids(numbers), matches, strict=True)),
+            make_floor(strengths.values(), self.count, share_of_best),
+            scorer.terms,
         )
 
     def intersect_terms(self, terms: Sequence[str], ids: Sequence[str]) -> list[tuple[str, ...]]:

@@ -122,10 +122,10 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     return (each.hit(at, score, maxima, profile) for score, each, at in best)
 
 
-def match_words(replica: Replica[Any], text: str) -> WordMatches:
-    """All of a scope that shares a word with a text, by BM25 alone, best first."""
+def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordMatches:
+    """All of a scope that shares a word with a text, by BM25 alone; see `Index.match_words`."""
     return replica.use_derived(
-        RecallIndex, lambda memory: memory.index.match_words(text, memory.index.count), replica.analyzer
+        RecallIndex, lambda memory: memory.index.match_words(text, share_of_best), replica.analyzer
     )
 
 

@@ -19,7 +19,7 @@ from wmem.model.results import BelowFloor, SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
 from wmem.policy import PRIORITIES, Policy
-from wmem.retrieval.floor import Floor
+from wmem.retrieval.floor import Match
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.relevance import relevance
@@ -105,11 +105,11 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
     if order != "relevance" and has_terms:
-        found = match_words(replica, search.query)
+        words = match_words(replica, search.query, policy.recall_profile.item_floor)
         if order == "recall":
-            return _search_by_recall(replica, search, found, policy.recall_profile.item_floor, now)
+            return _search_by_recall(replica, search, words, now)
         with replica.lock:
-            matches = dict.fromkeys(_items_among(replica.state, {each.id for each in found.matches}), 0.0)
+            matches = dict.fromkeys(_items_among(replica.state, words.by_id.keys()), 0.0)
             return _rank(replica.state, matches, search, order, now)
 
     def match(known: ItemTexts) -> SearchResults:
@@ -138,26 +138,23 @@ def is_question(query: str) -> bool:
     return any(len(run) > _MAX_UNSPACED_WORD for run in list_unspaced_runs(query))
 
 
-def _search_by_recall(
-    replica: Replica[Any], search: Search, words: WordMatches, share_of_best: float, now: float
-) -> SearchResults:
+def _search_by_recall(replica: Replica[Any], search: Search, words: WordMatches, now: float) -> SearchResults:
     """The items that share words with the query and are above the floor, by BM25, and what is below it."""
-    floor = Floor(words.least_evidence, share_of_best)
-    by_id = {each.id: each for each in words.matches}
+    matches = words.by_id
     with replica.lock:
         state = replica.state
         # Newest first among equals.
-        newest = map(state.rows.__getitem__, reversed(_items_among(state, by_id.keys())))
-        rows = sorted(search.filter.apply(newest, now), key=lambda row: by_id[row.id].score, reverse=True)
-        best = max((by_id[row.id].evidence for row in rows), default=0.0)
-        shortfalls = {row.id: floor.shortfall(by_id[row.id].evidence, best) for row in rows}
-        above = [(by_id[row.id].score, row) for row in rows if shortfalls[row.id] is None]
+        newest = map(state.rows.__getitem__, reversed(_items_among(state, matches.keys())))
+        rows = sorted(search.filter.apply(newest, now), key=lambda row: matches[row.id].score, reverse=True)
+        best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows), strict=True)))
+        shortfalls = {row.id: words.floor.shortfall(matches[row.id], best) for row in rows}
+        above = [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None]
         ordered = islice(order_near_equals(above, lambda row: _precedence(state, row, now)), search.limit)
         results = [(to_current_item(state, row, now), score) for score, row in ordered]
     below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None]
     listed = below[:_MAX_BELOW_LISTED]
     shared = intersect_terms(replica, words.terms, [id for id, _ in listed])
-    report = [BelowFloor(id, by_id[id].score, terms, why) for (id, why), terms in zip(listed, shared, strict=True)]
+    report = [BelowFloor(id, matches[id].score, terms, why) for (id, why), terms in zip(listed, shared, strict=True)]
     return SearchResults(results, len(above), report, len(below))
 
 
