@@ -102,6 +102,9 @@ def measure_foreign(talks: Sequence[Conversation], others: Sequence[Talk], optio
 
     Those of templates are left out: their words are nowhere, and nothing is easily found.
     """
+    if not others:
+        print("left out: no talks to ask about")
+        return {}
     natural = [each.text for other in others for each in other.questions if not each.kind.startswith("tool")]
     notes: list[str] = []
     for talk in talks:
