@@ -5,6 +5,7 @@ no scores of an earlier question: the same scope and question always give the sa
 for one text or for columns of them.
 """
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from wmem.retrieval.postings import idf
 WEAK = 0.5
 """How much a word says at most that is common in the language; 1 is the most that any word says."""
 _HALF = 0.5
+_IDF_OF_A_QUARTER = math.log(4)  # of a word in a quarter of many texts
 _SCORE_SHARE = 0.6
 _FEW_TEXTS = 16  # of fewer, shares tell nothing: both of two texts about a dog are no reason to call "dog" weak
 _TOLERANCE = 1e-9  # sums of the same numbers in another order differ by less
@@ -22,15 +24,15 @@ _TOLERANCE = 1e-9  # sums of the same numbers in another order differ by less
 def word_strength(texts_with_word: int, texts: int, *, common: bool) -> float:
     """How much it says that a text has a word of the question, from 0 to 1.
 
-    1 for a word in up to about the square root of `texts`, falling with its inverse document frequency to nearly 0
-    for a word in all of them; half of that for a word that is common in the language.
+    1 for a word in up to a quarter of the texts, 1/2 in half of them, nearly 0 in all; half of that for a word that
+    is common in the language.
 
     Args:
         texts_with_word: 0 for a word that no text has.
     """
     texts = max(_FEW_TEXTS, texts)
-    rarity = idf(texts, max(1, texts_with_word)) / idf(texts, 1)
-    return min(1.0, 2 * rarity) * (WEAK if common else 1.0)
+    rarity = idf(texts, max(1, texts_with_word)) / _IDF_OF_A_QUARTER
+    return min(1.0, rarity) * (WEAK if common else 1.0)
 
 
 class Match(NamedTuple):
