@@ -27,6 +27,7 @@ from tests.suites.maintenance import MaintenanceSuite
 from tests.suites.memory import AgentMemorySuite
 from tests.suites.merges import MergesSuite
 from tests.suites.messages import MessagesSuite
+from tests.suites.newer import NewerSuite
 from tests.suites.pack import PackSuite
 from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
@@ -135,6 +136,9 @@ class TestPairing(Everywhere, PairingSuite): ...
 
 
 class TestStanding(Everywhere, StandingSuite): ...
+
+
+class TestNewer(Everywhere, NewerSuite): ...
 
 
 class TestFlight(Everywhere, FlightSuite): ...

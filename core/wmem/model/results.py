@@ -18,8 +18,10 @@ class RecallHit(NamedTuple):
     Attributes:
         path: The scope that holds it: the one that was asked, or a parent.
         score: What it is ranked by; larger is better, comparable within one list only.
-        parts: What was added up to the score, by name, and the factors other than 1 (``x date``).
+        parts: What was added up to the score, by name, and the factors other than 1 (``x date``); ``update``, perhaps
+            0, where a newer statement of the same says otherwise, or it is the one that was put first.
         text: What was matched: a message with its calls, an item's content, an entry as ``key: value``.
+        superseded_by: Id of a newer statement of the same that says otherwise; None for none.
     """
 
     id: str
@@ -28,6 +30,7 @@ class RecallHit(NamedTuple):
     score: float
     parts: Mapping[str, float]
     text: str
+    superseded_by: str | None = None
 
 
 class Promoted(NamedTuple):

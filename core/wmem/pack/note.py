@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
 from wmem.pack.passage import PassageTerms
-from wmem.pack.render import NoteEntry, to_note_entry, to_quote
+from wmem.pack.render import NoteEntry, mark_superseded, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, Rendered
 from wmem.pack.selection import Selection
@@ -32,6 +32,11 @@ class Note:
     @cached_property
     def _passage_terms(self) -> PassageTerms | None:
         return PassageTerms.of(self._request.query_terms) if self._request.query_terms else None
+
+    @cached_property
+    def _ids_of_older(self) -> frozenset[str]:
+        """Ids of recalled memories of which a newer one says otherwise."""
+        return frozenset([each.candidate.id for each in self._request.recalled if each.superseded])
 
     def add_pinned_items(self) -> None:
         """Put the pinned items into the note, whole.
@@ -198,6 +203,10 @@ class Note:
 
     def _to_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
         """The memory as an entry of the note, pinned and whole without `max_tokens`; None for an echo."""
+        entry = self._to_unmarked_entry(candidate, max_tokens)
+        return mark_superseded(entry, self._request.count) if entry and candidate.id in self._ids_of_older else entry
+
+    def _to_unmarked_entry(self, candidate: Candidate, max_tokens: int | None) -> NoteEntry | None:
         request = self._request
         rule = "pinned" if max_tokens is None else "recalled"
         quotes = request.quotes if max_tokens is None or candidate.tokens <= max_tokens else None

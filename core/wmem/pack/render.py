@@ -39,6 +39,7 @@ _MONTHS = (
 _UNDATED = "undated"
 _MIN_LINES = 3
 _MAX_CHARS_PER_TOKEN = 8
+_SUPERSEDED = "[changed later]"
 SUMMARY_HEADING = "Earlier, in short"
 """Heading of the summary, in place of a day."""
 
@@ -203,6 +204,12 @@ def to_quote(
     # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
     text = normalize_text(whole)
     return Quote(format_day(candidate.at, zone), block, text, count(f"{block}\n"), gist_of_plain(text))
+
+
+def mark_superseded(entry: NoteEntry, count: Counter) -> NoteEntry:
+    """An entry whose last line says that a newer memory says otherwise."""
+    block = f"{entry.quote.block} {_SUPERSEDED}"
+    return entry._replace(quote=entry.quote._replace(block=block, tokens=count(f"{block}\n")))
 
 
 def quote_block(text: str) -> str:

@@ -88,11 +88,16 @@ class Candidate(NamedTuple):
 
 
 class RecalledCandidate(NamedTuple):
-    """A candidate that recall found, its score, and a function that returns the score's parts."""
+    """A candidate that recall found, its score, and a function that returns the score's parts.
+
+    Attributes:
+        superseded: Whether a newer memory of the same says otherwise.
+    """
 
     candidate: Candidate
     score: float
     parts: Callable[[], Mapping[str, float]] = dict
+    superseded: bool = False
 
 
 class StandingClause(NamedTuple):

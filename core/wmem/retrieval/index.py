@@ -162,6 +162,15 @@ class Index:
     def _select_terms(self, terms: list[str]) -> list[str]:
         return terms if len(terms) <= MAX_TERMS else select_terms(terms, self._postings.text_counts(terms))
 
+    def number(self, id: str) -> int:
+        """The number of a text, larger than that of each added before; -1 for an unknown id."""
+        return self._postings.number_by_id.get(id, -1)
+
+    def id_in_slot(self, slot: int) -> str:
+        """The id of the text in a slot of the neighbour graph; "" for none."""
+        number = self._postings.number_by_slot[slot] if slot < len(self._postings.number_by_slot) else 0
+        return self._postings.ids[number] if slot and self._postings.columns.slots[number] == slot else ""
+
     def _main_language(self) -> str:
         """The language of most of the newest texts."""
         columns = self._postings.columns

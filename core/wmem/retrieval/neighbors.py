@@ -64,6 +64,15 @@ class NeighborGraph:
         """The slot of a message; 0 for an unknown id."""
         return self._slots.get(id, 0)
 
+    def next_of_speaker(self, slot: int, *, after: bool) -> int:
+        """The slot of what the speaker of a message said next, or before; 0 if others spoke too long in between."""
+        links, at = (self.after if after else self.before), slot
+        for _ in range(MAX_NEIGHBORS // 2):
+            at = links[at]
+            if not at or self.speaker_numbers[at] == self.speaker_numbers[slot]:
+                return at
+        return 0
+
     def speaker_names(self) -> list[str]:
         """The names of the known speakers, case-folded."""
         return [speaker for speaker, times in self._speaker_counts.items() if times >= _MIN_MESSAGES]

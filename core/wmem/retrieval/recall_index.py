@@ -1,20 +1,24 @@
 """What retrieval computes from the rows of one scope: a BM25 index, a neighbour graph, and vectors."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.analyzer import Analyzer, to_words
 from wmem.engine.derived import Derived
 from wmem.model.row import Row
 from wmem.model.row_text import read_wording, row_text
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.statements import Stated, StatementIndex
 from wmem.retrieval.vectors import Similarities, VectorIndex
 
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
 _ITEM_THREAD = "\0items"  # the thread of items in the neighbour graph, apart from the messages' threads
+_USER = "user"  # who says what nobody in particular says
+_REMARKS = ("update", "correction", "note", "fyi", "ps", "edit", "reminder", "change", "news", "quick update")
+"""What looks like the name of a speaker in front of a text, and is none."""
 _SEQUENTIAL_TYPES = {
     "user_message": "user",
     "assistant_message": "assistant",
@@ -25,6 +29,19 @@ _SEQUENTIAL_TYPES = {
     "tool_result": "tool",
 }
 """Item types that form a sequence, and the speaker's role; other types, such as facts, have no neighbours."""
+
+
+class StatedText(NamedTuple):
+    """A text that states something.
+
+    Attributes:
+        number: Its number in the index: of two texts of one instant the later one's is larger.
+        follows: The id of what the same speaker said just before; "" for nothing.
+    """
+
+    stated: Stated
+    number: int
+    follows: str
 
 
 class VectorCache:
@@ -47,11 +64,12 @@ class VectorCache:
 class RecallIndex(Derived):
     """BM25 index, neighbour graph and vectors of one replica's rows."""
 
-    __slots__ = ("_last_user_message", "_recent_terms", "index", "neighbors", "vector_caches")
+    __slots__ = ("_last_user_message", "_recent_terms", "index", "neighbors", "statements", "vector_caches")
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.index = Index(analyzer)
         self.neighbors = NeighborGraph()
+        self.statements = StatementIndex()
         self.vector_caches: dict[str, VectorCache] = {}
         """By embedder."""
         self._last_user_message: tuple[Row, str] | None = None  # the user message that was indexed last, and its text
@@ -72,6 +90,34 @@ class RecallIndex(Derived):
         if self._recent_terms is None or self._recent_terms[0] != ids:
             self._recent_terms = ids, frozenset[str]().union(*map(self.index.terms, ids))
         return self._recent_terms[1]
+
+    def find_statements(self, ids: Iterable[str]) -> dict[str, Stated]:
+        """What these texts state, and what refers to them or what they refer to; without those that state nothing."""
+        found: dict[str, Stated] = {}
+        for id in ids:
+            if (stated := self.statements.get(id)) is None:
+                continue
+            found[id] = stated
+            near = self._find_said(id, after=False) if stated.refers else self._find_said(id, after=True)
+            other = self.statements.get(near)
+            if other is not None and (stated.refers or other.refers):
+                found[near] = other
+        return found
+
+    def relate_statements(self, ids: Iterable[str], subjects: Iterable[Stated]) -> dict[str, StatedText]:
+        """These texts, and those that state something of one of `subjects`, by id."""
+        found: dict[str, StatedText] = {}
+        for id in dict.fromkeys((*ids, *self.statements.list_related(subjects))):
+            stated = self.statements.get(id)
+            if stated is not None:
+                follows = self._find_said(id, after=False) if stated.refers else ""
+                found[id] = StatedText(stated, self.index.number(id), follows)
+        return found
+
+    def _find_said(self, id: str, *, after: bool) -> str:
+        """The id of what the speaker of a message said just before or after it; "" for nothing."""
+        slot = self.neighbors.next_of_speaker(self.neighbors.slot(id), after=after)
+        return self.index.id_in_slot(slot) if slot else ""
 
     def similarities(self, embedder: str, vector: "Floats", exclude: str | None) -> Similarities | None:
         """How similar each row's vector by an embedder is to a vector; None if there are none."""
@@ -95,6 +141,7 @@ class RecallIndex(Derived):
         if row is None:
             self.index.remove(id)
             self.neighbors.remove(id)
+            self.statements.remove(id)
             return
         if row.role is not None:
             text, spoken, name, thread = read_wording(row)
@@ -106,7 +153,23 @@ class RecallIndex(Derived):
         if row.key is not None or (row.role is None and row.type not in _SEQUENTIAL_TYPES):
             self.neighbors.remove(id)
             self.index.add(id, text)
+            self.statements.put(id, text, _USER, fact=True)
             return
         role = row.role or _SEQUENTIAL_TYPES[row.type]
         slot = self.neighbors.put(id, spoken, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
         self.index.add(id, text, self.neighbors.sessions[slot], slot)
+        speaker = self.neighbors.speakers[slot] or (_USER if row.role in (None, "user") else None)
+        if speaker is None:
+            self.statements.remove(id)
+        else:
+            self.statements.put(id, *_split_label(spoken, speaker, named=name is not None), fact=row.role is None)
+
+
+def _split_label(text: str, speaker: str, *, named: bool) -> tuple[str, str]:
+    """A text without its speaker in front, and the speaker, one name for the user; "Update:" is nobody's."""
+    label, _, rest = text.partition(": ")
+    if not named and speaker in _REMARKS:
+        return text, _USER
+    if not named and speaker != _USER and " ".join(to_words(label)).endswith(speaker):
+        text = rest
+    return text, _USER if speaker in ("human", "me") else speaker

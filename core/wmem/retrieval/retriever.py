@@ -27,6 +27,7 @@ from wmem.retrieval.ranking import (
     session_scores,
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
+from wmem.retrieval.updates import mark_updates
 from wmem.rules.importance import importance
 
 if TYPE_CHECKING:
@@ -40,12 +41,17 @@ _SCORE = itemgetter(0)
 
 
 class Hit(NamedTuple):
-    """A matching row, its score, a function that returns the score's parts, and the row's scope."""
+    """A matching row, its score, a function that returns the score's parts, and the row's scope.
+
+    Attributes:
+        superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
+    """
 
     row: Row
     score: float
     parts: Callable[[], Mapping[str, float]]
     path: Path
+    superseded_by: str = ""
 
 
 class QueryVector(NamedTuple):
@@ -119,7 +125,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     ranked = chain.from_iterable(each.rank(maxima, profile, query.limit) for each in found)
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    return (each.hit(at, score, maxima, profile) for score, each, at in best)
+    hits = (each.hit(at, score, maxima, profile) for score, each, at in best)
+    return iter(mark_updates(hits, replicas, query, partial(_accept_rows, query)))
 
 
 def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordMatches:
@@ -269,6 +276,10 @@ def _accept(rows: Sequence[Row | None], query: Query, nearer: Sequence[Replica[A
     if not nearer:
         return [row is not None and accepts(row) for row in rows]
     return [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
+
+
+def _accept_rows(query: Query, rows: Sequence[Row | None], nearer: Sequence[Replica[Any]]) -> list[bool]:
+    return _accept(rows, query, nearer)
 
 
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:

@@ -251,9 +251,12 @@ def _list_recalled(
     path, place_of = replicas[0].path, replicas[0].state.messages.get  # no lock: it is atomic
     return [
         RecalledCandidate(
-            own(row, place_of(row.id, 0)) if at == path else _in_scope(replicas, at, row, inherited(row)), score, parts
+            own(row, place_of(row.id, 0)) if at == path else _in_scope(replicas, at, row, inherited(row)),
+            score,
+            parts,
+            bool(newer),
         )
-        for row, score, parts, at in hits
+        for row, score, parts, at, newer in hits
     ]
 
 

@@ -37,7 +37,12 @@ def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKi
     candidates = max(most, CANDIDATE_LIMIT) if few else sum(len(replica.state.rows) for replica in replicas)
     accepts, zone = partial(_is_wanted, wanted, now), to_zone(handle.policy.zone)
     hits = islice(search(replicas, Query(query, now, profile, candidates, vector, accepts, zone)), most)
-    return [RecallHit(hit.row.id, _kind(hit.row), hit.path, hit.score, hit.parts(), row_text(hit.row)) for hit in hits]
+    return [
+        RecallHit(
+            hit.row.id, _kind(hit.row), hit.path, hit.score, hit.parts(), row_text(hit.row), hit.superseded_by or None
+        )
+        for hit in hits
+    ]
 
 
 def _is_wanted(kinds: Collection[RecallKind], now: float, row: Row) -> bool:

@@ -1,0 +1,118 @@
+"""What the texts of a scope state, by subject, so that a question finds the newer of two statements with the older."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from typing import NamedTuple, TypeAlias
+
+from wmem.rules.updates import Statement, read_statements
+
+_Key: TypeAlias = tuple[str, str, str]
+"""Speaker, kind of the value, and the subject, or a word of the value."""
+_MAX_RELATED = 16  # the newest texts of one subject that are looked at
+_ANY_NAME = "\0name"
+
+
+class Stated(NamedTuple):
+    """What a text states, and who says so."""
+
+    speaker: str
+    statements: Sequence[Statement]
+
+    @property
+    def refers(self) -> bool:
+        """Whether a statement names neither its subject nor the value before: "make that 700"."""
+        return any(not each.subject and not each.before for each in self.statements)
+
+
+class StatementIndex:
+    """Statements by text; for each subject, and each value that a change names, the texts that state it."""
+
+    __slots__ = ("_by_id", "_by_subject", "_by_value", "_changes", "_contested")
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Stated] = {}
+        self._by_subject: dict[_Key, dict[str, None]] = {}
+        self._by_value: dict[_Key, dict[str, None]] = {}
+        self._changes: dict[_Key, dict[str, None]] = {}  # texts that name no subject, by a word of the value before
+        self._contested = 0
+
+    def put(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
+        """Read what a text states, in place of what the id stated before.
+
+        Args:
+            speaker: Who says so; statements of different speakers have nothing to do with each other.
+            fact: See `read_statements`.
+        """
+        self.remove(id)
+        if statements := read_statements(text, fact=fact):
+            stated = self._by_id[id] = Stated(speaker, statements)
+            for index, key in self._keys(stated):
+                index.setdefault(key, {})[id] = None
+                self._contested += index is not self._by_value and (len(index[key]) > 1 or index is self._changes)
+
+    def remove(self, id: str) -> None:
+        """Forget what a text states."""
+        stated = self._by_id.pop(id, None)
+        if stated is None:
+            return
+        for index, key in self._keys(stated):
+            ids = index.get(key)
+            if ids is None or id not in ids:
+                continue
+            self._contested -= index is not self._by_value and (len(ids) > 1 or index is self._changes)
+            del ids[id]
+            if not ids:
+                del index[key]
+
+    @property
+    def is_contested(self) -> bool:
+        """Whether any subject has two statements, or a statement may refer to another."""
+        return self._contested > 0
+
+    def get(self, id: str) -> Stated | None:
+        """What a text states; None for nothing."""
+        return self._by_id.get(id)
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def list_related(self, stated: Iterable[Stated]) -> Iterator[str]:
+        """The ids of texts that may say something of a subject of these."""
+        return chain.from_iterable(map(self._iter_related, stated))
+
+    def _iter_related(self, stated: Stated) -> Iterator[str]:
+        speaker = stated.speaker
+        for statement in stated.statements:
+            kind = statement.kind
+            if statement.subject:
+                yield from _newest(self._by_subject, (speaker, kind, statement.subject))
+                for word in _value_words(statement):
+                    yield from _newest(self._changes, (speaker, kind, word))
+            else:
+                for word in _before_words(statement):
+                    yield from _newest(self._by_value, (speaker, kind, word))
+
+    def _keys(self, stated: Stated) -> list[tuple[dict[_Key, dict[str, None]], _Key]]:
+        keys: dict[tuple[int, _Key], tuple[dict[_Key, dict[str, None]], _Key]] = {}
+        for statement in stated.statements:
+            kind = statement.kind
+            words = _value_words(statement) if statement.subject else _before_words(statement)
+            index = self._by_value if statement.subject else self._changes
+            wanted = [(index, word) for word in words]
+            if statement.subject:
+                wanted.append((self._by_subject, statement.subject))
+            for target, word in wanted:
+                keys[id(target), (stated.speaker, kind, word)] = target, (stated.speaker, kind, word)
+        return list(keys.values())
+
+
+def _value_words(statement: Statement) -> list[str]:
+    return [*statement.value.split(), *([_ANY_NAME] if statement.kind == "name" else [])]
+
+
+def _before_words(statement: Statement) -> list[str]:
+    return statement.before.split() or ([_ANY_NAME] if statement.kind == "name" else [])
+
+
+def _newest(index: Mapping[_Key, dict[str, None]], key: _Key) -> Iterator[str]:
+    return islice(reversed(index.get(key, {})), _MAX_RELATED)

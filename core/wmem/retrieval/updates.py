@@ -1,0 +1,184 @@
+"""Newer over older among hits: both are found, the older is marked, and the one that the question asks for is first."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
+from operator import attrgetter, methodcaller
+from typing import TYPE_CHECKING, Any
+
+from wmem.analysis.dates import PartialDate, parse_dates
+from wmem.engine.replica import Replica
+from wmem.model.history import Path
+from wmem.model.row import Row
+from wmem.retrieval.recall_index import RecallIndex
+from wmem.retrieval.statements import Stated
+from wmem.rules.updates import Dated, asks_for_past, find_superseded
+
+if TYPE_CHECKING:
+    from wmem.retrieval.retriever import Hit, Query
+
+_LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
+_PARTNER_SHARE = 0.9  # of a statement's score has the one that is brought in after it
+_DECEMBER = 12
+_FEBRUARY = 2
+_LAST_SURE_DAY = 28
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Text:
+    """A text that states something, where it is, and its place in that scope's index."""
+
+    row: Row
+    path: Path
+    stated: Stated
+    place: tuple[int, int]
+    follows: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.path}\0{self.row.id}"
+
+    @property
+    def at(self) -> float:
+        """When it was said; an entry has one value at a time, said when it was written."""
+        return self.row.created_at if self.row.key is None else self.row.updated_at
+
+    def to_dated(self) -> Iterator[Dated]:
+        for number, statement in enumerate(self.stated.statements):
+            place = self.place[0], self.place[1], number
+            yield Dated(self.id, self.stated.speaker, self.at, place, statement, f"{self.path}\0{self.follows}")
+
+
+def mark_updates(
+    hits: "Iterable[Hit]",
+    replicas: Sequence[Replica[Any]],
+    query: "Query",
+    accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
+) -> "Iterable[Hit]":
+    """The hits, best first, with the rule applied; of two statements of which one is a hit, the other becomes one.
+
+    A hit that a newer statement superseded names that one. Without any the hits are returned as they came.
+
+    Args:
+        accepts: Which rows of a replica may be hits, by the rows and the nearer replicas.
+    """
+    stating = [replica.use_derived(RecallIndex, _states_anything, replica.analyzer) for replica in replicas]
+    if not any(stating) or (len(replicas) == 1 and not stating[0] > 1):
+        return hits
+    listed = list(hits)
+    texts = _list_texts(listed, replicas, accepts)
+    superseded = find_superseded(each for text in texts.values() for each in text.to_dated())
+    pairs = [(texts[older], texts[newer]) for older, newer in superseded.items()]
+    pairs = [pair for pair in pairs if not _is_unsure(*pair)]
+    return _apply(listed, pairs, _make_chooser(query)) if pairs else listed
+
+
+def _states_anything(index: RecallIndex) -> int:
+    return 2 if index.statements.is_contested else len(index.statements) and 1
+
+
+def _list_texts(
+    hits: "Sequence[Hit]",
+    replicas: Sequence[Replica[Any]],
+    accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
+) -> dict[str, _Text]:
+    """What states something among the hits, and what may state it of the same subject, by a name within all scopes."""
+    found: dict[Path, dict[str, Stated]] = {}
+    for replica in replicas:
+        ids = [hit.row.id for hit in hits if hit.path == replica.path]
+        found[replica.path] = replica.use_derived(RecallIndex, methodcaller("find_statements", ids), replica.analyzer)
+    said = [stated for each in found.values() for stated in each.values()]
+    texts: dict[str, _Text] = {}
+    for depth, replica in enumerate(replicas):
+        places = replica.use_derived(
+            RecallIndex, methodcaller("relate_statements", found[replica.path], said), replica.analyzer
+        )
+        with replica.lock:
+            rows = [replica.state.rows.get(id) for id in places]
+        for row, place, accepted in zip(rows, places.values(), accepts(rows, replicas[:depth]), strict=True):
+            if accepted and row is not None:
+                text = _Text(row, replica.path, place.stated, (-depth, place.number), place.follows)
+                texts[text.id] = text
+    return texts
+
+
+def _is_unsure(older: _Text, newer: _Text) -> bool:
+    """Whether the older item was changed after the newer was made: nobody knows which of its words are from when."""
+    return older.row.role is None and older.row.updated_at > max(newer.at, older.at)
+
+
+def _apply(
+    hits: "list[Hit]", pairs: Sequence[tuple[_Text, _Text]], prefers_older: Callable[[_Text, _Text], bool]
+) -> "list[Hit]":
+    by_name = {f"{hit.path}\0{hit.row.id}": hit for hit in hits}
+    least = _LEAST_SHARE * hits[0].score
+    for older, newer in sorted(pairs, key=lambda pair: (pair[1].at, pair[1].place)):
+        first, second = (older, newer) if prefers_older(older, newer) else (newer, older)
+        known = [by_name[each.id].score for each in (first, second) if each.id in by_name]
+        score = max(known, default=0.0)
+        if not known or (len(known) == 1 and score < least):
+            if older.id in by_name:
+                by_name[older.id] = _mark(by_name[older.id], newer)
+            continue
+        template = by_name[second.id if second.id in by_name else first.id]
+        by_name[first.id] = _to_hit(by_name.get(first.id), template, first, score)
+        by_name[second.id] = by_name.get(second.id) or _to_hit(None, template, second, score * _PARTNER_SHARE)
+        by_name[older.id] = _mark(by_name[older.id], newer)
+        names = list(by_name)
+        if names.index(first.id) > names.index(second.id):
+            names.remove(first.id)
+            names.insert(names.index(second.id), first.id)
+            by_name = {name: by_name[name] for name in names}
+    return sorted(by_name.values(), key=attrgetter("score"), reverse=True)
+
+
+def _to_hit(hit: "Hit | None", template: "Hit", text: _Text, score: float) -> "Hit":
+    """A text as a hit of this score, at least."""
+    if hit is None:
+        return template._replace(
+            row=text.row, path=text.path, score=score, parts=lambda: {"update": score}, superseded_by=""
+        )
+    if score <= hit.score:
+        return hit
+    return hit._replace(score=score, parts=partial(_add_part, hit.parts, score - hit.score))
+
+
+def _mark(older: "Hit", newer: _Text) -> "Hit":
+    return older._replace(superseded_by=newer.row.id, parts=partial(_add_part, older.parts, 0.0))
+
+
+def _add_part(parts: Callable[[], Mapping[str, float]], more: float) -> Mapping[str, float]:
+    known = parts()
+    return {**known, "update": known.get("update", 0.0) + more}
+
+
+def _make_chooser(query: "Query") -> Callable[[_Text, _Text], bool]:
+    """Whether a question asks for the older of two statements: it held then, or before."""
+    dates = parse_dates(query.text, query.now, query.zone)
+    ends = [end for each in dates if (end := _end_of(each, query.now, query.zone)) is not None]
+    if ends:
+        return lambda older, newer: older.at < max(ends) <= newer.at
+    past = asks_for_past(query.text)
+    return lambda _, __: past
+
+
+def _end_of(named: PartialDate, now: float, zone: tzinfo) -> float | None:
+    """The instant at which a date is over; of one without a year, the last time that it was."""
+    try:
+        today = datetime.fromtimestamp(now, zone).date()
+        year = named.year or today.year
+        first = date(
+            year, named.month or 1, min(named.day or 1, _LAST_SURE_DAY) if named.month == _FEBRUARY else named.day or 1
+        )
+        if named.year is None and first > today:
+            first = first.replace(year=year - 1)
+        if named.day is not None:
+            after = first + timedelta(days=1)
+        elif named.month is not None and named.month < _DECEMBER:
+            after = first.replace(month=named.month + 1)
+        else:
+            after = date(first.year + 1, 1, 1)
+        return datetime.combine(after, time(), zone).astimezone(UTC).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return None

@@ -1,0 +1,289 @@
+"""Reads what a text states: whose or what, and which value."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from wmem.rules.standing.own_text import STRAIGHT, own_sentences
+from wmem.rules.updates.english import ENGLISH
+from wmem.rules.updates.statement import Statement
+from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
+from wmem.rules.updates.values import read_values, read_words
+
+TABLES: Sequence[StatementTable] = (ENGLISH,)
+_MAX_CHARS = 1_000  # characters that are read: who states a fact does so in a few words
+_SHORT_CHARS = 80
+_MAX_STATEMENTS = 6
+_MAX_CLAUSES = 8
+_BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿¡\n\t', " ")) | STRAIGHT  # dashes on purpose
+_REMARK = re.compile(r"\s{0,4}\w{4,14}:(?= )")
+_KEY = re.compile(r"\w[\w .-]{0,39}")
+_MAX_VALUE_CHARS = 80
+_DIGIT = re.compile(r"[0-9]")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PRONOUNS = _words("it that this them him her his its their they he she")
+_NO_NOUNS = _words(
+    "who which that and or is was are were not i we you he she they it if when because but there here what"
+)
+_NOW = _words("now currently actually")
+_ADVERBS = _words("now currently actually also always usually still officially really just recently finally")
+_LINKS = frozenset(["of", "for", "in", "on", "at", "to", "with", "from", "by", "the", "a", "an", "my", "our"])
+
+
+class _Clause(NamedTuple):
+    """A clause, where it begins in the text, and whether it says that something changed."""
+
+    text: str
+    start: int
+    changes: bool
+
+
+def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
+    """What a text states, clause by clause; questions, conditions, and what others say state nothing.
+
+    Args:
+        fact: Whether it stands for itself, as an item does; it may be ``key: value`` then.
+    """
+    if fact and (keyed := _split_keyed(text)) is not None:
+        return tuple(_read_keyed(*keyed))
+    shown = text[:_MAX_CHARS]
+    if (remark := _REMARK.match(shown)) is not None:
+        # A comma: what stands behind a colon is shown, and not said.
+        shown = f"{shown[: remark.end() - 1]},{shown[remark.end() :]}"
+    words = frozenset(shown.lower().translate(_BLANKS).split())
+    wanted = [(table, rows) for table in TABLES if (rows := _list_rows(table, words, shown))]
+    if not wanted:
+        return ()
+    found: dict[Statement, None] = {}
+    for sentence in own_sentences(shown):
+        if sentence.asks:
+            continue
+        said = frozenset(sentence.text.translate(_BLANKS).split())
+        for table, rows in wanted:
+            likely = [row for row in rows if not said.isdisjoint(_row_words(row))]
+            if likely and compile_pattern(table.doubt).search(sentence.text) is None:
+                found |= dict.fromkeys(_read_sentence(table, likely, sentence.text, shown[sentence.start :]))
+        if len(found) >= _MAX_STATEMENTS:
+            break
+    return tuple(found)[:_MAX_STATEMENTS]
+
+
+@cache
+def _places_by_word(table: StatementTable) -> Mapping[str, Sequence[int]]:
+    """For each word, the places of the rows that want it."""
+    found: dict[str, list[int]] = {}
+    for place, row in enumerate(table.rows):
+        for word in row.words.split():
+            found.setdefault(word, []).append(place)
+    return found
+
+
+@cache
+def _row_words(row: StatementRow) -> frozenset[str]:
+    return frozenset(row.words.split())
+
+
+@cache
+def _value_words(table: StatementTable) -> frozenset[str]:
+    """Words of values that are written as such, and of what has one value."""
+    return table.one_value | table.named | table.days.keys()
+
+
+def _list_rows(table: StatementTable, words: AbstractSet[str], text: str) -> list[StatementRow]:
+    """The rows that a text may match, in their order; none if it holds no word of any."""
+    by_word = _places_by_word(table)
+    said = words & by_word.keys()
+    if not said:
+        return []
+    places = {place for word in said for place in by_word[word]}
+    rows = [table.rows[place] for place in sorted(places)]
+    if len(text) > _SHORT_CHARS and words.isdisjoint(_value_words(table)) and _DIGIT.search(text) is None:
+        rows = [row for row in rows if not row.weak]
+    return rows
+
+
+def _split_keyed(text: str) -> tuple[str, str] | None:
+    """The key and value of a line like ``key: value``; None if it is none."""
+    key, colon, value = text[: 2 * _MAX_VALUE_CHARS].strip().partition(": ")
+    is_line = bool(colon and value) and "\n" not in text.strip() and _KEY.fullmatch(key) is not None
+    return (key, value) if is_line and len(value) <= _MAX_VALUE_CHARS else None
+
+
+def _read_keyed(key: str, value: str) -> Iterator[Statement]:
+    """What an entry, or an item like one, states: its key has one value at a time."""
+    for each in _read_clause(
+        ENGLISH,
+        _list_rows(ENGLISH, {"is"}, "0"),
+        f"my {key.lower().replace('_', ' ')} is {value.lower()}",
+        value,
+        changes=False,
+    ):
+        yield each._replace(changes=True, single=True)
+
+
+def _read_sentence(
+    table: StatementTable, rows: Sequence[StatementRow], text: str, original: str
+) -> Iterator[Statement]:
+    previous: Sequence[Statement] = ()
+    for clause in _split(table, text):
+        shown = original[clause.start : clause.start + len(clause.text)]
+        ended = any(each.changes and not each.value for each in previous)
+        read = [*_read_clause(table, rows, clause.text, shown, changes=clause.changes or ended)]
+        if ended:
+            # "No longer on Fridays, Tuesdays now": the same subject, with what took the place of the value.
+            read = [
+                each if each.subject else each._replace(subject=old.subject, before=old.before)
+                for each, old in zip(read, [previous[0]] * len(read), strict=True)
+            ]
+        yield from read
+        previous = read
+
+
+def _split(table: StatementTable, text: str) -> Iterator[_Clause]:
+    joints = [match.span() for match in compile_pattern(table.joint).finditer(text)][: _MAX_CLAUSES - 1]
+    bounds = [(0, 0), *joints, (len(text), len(text))]
+    now = compile_pattern(table.now)
+    changes = False
+    for (_, start), (end, _) in pairwise(bounds):
+        lead = compile_pattern(table.lead).match(text, start, end)
+        begin = lead.end() if lead else start
+        clause = text[begin:end].rstrip(" .!…,;:")
+        # What only leads to a statement belongs to the next: "Update: the call is at 10".
+        changes = changes or now.search(text, start, end) is not None
+        if clause:
+            yield _Clause(clause, begin, changes)
+            changes = False
+
+
+def _read_clause(
+    table: StatementTable, rows: Sequence[StatementRow], clause: str, original: str, *, changes: bool
+) -> Iterator[Statement]:
+    """What a clause states, by the first row that it matches."""
+    for text in (clause, f"the {clause}"):
+        for row in rows:
+            if row.refers and not (changes and text is clause):
+                continue
+            match = compile_pattern(row.pattern).match(text)
+            if match is None:
+                continue
+            offset = len(text) - len(clause)
+            found = [*_to_statements(table, row, match, original, offset, changes=changes)]
+            if found:
+                yield from found
+                return
+        if clause.partition(" ")[0] in table.first_person | table.owners | table.articles | _PRONOUNS:
+            return
+
+
+def _to_statements(
+    table: StatementTable, row: StatementRow, match: "re.Match[str]", original: str, offset: int, *, changes: bool
+) -> Iterator[Statement]:
+    groups = match.groupdict()
+    subject = _read_subject(table, groups)
+    if subject is None:
+        return
+    said, before, verb = (groups.get(name) or "" for name in ("value", "before", "verb"))
+    start = match.start("value") - offset + len(said) if said else -1
+    said = _drop_adverbs(said)
+    start -= len(said)
+    attribute = row.attribute or table.verbs.get(verb) or _stem(verb)
+    proper = start >= 0 and original[start : start + 1].isupper()
+    if row.proper and not proper:
+        return
+    for kind, value in _list_values(table, row, said, subject.words, attribute, proper=proper):
+        if row.ends:
+            yield Statement(
+                f"{subject.words} {attribute}".strip() if subject.words else "", kind, "", value, changes=True
+            )
+            continue
+        earlier = [old for other, old in read_values(before, table) if other == kind] or [read_words(before, table)]
+        adds = row.adds or (kind == "word" and bool(verb) and attribute not in table.exclusive)
+        yield Statement(
+            f"{subject.words} {attribute}" if subject.words else "",
+            kind,
+            value,
+            earlier[0],
+            changes=row.changes or (not adds and (changes or subject.renewed)),
+            single=_has_one_value(table, row, subject, kind),
+        )
+
+
+def _drop_adverbs(value: str) -> str:
+    first, _, rest = value.partition(" ")
+    return _drop_adverbs(rest) if first in _ADVERBS else value
+
+
+class _Subject(NamedTuple):
+    """The words of a subject; none for "it". Whether it is the speaker's own, and takes the place of another."""
+
+    words: str
+    owned: bool = False
+    renewed: bool = False
+
+
+def _read_subject(table: StatementTable, groups: Mapping[str, str | None]) -> _Subject | None:
+    """Whose or what; None for what may be one of several, or is no thing."""
+    who, thing = groups.get("who"), groups.get("thing")
+    if who is None and thing is None:
+        return _Subject("")
+    words = (who or "").replace("'s ", " ").removesuffix("'s").split()
+    if words[:1] and words[0] in _PRONOUNS:
+        return _Subject("")
+    owned = not words or words[0] in table.owners | table.first_person or not table.first_person.isdisjoint(words)
+    nouns = [*words, *(read_words(thing, table).split() if thing else ())]
+    if not table.others.isdisjoint(nouns) or not _NO_NOUNS.isdisjoint(set(nouns) - table.first_person):
+        return None
+    renewed = not table.renewed.isdisjoint(nouns) or not _NOW.isdisjoint(nouns)
+    left = table.owners | table.articles | table.first_person | table.renewed | _ADVERBS | _LINKS
+    named = [_singular(word) for word in nouns if word not in left]
+    return _Subject(" ".join(named) or "i", owned, renewed)
+
+
+def _list_values(
+    table: StatementTable, row: StatementRow, text: str, nouns: str, attribute: str, *, proper: bool
+) -> Iterator[tuple[str, str]]:
+    """The kinds and values that a row takes of what is said."""
+    if row.kind in ("word", "name"):
+        value = read_words(text, table) if text else "" if row.ends else attribute
+        if value or not text:
+            yield row.kind, value
+        return
+    typed = [(kind, value) for kind, value in read_values(text, table) if row.kind in ("", kind)]
+    if typed or row.kind:
+        yield from typed
+        return
+    if row.refers:
+        return
+    of_thing = not table.one_value.isdisjoint(nouns.split()) or (proper and not table.named.isdisjoint(nouns.split()))
+    if (of_thing and attribute == "be") or row.ends or row.changes or (nouns == "i" and attribute != "be"):
+        value = read_words(text, table)
+        if value:
+            yield "word", value
+
+
+def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, kind: str) -> bool:
+    """Whether a subject has one value of a kind at a time, so that another one needs no word of change."""
+    nouns = set(subject.words.split())
+    if kind == "name":
+        return row.single and table.kin.isdisjoint(nouns)
+    return row.single or (subject.owned and not (table.one_value | table.named).isdisjoint(nouns))
+
+
+def _singular(word: str) -> str:
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word  # noqa: PLR2004  # "bus"
+
+
+def _stem(verb: str) -> str:
+    """A verb without its ending: "smokes" and "smoking" are one."""
+    bare = verb.removesuffix("ing")
+    if bare != verb and bare[-1:] == bare[-2:-1]:
+        bare = bare[:-1]
+    return _singular(bare).removesuffix("e")

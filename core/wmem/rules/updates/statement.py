@@ -1,0 +1,28 @@
+"""A statement: what somebody said of a subject, and whether it says itself that something changed."""
+
+from typing import NamedTuple
+
+NAME = "name"
+"""The kind of a value that names its subject."""
+OWN_NAME = "i name"
+"""The subject of somebody's own name."""
+
+
+class Statement(NamedTuple):
+    """What a clause says of its subject.
+
+    Attributes:
+        subject: Whose and what, in words: "my dog name"; "" where it says "it" or names only the value before.
+        kind: What sort of value: number, time, day, word, status.
+        value: The value, normalized; "" where something merely ended.
+        before: The value that it names as the earlier one; "" for none.
+        changes: Whether it says that something changed.
+        single: Whether the subject has one value at a time, so that two values need no word of change.
+    """
+
+    subject: str
+    kind: str
+    value: str
+    before: str = ""
+    changes: bool = False
+    single: bool = False

@@ -1,0 +1,123 @@
+"""Which statements supersede others, over pairs that were written for it, and over random and hostile texts."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wmem
+from tests.matrix import examples
+from tests.pattern_steps import StepCounter, attacks
+from wmem.rules.updates import Dated, asks_for_past, find_superseded, read_statements
+from wmem.rules.updates.reader import TABLES
+
+LISTS = Path(__file__).parents[1] / "updates"
+SIGNS = ("=>", "=|")
+
+
+def pairs(name: str) -> Iterator[tuple[str, str, bool]]:
+    """Two statements, and whether the later one says otherwise of the same."""
+    for line in (LISTS / f"{name}.txt").read_text("utf-8").splitlines():
+        for sign in SIGNS:
+            if not line.startswith("#") and sign in line:
+                older, _, newer = line.partition(sign)
+                yield older.strip(), newer.strip(), sign == "=>"
+
+
+def dated(*texts: str, speakers: Sequence[str] = ()) -> list[Dated]:
+    """The statements of texts, said one after another."""
+    return [
+        Dated(str(at), speakers[at] if speakers else "user", float(at), (at, place), statement, str(at - 1))
+        for at, text in enumerate(texts)
+        for place, statement in enumerate(read_statements(text))
+    ]
+
+
+NAMES = [path.stem for path in sorted(LISTS.glob("*.txt"))]
+ALL_TEXTS = [text for name in NAMES for older, newer, _ in pairs(name) for text in (older, newer)]
+texts = st.lists(st.sampled_from(ALL_TEXTS), max_size=8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_of_the_pairs_that_differ_nearly_all_are_told_and_of_others_none(name: str) -> None:
+    wrong = [
+        (older, newer, differs)
+        for older, newer, differs in pairs(name)
+        if bool(find_superseded(dated(older, newer))) != differs
+    ]
+    assert not [each for each in wrong if not each[2]]
+    assert len(wrong) <= 1, wrong
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_supersedes_what_was_said_later_or_by_somebody_else(name: str) -> None:
+    for older, newer, _ in pairs(name):
+        assert "1" not in find_superseded(dated(older, newer))
+        assert not find_superseded(dated(older, newer, speakers=("ann", "bob")))
+
+
+@given(texts)
+@examples()
+def test_the_rule_names_texts_that_were_there_and_later_ones_in_any_order(said: list[str]) -> None:
+    statements = dated(*said)
+    superseded = find_superseded(statements)
+    assert superseded == find_superseded(reversed(statements))
+    assert all(int(older) < int(newer) < len(said) for older, newer in superseded.items())
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(ALL_TEXTS), max_size=6).map(", and ".join))
+@examples()
+def test_any_text_is_read_and_read_alike_each_time(text: str) -> None:
+    assert read_statements(text) == read_statements(text)
+    assert read_statements(text, fact=True) == read_statements(text, fact=True)
+    assert asks_for_past(text) in (True, False)
+
+
+@given(texts, st.integers(60, 400))
+@examples(0.4)
+def test_marks_are_charged_and_no_hit_is_lost(said: list[str], budget: int) -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        ids = []
+        for at, text in enumerate(said):
+            message = {"role": "user", "content": text, "created_at": 1e9 + 1e6 * at}
+            ids.append(session.messages.append(message).id)
+        hits = session.recall("where is my budget, my dog, the deploy", limit=200)
+        assert len({hit.id for hit in hits}) == len(hits)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert all(hit.superseded_by in (None, *ids) for hit in hits)
+        session.messages.append({"role": "user", "content": "x " * 20})
+        context = session.pack("where is my budget, my dog, the deploy", budget=budget)
+        assert context.tokens <= budget
+
+
+def test_no_pattern_takes_more_than_its_share_of_steps_on_any_text() -> None:
+    for table in TABLES:
+        for pattern in table.patterns:
+            compiled = re.compile(pattern)
+            counter = StepCounter(re.compile(rf"\A(?:{pattern})"))
+            for before, pump, after in set(attacks(compiled)):
+                text = (before + pump * (80 // len(pump) + 1))[:80] + after
+                assert counter.count(text)[0] < 20_000, (pattern[:60], text[:60])
+
+
+@pytest.mark.parametrize(
+    ("question", "past"),
+    [
+        ("Where did I live before?", True),
+        ("What was my old address?", True),
+        ("What did my dog use to be called?", True),
+        ("Where did I work back then?", True),
+        ("What was the deadline originally?", True),
+        ("Where do I live?", False),
+        ("What is my budget now?", False),
+        ("What did I say my budget is?", False),
+        ("How old am I?", False),
+        ("What's the current deadline?", False),
+    ],
+)
+def test_a_question_says_whether_it_asks_for_the_past(question: str, past: bool) -> None:
+    assert asks_for_past(question) is past
