@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wmem.analysis.analyzer import to_terms
-from wmem.analysis.common_words import is_common
+from wmem.analysis.common_words import is_common, list_common_words
+from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.floor import WEAK, Match, make_floor, word_strength
 from wmem.retrieval.index import Index
 from wmem.retrieval.near_equal import NEAR, order_near_equals
@@ -83,6 +84,20 @@ def test_what_is_a_subject_is_not_common(text: str) -> None:
     (term,) = to_terms(text)
     assert not is_common(term, "english")
     assert not is_common("want", "german")
+
+
+@pytest.mark.parametrize(("text", "pair"), [("你喜欢什么", "什么"), ("他是誰", "是誰"), ("どこですか", "です")])
+def test_what_asks_is_common_in_chinese_and_japanese(text: str, pair: str) -> None:
+    assert pair in to_terms(text)
+    assert is_common(pair, "english")
+    assert not is_common("饼干", "english")
+
+
+@pytest.mark.parametrize("language", sorted(STOP_WORDS))
+def test_every_common_word_is_known_as_one_in_its_language(language: str) -> None:
+    words = list_common_words(language)
+    assert len(words) > 100
+    assert [word for word in words if not all(is_common(term, language) for term in to_terms(word, language))] == []
 
 
 @given(

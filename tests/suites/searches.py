@@ -242,6 +242,20 @@ class SearchSuite(FacetSuite):
         assert found.below_floor_total > 0
         assert {each.reason for each in found.below_floor} == {"weak words"}
 
+    def test_b145_a_weak_word_of_another_language_finds_nothing(self, session: Scope, call: Call) -> None:
+        for number in range(30):
+            call(session.items.add, f"Das ist der Ort{number} und die Zahl{number}, aber nicht für mich")
+        call(session.items.add, "Ich möchte im Herbst nach Lissabon, und das mit dem Zug")
+        assert call(session.items.search, "Was möchte ich mit dem Auto?") == ()
+        assert call(session.items.search, "Was möchte ich mit dem Zug?").total == 1
+
+    def test_b145_a_weak_pair_of_characters_finds_nothing(self, session: Scope, call: Call) -> None:
+        for text in ("我的狗叫小饼干", "我的车是红色的", "会议在星期五"):
+            call(session.items.add, text)
+        assert contents(call(session.items.search, "我的狗叫什么名字?")) == ["我的狗叫小饼干"]
+        assert contents(call(session.items.search, "会议是什么时候?")) == ["会议在星期五"]
+        assert call(session.items.search, "我的护照在哪里?") == ()
+
     def test_what_shares_a_word_is_below_the_floor_beside_what_answers(self, session: Scope, call: Call) -> None:
         answer = call(session.items.add, "The staging database moved to Frankfurt in March")
         other = call(session.items.add, "Frankfurt has an airport")
