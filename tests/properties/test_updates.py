@@ -1,5 +1,6 @@
 """Which statements supersede others, over pairs that were written for it, and over random and hostile texts."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import wmem
 from tests.matrix import examples
 from tests.pattern_steps import StepCounter, attacks
+from wmem.retrieval.statements import StatementIndex
 from wmem.rules.updates import Dated, asks_for_past, find_superseded, read_statements
 from wmem.rules.updates.reader import TABLES
 
@@ -92,6 +94,21 @@ def test_marks_are_charged_and_no_hit_is_lost(said: list[str], budget: int) -> N
         session.messages.append({"role": "user", "content": "x " * 20})
         context = session.pack("where is my budget, my dog, the deploy", budget=budget)
         assert context.tokens <= budget
+
+
+@given(texts)
+@examples()
+def test_an_index_of_statements_is_the_same_when_it_was_stored_and_loaded(texts: list[str]) -> None:
+    index, loaded = StatementIndex(), StatementIndex()
+    for at, text in enumerate(texts):
+        index.put(str(at), text, "user", fact=False)
+    loaded.load(json.loads(json.dumps(index.dump())))
+    assert loaded.dump() == index.dump()
+    assert loaded.is_contested == index.is_contested
+    for at in range(len(texts)):
+        index.remove(str(at))
+    assert not index.is_contested
+    assert not any(getattr(index, name) for name in StatementIndex.__slots__)
 
 
 def test_no_pattern_takes_more_than_its_share_of_steps_on_any_text() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from wmem.rules.updates import Statement, read_statements
 
@@ -45,10 +45,22 @@ class StatementIndex:
         """
         self.remove(id)
         if statements := read_statements(text, fact=fact):
-            stated = self._by_id[id] = Stated(speaker, statements)
-            for index, key in self._keys(stated):
-                index.setdefault(key, {})[id] = None
-                self._contested += index is not self._by_value and (len(index[key]) > 1 or index is self._changes)
+            self._add(id, Stated(speaker, statements))
+
+    def _add(self, id: str, stated: Stated) -> None:
+        self._by_id[id] = stated
+        for index, key in self._keys(stated):
+            index.setdefault(key, {})[id] = None
+            self._contested += index is not self._by_value and (len(index[key]) > 1 or index is self._changes)
+
+    def dump(self) -> list[tuple[str, str, Sequence[Statement]]]:
+        """All that is stated, as JSON can hold it: what `load` takes."""
+        return [(id, stated.speaker, stated.statements) for id, stated in self._by_id.items()]
+
+    def load(self, dumped: Iterable[tuple[str, str, Sequence[Sequence[Any]]]]) -> None:
+        """Add what `dump` returned."""
+        for id, speaker, statements in dumped:
+            self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
 
     def remove(self, id: str) -> None:
         """Forget what a text states."""

@@ -15,14 +15,16 @@ _ADVERB = (
     r"(?:(?:now|currently|just|recently|finally|actually|also|always|usually|still|officially|only|since|then|today"
     r"|nowadays|presently|have|has|had|already|generally|normally|both|all|been|both|am|'m|'ve|'re|'s|mostly|permanently) ){0,4}?"
 )
+_MANY_ADVERBS = _ADVERB.removesuffix("?")  # before a value: all of them
 _NOUNS = r"(?:my|our|the|this|[\w.-]{2,24}'s?) (?:[\w#./'&-]{1,24} ){0,6}?[\w#./'&-]{1,24}"
 _NAME = r"(?!(?:it|he|she|they|you|that|this|there|what|who|which|here|if|when|as|so|and|but|not)\b)[a-z][\w-]{1,20}"
 _ME = r"(?:i|we)(?=[ '])"
 _ANY = rf"(?P<who>{_ME}|{_NOUNS}|the user|{_NAME})"
 _BE = r"(?:is|are|'s|'re|will be|is going to be|has to be|must be|should be)"
 _HAPPENS = (
-    r"(?:is|are|'s|runs?|goes|go|happens?|takes? place|starts?|begins?|opens?|closes?|ends?|finish(?:es)?|costs?|expires?"
-    r"|stands? at|sits? at|will be|lands?|departs?|leaves?|arrives?|weighs?|lasts?|measures?|equals?|meets?|meet|ships?)"
+    r"(?:is|are|'s(?= (?:at|on|in|now|due|for|from|\d))|runs?|goes|go|happens?|takes? place|starts?|begins?|opens?|closes?|ends?|finish(?:es)?|costs?|expires?"
+    r"|stands? at|sits? at|will be|lands?|departs?|leaves?|arrives?|weighs?|lasts?|measures?|equals?|meets?|meet|ships?|rotates?|renews?|refreshes|delivers?|charges?"
+    r"|holds?|seats?|allows?|requires?|supports?|needs?|attends?|pays?|earns?|plays?|sleeps?)"
 )
 _PLACED = r"(?:(?:set|scheduled|planned|due|booked|held|fixed|capped|limited|priced|listed) )?"
 _VALUE = r"(?P<value>[^;()]{1,60})"
@@ -34,7 +36,7 @@ _CHANGED = (
     r"|upgraded|downgraded|migrated|converted|ported|transferred|expanded|revised|corrected|amended|slipped|reassigned|handed)"
 )
 _WAY = r"(?:(?:up|down|back|out|forward|over|on|ahead|across|all) ){0,2}"
-_GONE = r"(?:no longer|not any ?more|never again)"
+_GONE = r"(?:no longer|not anymore|never again)"
 _VERB = r"(?P<verb>(?!(?:have|had|would|could|should|might|may|can|must|will|am|was|were|did|do|don't|didn't|think|guess|hope|feel|know|mean|need|want|wish|love|like|hate|enjoy|said|told)\b)[a-z]{2,14}(?<!ed))"
 _PREPOSITION = r"(?:in|at|on|for|with|to|from|by|as|into|near)"
 
@@ -63,8 +65,8 @@ _ROWS = (
         ends=True,
     ),
     StatementRow(
-        "anymore any longer",
-        rf"(?P<who>{_ME})(?: (?:am|are)|'m|'re) not (?:an? )?(?P<value>.{{2,40}}?) (?:any ?more|any longer)",
+        "anymore longer",
+        rf"(?P<who>{_ME})(?: (?:am|are)|'m|'re) not (?:an? )?(?P<value>.{{2,40}}?) (?:anymore|any longer)",
         attribute="be",
         kind="word",
         changes=True,
@@ -72,19 +74,19 @@ _ROWS = (
     ),
     StatementRow(
         "longer",
-        rf"{_ANY} no longer {_VERB}(?: {_PLACE_VALUE})?",
+        rf"{_ANY} no longer (?P<verb>[a-z]{{2,14}})(?: {_PLACE_VALUE})?",
         changes=True,
         ends=True,
     ),
     StatementRow(
-        "anymore any longer",
-        rf"{_ANY} (?:don't|do not|doesn't|does not) {_VERB}(?: (?:{_PREPOSITION} )?(?P<value>.{{2,40}}?))? (?:any ?more|any longer)",
+        "anymore longer",
+        rf"{_ANY} (?:don't|do not|doesn't|does not) (?P<verb>[a-z]{{2,14}})(?: (?:{_PREPOSITION} )?(?P<value>.{{2,40}}?))? (?:anymore|any longer)",
         changes=True,
         ends=True,
     ),
     StatementRow(
-        "anymore any longer",
-        rf"{_ANY} (?:isn't|is not|aren't|are not|doesn't {_HAPPENS}|does not {_HAPPENS}) (?:{_PREPOSITION} )?(?P<value>.{{2,40}}?) (?:any ?more|any longer)",
+        "anymore longer",
+        rf"{_ANY} (?:isn't|is not|aren't|are not|doesn't {_HAPPENS}|does not {_HAPPENS}) (?:{_PREPOSITION} )?(?P<value>.{{2,40}}?) (?:anymore|any longer)",
         attribute="be",
         changes=True,
         ends=True,
@@ -173,6 +175,14 @@ _ROWS = (
         proper=True,
     ),
     StatementRow(
+        "is are located based",
+        rf"(?P<who>{_NOUNS}) (?:is|are) {_MANY_ADVERBS}(?:located |based |held |hosted )?in {_VALUE}",
+        attribute="live",
+        kind="word",
+        proper=True,
+        weak=True,
+    ),
+    StatementRow(
         "work works working employed",
         rf"{_ANY} ?{_ADVERB}(?:(?:am|is|are|'m|'s|'re) {_ADVERB})?(?:work|works|working|employed) (?:for|at|with) {_VALUE}",
         attribute="work",
@@ -237,7 +247,7 @@ _ROWS = (
         changes=True,
     ),
     StatementRow(
-        "switched migrated moved changed converted upgraded downgraded went",
+        "switched migrated moved changed converted upgraded downgraded",
         rf"(?:i|we|they|the team|the user) {_ADVERB}(?:switched|migrated|moved|changed|converted|upgraded|downgraded|went) (?:over )?from {_BEFORE} (?:over )?to {_VALUE}",
         kind="word",
         changes=True,
@@ -259,8 +269,8 @@ _ROWS = (
     StatementRow(
         "is are 's run runs goes happens happen take takes start starts begin begins open opens close closes end ends finish finishes cost "
         "costs expire expires stand stands sit sits be land lands depart departs leave leaves arrive arrives weigh weighs measures "
-        "equals meet meets ships",
-        rf"(?P<who>{_NOUNS}) ?{_ADVERB}(?P<verb>{_HAPPENS}) {_ADVERB}{_PLACED}{_PLACE_VALUE}",
+        "equals meet meets ships rotates renews refreshes delivers charges holds seats allows requires supports needs attends pays earns plays sleeps",
+        rf"(?P<who>{_NOUNS}) ?{_ADVERB}(?P<verb>{_HAPPENS}) {_MANY_ADVERBS}{_PLACED}{_PLACE_VALUE}",
         weak=True,
     ),
     StatementRow(
@@ -279,21 +289,35 @@ _ROWS = (
         weak=True,
     ),
     StatementRow(
-        "live work drive drink use study sleep commute wear teach eat smoke play prefer train rent",
-        rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>live|work|drive|drink|use|study|sleep|commute|wear|teach|eat|smoke|play|prefer|train|rent)(?: {_ADVERB}{_PLACE_VALUE})?",
+        "live work drive drink use study sleep commute wear teach eat smoke play prefer train rent ship lives works drives drinks uses studys sleeps commutes wears teachs eats smokes plays prefers trains rents ships",
+        rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>(?:live|work|drive|drink|use|study|sleep|commute|wear|teach|eat|smoke|play|prefer|train|rent|ship)s?)(?!\w)(?: {_ADVERB}{_PLACE_VALUE})?",
     ),
     StatementRow(
-        "take weigh earn pay wake get go run charge spend need",
-        rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>take|weigh|earn|pay|wake|get|go|run|charge|spend|need) {_ADVERB}{_PLACE_VALUE}",
+        "take weigh earn pay wake get go run charge spend need takes weighs earns pays wakes gets gos runs charges spends needs",
+        rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>(?:take|weigh|earn|pay|wake|get|go|run|charge|spend|need)s?)(?!\w) {_ADVERB}{_PLACE_VALUE}",
         weak=True,
     ),
     StatementRow(
         "am i'm",
-        rf"(?P<who>{_ME})(?:'m| am) {_ADVERB}(?:an? )?(?P<value>[\w-]{{3,20}})$",
+        rf"(?P<who>{_ME})(?:'m| am) {_ADVERB}(?:an? )?(?P<value>[\w-]{{3,20}}(?: (?:to|with|on|in|of) [\w-]{{2,20}})?)$",
         attribute="be",
         kind="word",
         weak=True,
         adds=True,
+    ),
+    StatementRow(
+        "am i'm i've",
+        rf"(?P<who>{_ME})(?:'m| am|'ve been) {_ADVERB}(?P<verb>(?!going|getting|being|doing|having|thinking)[a-z]{{2,12}}ing) {_PLACE_VALUE}",
+        kind="word",
+        adds=True,
+        weak=True,
+    ),
+    StatementRow(
+        "have has",
+        rf"(?P<who>{_ME}|the user) (?P<verb>have|has) (?:an? |one ){_VALUE}",
+        kind="word",
+        adds=True,
+        weak=True,
     ),
     # --- what refers to the clause before
     StatementRow(
@@ -347,11 +371,11 @@ ENGLISH = StatementTable(
         "surname favourite favorite colour color currency provider carrier platform title"
     ),
     named=_words(
-        "boss manager landlord doctor dentist wife husband partner girlfriend boyfriend therapist assistant budget deadline rent salary "
+        "ceo cto cfo coo president mayor director captain coach chair editor principal supplier boss manager landlord doctor dentist wife husband partner girlfriend boyfriend therapist assistant budget deadline rent salary "
         "age weight height size rate limit price quota target goal plan owner branch port version wifi pin birthday job role position car "
         "bike bank insurance pharmacy university team club gym shift locker seat gate lead supervisor"
     ),
-    exclusive=_words("driv commut sleep prefer study train rent work"),
+    exclusive=_words("driv commut sleep prefer study train rent work ship"),
     kin=_words(
         "friend friends son sons daughter daughters brother brothers sister sisters cousin cousins aunt uncle child children kid kids dog "
         "dogs cat cats pet pets colleague colleagues coworker neighbour neighbor teacher doctor nephew niece roommate student client "
