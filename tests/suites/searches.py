@@ -206,6 +206,12 @@ class SearchSuite(FacetSuite):
         assert contents(call(session.items.search, query)) == [text]
         assert call(session.items.search, query).scores == call(session.items.search, query, order="relevance").scores
 
+    def test_words_that_are_typed_in_part_are_found_as_they_stand(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "Plan Alpha begins in May")
+        call(session.items.add, "The plan of the neighbours")
+        assert contents(call(session.items.search, "plan alp")) == ["Plan Alpha begins in May"]
+        assert call(session.items.search, "plan alp", order="recall") == ()
+
     @pytest.mark.parametrize("preset", ["buffer", "queue"])
     def test_a_preset_with_an_order_of_its_own_keeps_it_for_questions(
         self, open_memory: MemoryOpener, call: Call, preset: str

@@ -85,7 +85,8 @@ class ItemReads:
             order: ``relevance`` finds items that hold the query as it stands; ``recency`` and
                 ``importance`` find those that hold any of its words; ``recall`` those that hold enough of
                 them, by BM25, and of nearly equal ones by priority, importance and recency. By default the
-                policy's `search_order`: ``recall`` for several words, ``relevance`` for one.
+                policy's `search_order`: ``recall`` for several words, or ``relevance`` if that finds none,
+                and ``relevance`` for one word.
             limit: How many at most; `SearchResults.total` counts all. `SearchResults.explain` lists what
                 recall left out for holding too little of the query, and why.
 

@@ -99,18 +99,33 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
     text = condense_query(search.query)
     has_terms = bool(replica.analyzer.analyze_distinct(text)[1])
     order = search.order or policy.search_order
-    if order is None:
-        order = "recall" if has_terms and is_question(text) else "relevance"
     if not search.query:
         with replica.lock:
-            return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order, now)
-    if order != "relevance" and has_terms:
-        words = match_words(replica, search.query, policy.recall_profile.item_floor)
-        if order == "recall":
-            return _search_by_recall(replica, search, words, now)
-        with replica.lock:
-            matches = dict.fromkeys(_items_among(replica.state, words.by_id.keys()), 0.0)
-            return _rank(replica.state, matches, search, order, now)
+            return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order or "relevance", now)
+    if order is None and has_terms and is_question(text):
+        by_words = _search_by_words(replica, search, policy, "recall", now)
+        if by_words.total:
+            return by_words
+        # Words that are typed in part ("plan alp") share none, and stand in a text.
+        as_it_stands = _search_texts(replica, search, "relevance", now)
+        return as_it_stands if as_it_stands.total else by_words
+    if order in (None, "relevance") or not has_terms:
+        return _search_texts(replica, search, order or "relevance", now)
+    return _search_by_words(replica, search, policy, order, now)
+
+
+def _search_by_words(replica: Replica[Any], search: Search, policy: Policy, order: Order, now: float) -> SearchResults:
+    """The items that share words with the query; in the order of recall, those above the floor."""
+    words = match_words(replica, search.query, policy.recall_profile.item_floor)
+    if order == "recall":
+        return _search_by_recall(replica, search, words, now)
+    with replica.lock:
+        matches = dict.fromkeys(_items_among(replica.state, words.by_id.keys()), 0.0)
+        return _rank(replica.state, matches, search, order, now)
+
+
+def _search_texts(replica: Replica[Any], search: Search, order: Order, now: float) -> SearchResults:
+    """The items whose text holds the query as it stands, or in another order than relevance any of its stop words."""
 
     def match(known: ItemTexts) -> SearchResults:
         with replica.lock:
