@@ -134,6 +134,12 @@ def test_no_pattern_takes_more_than_its_share_of_steps_on_any_text() -> None:
         ("What did I say my budget is?", False),
         ("How old am I?", False),
         ("What's the current deadline?", False),
+        ("Wo habe ich früher gewohnt?", True),
+        ("Wo wohne ich?", False),
+        ("Où habitais-je avant ?", True),
+        ("Où est-ce que j'habite maintenant ?", False),
+        ("¿Dónde vivía antes?", True),
+        ("¿Dónde vivo?", False),
     ],
 )
 def test_a_question_says_whether_it_asks_for_the_past(question: str, past: bool) -> None:

@@ -358,6 +358,8 @@ ENGLISH = StatementTable(
         r"|\bdid (?:i|we|you|he|she|they|[a-z]+) (?:say|tell|mention|decide|agree|ask|write|note|set|settle|change|move|switch|end up)\b"
         r"|\bhow old\b|\bbefore (?:i|we|you|he|she|they|the|my|our)\b"
     ),
+    article="the",
+    pronouns=_words("it that this them him her his its their they he she"),
     first_person=_words("i we user"),
     owners=_words("my our"),
     articles=_words("the a an this"),

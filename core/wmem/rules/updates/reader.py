@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from wmem.rules.standing.own_text import STRAIGHT, own_sentences
 from wmem.rules.updates.english import ENGLISH
+from wmem.rules.updates.european import FRENCH, GERMAN, SPANISH
 from wmem.rules.updates.statement import Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import read_values, read_words
 
-TABLES: Sequence[StatementTable] = (ENGLISH,)
+TABLES: Sequence[StatementTable] = (ENGLISH, GERMAN, FRENCH, SPANISH)
 _MAX_CHARS = 1_000  # characters that are read: who states a fact does so in a few words
 _SHORT_CHARS = 80
 _MAX_STATEMENTS = 6
@@ -21,9 +22,12 @@ _BLANKS = str.maketrans(dict.fromkeys('.,!?:;()[]{}<>"“”„«»…*_–—¿
 _ASCII = bytes(ord(chr(each).lower().translate(_BLANKS)) if each < 128 else each for each in range(256))  # noqa: PLR2004
 """The same for bytes of ASCII, in lower case: many times faster."""
 _REMARK = re.compile(r"\s{0,4}\w{4,14}:(?= )")
+_ORDINAL = re.compile(r"(?<=\d)\.(?= (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))")
+"""A full stop that ends no sentence."""
 _KEY = re.compile(r"\w[\w .-]{0,39}")
 _MAX_VALUE_CHARS = 80
 _LEADS_IN = re.compile(r"(?:(?:in|at|on|for|with|to|from|by|as|near|into|the|an?) ){0,2}")
+_SAME = frozenset({("work", "at"), ("work", "for")})
 _PROPER = re.compile(r"[^\W\d_a-zà-öø-ÿ]|\d{1,4}\w? [A-Z]")
 _DIGIT = re.compile(r"[0-9]")
 
@@ -32,7 +36,6 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PRONOUNS = _words("it that this them him her his its their they he she")
 _NO_NOUNS = _words(
     "who which that and or is was are were be been got get gets has have had not i we you he she they it if when because but there here what"
 )
@@ -57,14 +60,15 @@ def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
     """
     if fact and (keyed := _split_keyed(text)) is not None:
         return tuple(_read_keyed(*keyed))
-    shown = text[:_MAX_CHARS].replace("any more", "anymore")
+    shown = _ORDINAL.sub(" ", text[:_MAX_CHARS].replace("any more", "anymore"))
     if ":" in shown and (remark := _REMARK.match(shown)) is not None:
         # A comma: what stands behind a colon is shown, and not said.
         shown = f"{shown[: remark.end() - 1]},{shown[remark.end() :]}"
     words = _to_words(shown)
-    wanted = [(table, rows) for table in TABLES if (rows := _list_rows(table, words, shown))]
-    if not wanted:
+    weak = len(shown) <= _SHORT_CHARS or not words.isdisjoint(_value_words()) or _DIGIT.search(shown) is not None
+    if words.isdisjoint(_all_words(weak=weak)):
         return ()
+    wanted = [(table, rows) for table in TABLES if (rows := _list_rows(table, words, weak=weak))]
     found: dict[Statement, None] = {}
     for sentence in own_sentences(shown):
         if sentence.asks:
@@ -72,8 +76,9 @@ def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
         said = _to_words(sentence.text)
         for table, rows in wanted:
             likely = [row for row in rows if not said.isdisjoint(_row_words(row))]
-            if likely and compile_pattern(table.doubt).search(sentence.text) is None:
-                found |= dict.fromkeys(_read_sentence(table, likely, sentence.text, shown[sentence.start :]))
+            read = [*_read_sentence(table, likely, sentence.text, shown[sentence.start :])] if likely else ()
+            if read and compile_pattern(table.doubt).search(sentence.text) is None:
+                found |= dict.fromkeys(read)
         if len(found) >= _MAX_STATEMENTS:
             break
     return tuple(found)[:_MAX_STATEMENTS]
@@ -102,22 +107,23 @@ def _row_words(row: StatementRow) -> frozenset[str]:
 
 
 @cache
-def _value_words(table: StatementTable) -> frozenset[str]:
+def _value_words() -> frozenset[str]:
     """Words of values that are written as such, and of what has one value."""
-    return table.one_value | table.named | table.days.keys()
+    return frozenset[str]().union(*(table.one_value | table.named | table.days.keys() for table in TABLES))
 
 
-def _list_rows(table: StatementTable, words: frozenset[str], text: str) -> list[StatementRow]:
-    """The rows that a text may match, in their order; none if it holds no word of any."""
-    tries_weak = (
-        len(text) <= _SHORT_CHARS or not words.isdisjoint(_value_words(table)) or _DIGIT.search(text) is not None
-    )
-    by_word = _places_by_word(table, weak=tries_weak)
+@cache
+def _all_words(*, weak: bool) -> frozenset[str]:
+    """The words of all rows of all tables, with or without weak ones."""
+    return frozenset[str]().union(*(_places_by_word(table, weak=weak) for table in TABLES))
+
+
+def _list_rows(table: StatementTable, words: frozenset[str], *, weak: bool) -> list[StatementRow]:
+    """The rows that a text of these words may match, in their order."""
+    by_word = _places_by_word(table, weak=weak)
     if words.isdisjoint(by_word):
         return []
-    return [
-        table.rows[place] for place in sorted({place for word in words & by_word.keys() for place in by_word[word]})
-    ]
+    return [table.rows[at] for at in sorted({at for word in words & by_word.keys() for at in by_word[word]})]
 
 
 def _split_keyed(text: str) -> tuple[str, str] | None:
@@ -131,7 +137,7 @@ def _read_keyed(key: str, value: str) -> Iterator[Statement]:
     """What an entry, or an item like one, states: its key has one value at a time."""
     for each in _read_clause(
         ENGLISH,
-        _list_rows(ENGLISH, frozenset({"is"}), ""),
+        _list_rows(ENGLISH, frozenset({"is"}), weak=True),
         f"my {key.lower().replace('_', ' ')} is {value.lower()}",
         value,
         changes=False,
@@ -161,13 +167,14 @@ def _split(table: StatementTable, text: str) -> Iterator[_Clause]:
     joints = [match.span() for match in compile_pattern(table.joint).finditer(text)][: _MAX_CLAUSES - 1]
     bounds = [(0, 0), *joints, (len(text), len(text))]
     now = compile_pattern(table.now)
+    may_change = now.search(text) is not None
     changes = False
     for (_, start), (end, _) in pairwise(bounds):
         lead = compile_pattern(table.lead).match(text, start, end)
         begin = lead.end() if lead else start
         clause = text[begin:end].rstrip(" .!…,;:")
         # What only leads to a statement belongs to the next: "Update: the call is at 10".
-        changes = changes or now.search(text, start, end) is not None
+        changes = changes or (may_change and now.search(text, start, end) is not None)
         if clause:
             yield _Clause(clause, begin, changes)
             changes = False
@@ -177,7 +184,7 @@ def _read_clause(
     table: StatementTable, rows: Sequence[StatementRow], clause: str, original: str, *, changes: bool
 ) -> Iterator[Statement]:
     """What a clause states, by the first row that it matches."""
-    for text in (clause, f"the {clause}"):
+    for text in (clause, f"{table.article} {clause}"):
         for row in rows:
             if row.refers and not (changes and text is clause):
                 continue
@@ -189,8 +196,14 @@ def _read_clause(
             if found:
                 yield from found
                 return
-        if clause.partition(" ")[0] in table.first_person | table.owners | table.articles | _PRONOUNS:
+        if len(clause) > _SHORT_CHARS or clause.partition(" ")[0] in _first_words(table):
             return
+
+
+@cache
+def _first_words(table: StatementTable) -> frozenset[str]:
+    """Words with which a clause begins that needs no article in front."""
+    return table.first_person | table.owners | table.articles | table.pronouns
 
 
 def _to_statements(
@@ -207,6 +220,10 @@ def _to_statements(
     said, _, other = said.partition(" instead of ")
     before = before or other
     attribute = row.attribute or table.verbs.get(verb) or _stem(verb)
+    link = said.partition(" ")[0]
+    if verb and attribute != "be" and link in table.stops and link not in table.articles:
+        # Somebody drives a car, and drives to work.
+        attribute += "" if (attribute, link) in _SAME else f" {link}"
     begin = _LEADS_IN.match(said)
     proper = start >= 0 and _PROPER.match(original, start + (begin.end() if begin else 0)) is not None
     if row.proper and (not proper or any(kind in ("day", "time") for kind, _ in read_values(said, table))):
@@ -218,7 +235,8 @@ def _to_statements(
             )
             continue
         earlier = [old for other, old in read_values(before, table) if other == kind] or [read_words(before, table)]
-        adds = row.adds or (kind == "word" and bool(verb) and attribute not in table.exclusive | {"be"})
+        bare = attribute.partition(" ")[0]
+        adds = row.adds or (kind == "word" and verb != "" and bare != "be" and bare not in table.exclusive)
         yield Statement(
             f"{subject.words} {attribute}" if subject.words else "",
             kind,
@@ -248,7 +266,7 @@ def _read_subject(table: StatementTable, groups: Mapping[str, str | None]) -> _S
     if who is None and thing is None:
         return _Subject("")
     words = (who or "").replace("'s ", " ").removesuffix("'s").split()
-    if words[:1] and words[0] in _PRONOUNS:
+    if len(words) == 1 and words[0] in table.pronouns:
         return _Subject("")
     owned = not words or words[0] in table.owners | table.first_person or not table.first_person.isdisjoint(words)
     nouns = [*words, *(read_words(thing, table).split() if thing else ())]
@@ -277,7 +295,7 @@ def _list_values(
         return
     of_thing = proper or not table.one_value.isdisjoint(nouns.split())
     if (of_thing and attribute == "be") or row.ends or row.changes or (nouns == "i" and attribute != "be"):
-        value = read_words(text, table)
+        value = read_words(text, table) if text else attribute
         if value:
             yield "word", value
 
@@ -286,7 +304,7 @@ def _has_one_value(table: StatementTable, row: StatementRow, subject: _Subject, 
     """Whether a subject has one value of a kind at a time, so that another one needs no word of change."""
     nouns = set(subject.words.split())
     if kind == "name":
-        return row.single and table.kin.isdisjoint(nouns)
+        return row.single and table.kin.isdisjoint(nouns | {f"{noun}s" for noun in nouns})
     return row.single or (subject.owned and not (table.one_value | table.named).isdisjoint(nouns))
 
 

@@ -54,6 +54,8 @@ class StatementTable:
         now: A word by which a clause says that something changed.
         past: What in a question asks for what was so.
         present: What in it asks for what is so all the same: "what did I say my address is".
+        article: What is tried in front of a clause that begins with a thing: "deadline is now Friday".
+        pronouns: Words for what was spoken of before.
         first_person: Words of the speaker, all of which count as one.
         owners: Words before a thing that count as the speaker's.
         articles: Words before a thing that say nothing.
@@ -77,6 +79,8 @@ class StatementTable:
     now: str
     past: str
     present: str
+    article: str
+    pronouns: frozenset[str]
     first_person: frozenset[str]
     owners: frozenset[str]
     articles: frozenset[str]

@@ -6,7 +6,10 @@ from functools import cache
 
 from wmem.rules.updates.table import StatementTable, compile_pattern
 
-_NEAR = r"(?:(?:about|around|approximately|roughly|almost|exactly|only|just|at|on|in|for|by|every|each|the|ca|auf|am|um|à|le|el|los|a) ){0,2}"
+_NEAR = (
+    r"(?:(?:about|around|approximately|roughly|almost|exactly|only|just|at|on|in|for|by|every|each|the|ca|etwa|rund|auf|am|um|bei|zu|im"
+    r"|der|den|dem|environ|à|au|de|du|le|en|a|al|el|los|unos) ){0,2}"
+)
 _TIME = re.compile(
     r"\b(?P<hour>[01]?\d|2[0-4])(?:[:.](?P<minute>[0-5]\d))? ?(?P<half>am|pm|a\.m\.?|p\.m\.?)(?!\w)"
     r"|\b(?P<hour2>[01]?\d|2[0-4])(?::(?P<minute2>[0-5]\d)(?!\d)| ?(?:o'clock|uhr|h\b)(?P<minute3>[0-5]\d)?)|\b(?P<noon>noon|midnight)\b"
@@ -18,7 +21,7 @@ _AWAY = re.compile(r"\A(?:up|out|off|down|back) (?=at |on |until )")
 _ISO = re.compile(r"\b(?:19|20)\d\d-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b")
 _NUMBER = re.compile(
     r"(?:[$€£¥]|us\$|eur |usd |chf )? ?(?P<number>\d{1,3}(?:[,' ]\d{3}){1,4}(?:\.\d{1,2})?|\d{1,12}(?:[.,]\d{1,4})?)"
-    r" ?(?P<scale>k|m|million|thousand)?(?![\w.:/-]*\w)|(?:[$€£¥]) ?(?P<short>\d{1,6}(?:\.\d)?)(?P<scale2>k|m)\b"
+    r" ?(?P<scale>k|m|million|thousand)?(?! ?\d|[\w.:/-]*\w)|(?:[$€£¥]) ?(?P<short>\d{1,6}(?:\.\d)?)(?P<scale2>k|m)\b"
 )
 _NUMBERED = re.compile(r"(?P<thing>port|room|gate|platform|version|floor|building|line|seat|track|page|desk) ")
 _MARKS = ".,;:!?\"'()[]*_~"
@@ -80,7 +83,7 @@ def _find_day(text: str, table: StatementTable) -> tuple[int, str] | None:
         return iso.start(), f"{int(iso['month'])}-{int(iso['day'])}"
     months = _months(table)
     dated = compile_pattern(
-        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)? ?(?:of |de )?(?P<month>{months})\w{{0,7}}\b"
+        rf"\b(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.|er)? {{0,2}}(?:of |de )?(?P<month>{months})\w{{0,7}}\b"
         rf"|\b(?P<month2>{months})\w{{0,7}}\.? (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?\b|\bthe (?P<day3>\d{{1,2}})(?:st|nd|rd|th)\b"
     ).search(text)
     if dated is not None:
