@@ -255,6 +255,16 @@ class SearchSuite(FacetSuite):
         assert call(session.items.search, "Was möchte ich mit dem Auto?") == ()
         assert call(session.items.search, "Was möchte ich mit dem Zug?").total == 1
 
+    def test_a_slip_in_a_long_word_is_forgiven_where_no_item_has_it(self, session: Scope, call: Call) -> None:
+        call(session.items.add, "The Kubernetes cluster is in Frankfurt")
+        call(session.items.add, "Mongo is the database")
+        assert contents(call(session.items.search, "where is kuberentes?")) == [
+            "The Kubernetes cluster is in Frankfurt"
+        ]
+        assert call(session.items.search, "where are mangos?") == ()
+        call(session.items.add, "Kuberentes was a slip in the title")
+        assert contents(call(session.items.search, "where is kuberentes?")) == ["Kuberentes was a slip in the title"]
+
     def test_b145_a_weak_pair_of_characters_finds_nothing(self, session: Scope, call: Call) -> None:
         for text in ("我的狗叫小饼干", "我的车是红色的", "会议在星期五"):
             call(session.items.add, text)

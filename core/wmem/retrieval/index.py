@@ -10,6 +10,7 @@ from typing import NamedTuple
 from wmem.analysis.analyzer import Analyzer
 from wmem.analysis.common_words import is_common
 from wmem.analysis.query_terms import MAX_TERMS, condense_query, select_terms
+from wmem.analysis.spelling import near_spellings
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.floor import Floor, Match, make_floor, word_strength
@@ -97,9 +98,12 @@ class Index:
         """
         held = self._postings
         language, terms = self._analyze_query(query)
-        scorer = QueryScorer(held, self._select_terms(terms))
+        unknown = list(islice((term for term in terms if term not in held.number_by_term), _MAX_UNKNOWN))
+        spelled = [
+            spelling for term in unknown for spelling in near_spellings(term) if self._document_frequency(spelling)
+        ]
+        scorer = QueryScorer(held, [*self._select_terms(terms), *spelled])
         numbers, scores = scorer.top(self.count)
-        unknown = islice((term for term in terms if term not in held.number_by_term), _MAX_UNKNOWN)
         strengths = {
             term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
             for term in (*scorer.terms, *unknown)
