@@ -151,6 +151,7 @@ def _objects() -> dict[str, Any]:
     view = session.view()
     ours: list[Any] = [memory, session, session.entries, session.items, session.messages, session.queue]
     ours += [session.entries.local, view, view.entries, view.items, view.messages, session.pack("PIN", budget=400)]
+    ours += [session.items.search("PIN")]
     ours += [wmem.Calibrations(), wmem.KeyRing(bytes(range(200, 232))), wmem.Policy(), wmem.RecallProfile()]
     ours += [wmem.Message.of("user", CONTENT)]
     history = langchain_wmem.WmemChatMessageHistory("session", memory=memory)
