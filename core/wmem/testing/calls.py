@@ -2,7 +2,7 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
@@ -32,8 +32,13 @@ class Call:
 
     def _await_if_async(self, result: R) -> R:
         if self._loop is not None and inspect.isawaitable(result):
-            return cast("R", self._loop.run(_await_result(result)))
+            return cast("R", self._run(_await_result(result)))
         return result
+
+    def _run(self, work: Coroutine[Any, Any, R]) -> R:
+        # Not `Runner.run`: it sets and resets the handler of a signal around each call, which takes longer than most.
+        assert self._loop is not None
+        return self._loop.get_loop().run_until_complete(work)
 
     def run_concurrently(self, calls: Sequence[Callable[[], R]]) -> list[R]:
         """Run all concurrently, in threads or as tasks of one loop."""
@@ -42,7 +47,7 @@ class Call:
             async def all_of_them() -> list[Any]:
                 return await asyncio.gather(*(_await_result(call()) for call in calls))
 
-            return self._loop.run(all_of_them())
+            return self._run(all_of_them())
         with ThreadPoolExecutor(len(calls)) as threads:
             return list(threads.map(lambda call: call(), calls))
 
