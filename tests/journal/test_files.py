@@ -7,10 +7,12 @@ import random
 import sqlite3
 import stat
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import diskcache
@@ -25,6 +27,7 @@ from wmem.engine.pool import Pool
 from wmem.engine.ports import PooledJournal
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.disk import DiskJournal
+from wmem.journal.disk_cache import make_tables
 from wmem.journal.port import MISSED_MAX, new_record_id
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN, Cursor
@@ -445,7 +448,6 @@ def test_B49_a_new_store_that_another_process_keeps_to_itself_for_a_moment_is_wa
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     locks: list[sqlite3.Connection] = []
-    make_tables = wmem.journal.disk.make_tables
 
     def make_and_lock(directory: str, wait_s: float) -> None:
         make_tables(directory, wait_s)
@@ -455,7 +457,9 @@ def test_B49_a_new_store_that_another_process_keeps_to_itself_for_a_moment_is_wa
             locks[0].execute("BEGIN EXCLUSIVE")
 
     monkeypatch.setattr(wmem.journal.disk, "make_tables", make_and_lock)
-    monkeypatch.setattr(wmem.journal.sqlite_database.time, "sleep", lambda _seconds: locks[0].close())
+    # Its own `time`, not everybody's: other threads of this process sleep as well.
+    pausing = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _seconds: locks[0].close())
+    monkeypatch.setattr(wmem.journal.sqlite_database, "time", pausing)
     with closing(DiskJournal(str(tmp_path / "store"), wait_s=60)) as journal:
         assert len(locks) == 1
         assert journal.read({PATH: ORIGIN})[PATH].head == ORIGIN
