@@ -21,7 +21,7 @@ from wmem.journal.disk import DiskJournal
 from wmem.journal.sqlite import SqliteJournal
 
 HERE = Path(__file__).parent
-PATIENCE_S = 60.0  # for a child process on a busy machine
+PATIENCE_S = 240.0  # for a child process on a busy machine
 
 
 class Script(Protocol):

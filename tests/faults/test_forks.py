@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of Python 3.12 and later: a fork beside threads
 
-CHILD_S = 20.0
+CHILD_S = 60.0
 
 
 def run_forked(work: Callable[[], bool]) -> bool:
@@ -41,10 +41,10 @@ def test_a_lock_that_another_thread_holds_is_free_in_the_child(make: Callable[[]
     holder = threading.Thread(target=hold)
     holder.start()
     is_taken.wait()
-    assert run_forked(lambda: bool(lock.acquire(timeout=5)))
+    assert run_forked(lambda: bool(lock.acquire(timeout=60)))
     may_end.set()
     holder.join()
-    assert lock.acquire(timeout=5), "and in the parent"
+    assert lock.acquire(timeout=60), "and in the parent"
 
 
 class Slow:
@@ -122,7 +122,7 @@ def test_a_child_finds_the_directory_of_temporary_files_that_another_thread_look
         is_begun.wait()
         pid = os.fork()
         if pid == 0:
-            signal.alarm(10)
+            signal.alarm(60)
             tempfile.gettempdir()
             os._exit(0)
         print(os.waitpid(pid, 0)[1])

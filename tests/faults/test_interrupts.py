@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 PATH = ("agent", "session")
 PROBE = ("agent", "probe")
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 
 VERBS: dict[str, Callable[[Any, int], object]] = {
     "append": lambda journal, n: journal.append(PATH, n, b"x", None, None),
@@ -176,10 +176,11 @@ acts = [append] * 6 + [
     lambda _: journal.delete(("agent", "gone"), None),
     lambda _: journal.close(),
 ]
-began = time.perf_counter()
 for number in range(100):
+    began = time.perf_counter()
     append(number)
-typical_s = (time.perf_counter() - began) / 100
+    # The least of them: a mean of a busy machine's would be so long that most signals came after their call.
+    typical_s = min(typical_s, time.perf_counter() - began) if number else 1.0
 interrupted = 0
 for number in range(100, calls + 100):
     try:
@@ -202,11 +203,11 @@ def probe():
 
 thread = threading.Thread(target=probe, daemon=True)
 thread.start()
-thread.join(10)
+thread.join(60)
 assert not thread.is_alive(), "a thread waits for ever"
 child = os.fork()
 if child == 0:
-    signal.alarm(10)
+    signal.alarm(60)
     journal.append(PATH, 2**40, b"child", None, None)  # refused if the fork waited in vain for a call to end
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -222,7 +223,7 @@ assert set(acknowledged) <= set(ids), "lost"
 assert ids == sorted(ids), "out of order"
 closing = threading.Thread(target=journal.close, daemon=True)
 closing.start()
-closing.join(10)
+closing.join(60)
 assert not closing.is_alive(), "close waits for ever"
 print(interrupted, len(acknowledged))
 """
@@ -253,18 +254,18 @@ inside, go_on = threading.Event(), threading.Event()
 
 def wait_inside(connection):
     inside.set()
-    go_on.wait(10)
+    go_on.wait(60)
 
 database = memory._core.store._backend._journal._database
 if sys.argv[2] == "thread":
     call = threading.Thread(target=database.write, args=(wait_inside,), name="slow writer")
     call.start()
-    inside.wait(10)
+    inside.wait(60)
 
 def fork_now(*_):
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(60)
         for use in (lambda: memory.scope("s").entries.get("k"), lambda: memory.scope("s").entries.set("k", 2)):
             try:
                 use()
@@ -288,7 +289,7 @@ else:
 memory.scope("s").entries.set("k", 3)
 child = os.fork()
 if child == 0:
-    signal.alarm(10)
+    signal.alarm(60)
     os._exit(memory.scope("s").entries.get("k") - 3)
 print("child", os.waitpid(child, 0)[1])
 """
@@ -306,21 +307,11 @@ def test_a_fork_in_the_middle_of_a_call_waits_for_a_while_says_why_and_its_child
     assert child == later == "child 0"
 
 
-@pytest.fixture
-def quick_collections() -> Iterator[None]:
-    """What is there already is not visited by each of many collections."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 def _file_is_open(file: Path) -> bool:
     gc.collect()  # a connection that an interrupt left to nobody is in a cycle of Python's own
     return any(str(each.readlink()).startswith(str(file)) for each in Path("/proc/self/fd").iterdir() if each.exists())
 
 
-@pytest.mark.usefixtures("quick_collections")
 def test_a_memory_whose_opening_or_closing_is_interrupted_at_any_point_is_not_open_for_ever(
     url: str, rows: "Rows"
 ) -> None:
@@ -340,7 +331,6 @@ def test_a_memory_whose_opening_or_closing_is_interrupted_at_any_point_is_not_op
     assert not _file_is_open(rows.file)
 
 
-@pytest.mark.usefixtures("quick_collections")
 async def test_a_memory_stays_open_while_others_are_interrupted_at_opening_and_closing(url: str, rows: "Rows") -> None:
     def open_and_close(_: int) -> None:
         wmem.open(url, agent_id="agent").close()
@@ -423,25 +413,25 @@ def use(name):
 
 thread = threading.Thread(target=use, args=("thread",), daemon=True)
 thread.start()
-thread.join(10)
+thread.join(60)
 assert acknowledged[-1] == "thread", "a thread waits for ever"
 if not url.startswith("memory"):
     child = os.fork()
     if child == 0:
-        signal.alarm(15)
+        signal.alarm(60)
         use("child")
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     acknowledged.append("child")
     code = "import sys, wmem; wmem.open(sys.argv[1], agent_id='agent').scope('s').entries.set('probe', 'other')"
-    subprocess.run([sys.executable, "-c", code, url], timeout=30, check=True)
+    subprocess.run([sys.executable, "-c", code, url], timeout=60, check=True)
     assert session.entries.get("probe") == "other"
 ids = [message.id for message in session.messages.all()]
 assert len(ids) == len(set(ids)), "doubled"
 assert set(acknowledged) <= set(ids), "lost"
 closing = threading.Thread(target=memory.close, daemon=True)
 closing.start()
-closing.join(10)
+closing.join(60)
 assert not closing.is_alive(), "close waits for ever"
 if not url.startswith("memory"):
     with wmem.open(url, agent_id="agent") as again:
@@ -503,10 +493,10 @@ for number in range(50, calls + 50):
     armed.clear()
     signal.setitimer(signal.ITIMER_REAL, 0)
 for number in range(8):
-    asyncio.run(asyncio.wait_for(append(10**9 + number), 10))
+    asyncio.run(asyncio.wait_for(append(10**9 + number), 60))
 child = os.fork()
 if child == 0:
-    signal.alarm(15)
+    signal.alarm(60)
     asyncio.run(append("child"))
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -514,7 +504,7 @@ acknowledged.append("child")
 ids = [message.id for message in asyncio.run(session.messages.all())]
 assert len(ids) == len(set(ids)), "doubled"
 assert set(acknowledged) <= set(ids), "lost"
-asyncio.run(asyncio.wait_for(memory.close(), 10))
+asyncio.run(asyncio.wait_for(memory.close(), 60))
 print(interrupted)
 """
 

@@ -215,7 +215,7 @@ def test_a_child_of_a_fork_looks_too(url: str, directory: Path, script: "Script"
     pathlib.Path(sys.argv[2]).rename(sys.argv[2] + ".elsewhere")
     child = os.fork()
     if child == 0:
-        signal.alarm(20)
+        signal.alarm(60)
         for call in (lambda: session.entries.get("k"), lambda: session.entries.set("k", 2)):
             try:
                 call()

@@ -212,7 +212,7 @@ FORKS = """
         reader, writer = os.pipe()
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)  # a deadlock ends it, and fails the test
+            signal.alarm(60)  # a deadlock ends it, and fails the test
             try:
                 ids = []
                 mine = memory if child % 2 else wmem.open(url, agent_id="agent")
@@ -271,7 +271,7 @@ def test_a_forked_child_of_a_coroutine_program_uses_threads_of_its_own(url: str,
         memory = asyncio.run(main())
         pid = os.fork()
         if pid == 0:
-            signal.alarm(20)
+            signal.alarm(60)
             async def child():
                 await asyncio.wait_for(memory.scope("s").entries.set("child", 2), 30)
                 assert await memory.scope("s").entries.get("parent") == 1
@@ -295,7 +295,7 @@ def test_a_forked_child_of_a_coroutine_program_uses_threads_of_its_own(url: str,
 def test_what_ends_while_a_fork_closes_connections_may_still_call_the_store(url: str, script: "Script") -> None:
     code = """
         import gc, os, signal, sys, wmem
-        signal.alarm(20)
+        signal.alarm(60)
         memory = wmem.open(sys.argv[1], agent_id="agent")
         scope = memory.scope("s")
         scope.entries.set("n", 1)
@@ -343,7 +343,7 @@ def test_a_fork_closes_every_store_without_visiting_every_object(tmp_path: Path,
 def test_threads_that_fork_at_once_take_turns(url: str, script: "Script") -> None:
     code = """
         import os, signal, sys, threading, wmem
-        signal.alarm(40)
+        signal.alarm(120)
         memory = wmem.open(sys.argv[1], agent_id="agent")
         scope = memory.scope("s")
         scope.entries.set("n", 0)
@@ -353,7 +353,7 @@ def test_threads_that_fork_at_once_take_turns(url: str, script: "Script") -> Non
             for _ in range(5):
                 pid = os.fork()
                 if pid == 0:
-                    signal.alarm(20)
+                    signal.alarm(60)
                     code = 1
                     try:
                         scope.entries.update("n", lambda n: n + 1)

@@ -302,7 +302,7 @@ def test_a_child_process_has_connections_of_its_own(valkey_url: str, script: Any
             for _ in range(3):
                 child = os.fork()
                 if child == 0:
-                    signal.alarm(20)
+                    signal.alarm(60)
                     code = 1
                     try:
                         for _ in range(20):

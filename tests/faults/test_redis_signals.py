@@ -27,7 +27,7 @@ __all__ = ["call", "mode"]
 
 PATHS: list[Path] = [("agent", f"session-{number}") for number in range(3)]
 CALLS = 1_200
-PATIENCE_S = 8.0
+PATIENCE_S = 60.0
 SOONEST, LATEST = -11.0, -4.5  # of e**x seconds: before it is sent, on its way, while a new connection is made, never
 
 # A signal in the driver's own code loses a socket now and then, which is then closed by the garbage collector.
@@ -88,7 +88,8 @@ def test_after_a_signal_that_raises_a_sync_call_reads_its_own_reply(
         path, payload = _next(rng, number)
         try:
             try:
-                alarm(math.exp(rng.uniform(SOONEST, LATEST)))
+                # One call in ten is let be: on a busy machine each takes longer than the latest alarm.
+                alarm(0 if number % 10 == 0 else math.exp(rng.uniform(SOONEST, LATEST)))
                 reply = (
                     journal.read({path: ORIGIN})
                     if payload is None

@@ -19,7 +19,7 @@ def run_in_thread(act: Callable[[], R]) -> R:
     """Run a function in another thread and wait for it; times out if this thread holds a lock it needs."""
     threads = ThreadPoolExecutor(1)
     try:
-        return threads.submit(act).result(timeout=5)
+        return threads.submit(act).result(timeout=60)
     finally:
         threads.shutdown(wait=False)
 
