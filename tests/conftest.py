@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.matrix import TIERS, parametrize_variants
+from tests.matrix import TIERS, parametrize_variants, thin_products
 from tests.servers import cluster_url, new_server, redis62_server, redis62_url, redis_cluster, valkey_server, valkey_url
 
 __all__ = [
@@ -53,13 +53,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out of the fast tier what takes seconds by nature, unless it is asked for by its file or its marker."""
+    """Leave out of the fast tier what the others are for, unless it is asked for by its file or its marker."""
     is_named = any(".py" in argument for argument in config.option.file_or_dir)
     if config.getoption("tier") != "fast" or config.option.markexpr or is_named:
         return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    quick = [item for item in items if not item.get_closest_marker("slow")]
+    chosen = set(thin_products(quick))
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in quick if item in chosen]
 
 
 def _local_only(reach: Callable[..., Any], host_of: Callable[..., object]) -> Callable[..., Any]:
@@ -114,6 +115,12 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.enable()
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector never look again at what collecting made: a test that collects garbage looks for its own."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

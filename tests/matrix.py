@@ -3,17 +3,17 @@
 A test that asks for the fixture `variant` (mostly through `memory`, `call` or `url`) runs once for each variant that
 its tier names. A backend joins with one line in `BACKENDS`, and one in `OPTIONS` if it is opened with more than a URL.
 
-- *fast*: memory in both modes, sqlite sync.
+- *fast*: memory in both modes, sqlite sync. Of a test with several parameters, each value once, not each combination.
 - *ci*: pairwise. Every backend once, half of them sync and half async; of two test classes or modules, the second
   has them the other way round, so that over all suites each backend is met in both modes.
 - *full*: the product.
 """
 
 import zlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import pytest
 from hypothesis import settings
@@ -30,10 +30,14 @@ __all__ = [
     "TIERS",
     "Everywhere",
     "Variant",
+    "cover",
     "examples",
     "make_url",
     "parametrize_variants",
+    "thin_products",
 ]
+
+T = TypeVar("T")
 
 TIERS: Mapping[str, int] = {"fast": 25, "ci": 100, "full": 100}
 """By tier: how many examples a property is tried on."""
@@ -89,11 +93,11 @@ def choose_variants(tier: str, backends: Collection[str], name: str, *, always: 
     Args:
         backends: What the test is about.
         name: Of the test's class or module: decides which half of the backends a pairwise run meets sync.
-        always: Run on every backend in both modes, whatever the tier.
+        always: Run on every backend in every tier; in the fast one in one mode each, in the others in both.
     """
-    if always or tier == "full":
+    if tier == "full" or (always and tier == "ci"):
         return [Variant(*each) for each in product(backends, MODES)]
-    if tier == "fast":
+    if tier == "fast" and not always:
         return [variant for variant in FAST if variant.backend in backends] or [Variant(next(iter(backends)), "sync")]
     first = zlib.crc32(name.encode())
     pairwise = [Variant(backend, MODES[(first + place) % 2]) for place, backend in enumerate(backends)]
@@ -114,6 +118,37 @@ def parametrize_variants(metafunc: pytest.Metafunc) -> None:
     elif "mode" not in metafunc.fixturenames or _sets_mode(metafunc):
         chosen = list({variant.backend: variant for variant in chosen}.values())
     metafunc.parametrize("variant", chosen, ids=str)
+
+
+def thin_products(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Of each test that is run with several parameters, as few combinations as meet each value of each of them.
+
+    What is run on every backend in every tier stays whole.
+    """
+    chosen: list[pytest.Item] = []
+    variants: dict[str, dict[pytest.Item, frozenset[tuple[int, str]]]] = {}
+    for item in items:
+        mark = item.get_closest_marker("backends")
+        if not isinstance(item, pytest.Function) or (mark and mark.kwargs.get("always")):
+            chosen.append(item)
+        else:
+            ids = item.callspec._idlist if hasattr(item, "callspec") else ()  # one for each `parametrize`, or fixture
+            name = f"{item.parent and item.parent.nodeid}::{item.originalname}"
+            variants.setdefault(name, {})[item] = frozenset(enumerate(ids))
+    for each in variants.values():
+        chosen += cover(each)
+    return chosen
+
+
+def cover(sets: Mapping[T, frozenset[Any]]) -> list[T]:
+    """As few keys as have together every member of all sets, or nearly so few: the one that adds most comes next."""
+    missing = frozenset[Any]().union(*sets.values())
+    chosen = [next(iter(sets))]
+    missing -= sets[chosen[0]]
+    while missing:
+        chosen.append(max(sets, key=lambda each: len(sets[each] & missing)))
+        missing -= sets[chosen[-1]]
+    return chosen
 
 
 def _sets_mode(metafunc: pytest.Metafunc) -> bool:

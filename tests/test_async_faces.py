@@ -30,6 +30,7 @@ def test_the_async_faces_of_the_repository_are_up_to_date() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
+@pytest.mark.slow
 def test_a_face_that_was_edited_by_hand_is_reported_and_written_anew(checkout: Path) -> None:
     twin = checkout / TWIN
     text = twin.read_text("utf-8")
@@ -46,6 +47,7 @@ def test_a_face_that_was_edited_by_hand_is_reported_and_written_anew(checkout: P
     assert generate(checkout, "--check").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_new_method_of_a_sync_face_is_missed_until_its_twin_is_generated(checkout: Path) -> None:
     source = checkout / SOURCE
     method = (
@@ -65,6 +67,7 @@ def test_a_new_method_of_a_sync_face_is_missed_until_its_twin_is_generated(check
     assert (checkout / TWIN).read_text("utf-8").endswith(twin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "expected"),
     [

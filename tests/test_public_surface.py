@@ -277,6 +277,7 @@ def test_the_public_surface_is_the_one_on_record() -> None:
     assert recorded == current
 
 
+@pytest.mark.slow
 def test_every_type_that_a_public_signature_mentions_can_be_imported() -> None:
     hidden = {}
     for name, definition in public_definitions():

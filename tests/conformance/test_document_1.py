@@ -360,6 +360,7 @@ def test_B98_a_thousand_scopes_that_are_not_there_leave_no_replicas(open_memory:
     assert len(memory.working._handle.engine.replicas) < 64
 
 
+@pytest.mark.slow
 def test_ten_thousand_entries_take_less_than_100_megabytes() -> None:
     program = """
 import resource, wmem

@@ -339,6 +339,7 @@ def test_what_is_erased_while_it_is_merged_is_not_in_the_parent(
 # -- what the operator must do
 
 
+@pytest.mark.slow
 def test_a_reader_that_holds_the_file_is_named_until_it_lets_go(tmp_path: Path) -> None:
     url = f"sqlite://{tmp_path}/store.db"
     with wmem.open(url, agent_id="agent", counter=EstimateCounter()) as memory:

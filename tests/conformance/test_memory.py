@@ -59,6 +59,7 @@ def test_a_damaged_record_does_not_hide_the_other_changes(tmp_path: Path) -> Non
         assert kinds(memory.changes().events).count("ItemPut") == 2
 
 
+@pytest.mark.slow
 def test_reading_scopes_that_are_not_there_takes_no_memory(tmp_path: Path) -> None:
     # Over a file: in memory a journal's head is known without asking, which spares the replica.
     with wmem.open(f"sqlite://{tmp_path}/store.db", agent_id="a") as memory:
@@ -81,6 +82,7 @@ def test_reading_scopes_that_are_not_there_takes_no_memory(tmp_path: Path) -> No
     assert kept < 400_000  # 300 empty replicas would be about 900 kB
 
 
+@pytest.mark.slow
 def test_ten_thousand_entries_of_a_hundred_bytes_take_less_than_15_megabytes() -> None:
     with wmem.open("memory://", agent_id="a") as memory:
         entries = memory.scope("s").entries

@@ -113,6 +113,7 @@ with wmem.open(url, agent_id="agent", clock=lambda: now, counter=wmem.EstimateCo
 """
 
 
+@pytest.mark.slow
 def test_other_processes_pack_the_same_to_the_byte_whatever_their_hashes_are_seeded_with(tmp_path: Path) -> None:
     """Many notes are equal but for the order of their words, so that only an order that is kept tells which come."""
     chance = random.Random(0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -123,6 +124,7 @@ def test_the_note_stands_just_before_the_newest_user_message_whatever_came_after
         assert len(prompt) == note + 1 + after
 
 
+@pytest.mark.slow
 def test_the_front_is_never_cut_below_three_quarters_of_what_it_may_take() -> None:
     heard = [message for number in range(300) for message in turn(number, number % 50)]
     sizes = [message_tokens(message, COUNT) for message in heard]
@@ -144,6 +146,7 @@ def test_a_system_note_stays_in_front_where_a_provider_takes_system_text_only_th
         assert pack(request).note_before == place
 
 
+@pytest.mark.slow
 def test_a_hundred_tool_using_turns_repeat_nineteen_of_twenty_tokens_of_their_fronts() -> None:
     shares = []
     with wmem.open("memory://", agent_id="agent") as memory:

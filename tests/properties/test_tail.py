@@ -207,6 +207,7 @@ def faults_of(talk: Iterable[Turn], watches: Iterable[Watch], *, within: Contain
     return [fault for watch in watches for fault in watch.faults]
 
 
+@pytest.mark.slow
 def test_a_prompt_of_a_long_talk_holds_what_trimming_holds_and_more() -> None:
     """Some turns in a row: before anything is left out, around a paste of 3,000 tokens, and late."""
     within = {*range(21, 29), *range(80, 86), *range(118, 124)}

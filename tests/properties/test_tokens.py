@@ -230,7 +230,7 @@ def test_B66_control_token_literals_are_plain_text(counter: Counter | None, lite
 
 
 @pytest.mark.parametrize("counter", [EstimateCounter(), None], ids=["estimate", "tiktoken"])
-@pytest.mark.parametrize("kind", HUGE)
+@pytest.mark.parametrize("kind", [pytest.param(each, marks=[pytest.mark.slow] * (each == "10 MB")) for each in HUGE])
 def test_B67_huge_texts_count_in_bounded_time(
     counter: Counter | None, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,6 +256,7 @@ def test_B67_counting_in_pieces_is_never_below_counting_whole(kind: str) -> None
     assert counted >= len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))
 
 
+@pytest.mark.slow
 def test_B67_beyond_four_million_characters_the_estimate_counts() -> None:
     text = "word " * 900_000
     assert exact()(text) == EstimateCounter()(text)

@@ -175,6 +175,7 @@ def _lets_the_wrong_one_leave(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "broken",
     [

@@ -135,6 +135,7 @@ class Copying(AgentMiddleware[Any, Any, Any]):
         return handler(request.override(messages=[each.model_copy() for each in request.messages]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", [(), (Copying(),)], ids=["the state", "copies"])
 def test_a_long_thread_that_did_not_change_is_compared_and_not_converted(
     script: Any, memory: wmem.AgentMemory, around: Any

@@ -34,6 +34,7 @@ def test_every_public_name_is_there_and_no_other_is_promised() -> None:
         langchain_wmem.WmemNothing  # noqa: B018
 
 
+@pytest.mark.slow
 def test_histories_and_messages_load_without_the_agent_framework() -> None:
     loaded = "import langchain_wmem, sys; print([name for name in ('langchain', 'langgraph') if name in sys.modules])"
     assert child(loaded) == "[]"
@@ -50,6 +51,7 @@ except wmem.MissingExtraError as error:
     assert "pip install 'wmem[langchain]'" in child(code, "langchain_core", "langchain", "langgraph")
 
 
+@pytest.mark.slow
 def test_B122_with_langchain_core_alone_histories_work_and_the_middleware_names_the_extra() -> None:
     code = """
 import langchain_wmem, wmem

@@ -308,6 +308,7 @@ async def test_an_earlier_branch_that_comes_back_takes_the_later_one_with_it(
     assert stored(memory) == ["First", "Fine.", "Rather this", "Fine."]
 
 
+@pytest.mark.slow
 def test_a_new_thread_of_a_session_that_many_share_costs_nothing_for_what_is_old(script: Any) -> None:
     def cost(messages: int) -> int:
         with wmem.open("memory://", agent_id="a") as memory:

@@ -363,6 +363,7 @@ memory.set([ChatMessage.model_validate(each) for each in json.loads(sys.argv[2])
 """
 
 
+@pytest.mark.slow
 def test_another_process_goes_on_with_a_view_that_has_a_note(tmp_path: Path) -> None:
     url = f"disk://{tmp_path / 'store'}"
     memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", token_limit=300)
