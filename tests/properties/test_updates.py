@@ -104,10 +104,8 @@ def test_an_index_of_statements_is_the_same_when_it_was_stored_and_loaded(texts:
         index.put(str(at), text, "user", fact=False)
     loaded.load(json.loads(json.dumps(index.dump())))
     assert loaded.dump() == index.dump()
-    assert loaded.is_contested == index.is_contested
     for at in range(len(texts)):
         index.remove(str(at))
-    assert not index.is_contested
     assert not any(getattr(index, name) for name in StatementIndex.__slots__)
 
 

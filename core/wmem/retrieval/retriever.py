@@ -126,7 +126,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
     hits = (each.hit(at, score, maxima, profile) for score, each, at in best)
-    return iter(mark_updates(hits, replicas, query, partial(_accept_rows, query)))
+    names = ((each.path, each.rows[at].id) for _, each, at in best)
+    return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
 
 
 def match_words(replica: Replica[Any], text: str, share_of_best: float) -> WordMatches:

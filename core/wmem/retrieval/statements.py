@@ -27,14 +27,13 @@ class Stated(NamedTuple):
 class StatementIndex:
     """Statements by text; for each subject, and each value that a change names, the texts that state it."""
 
-    __slots__ = ("_by_id", "_by_subject", "_by_value", "_changes", "_contested")
+    __slots__ = ("_by_id", "_by_subject", "_by_value", "_changes")
 
     def __init__(self) -> None:
         self._by_id: dict[str, Stated] = {}
         self._by_subject: dict[_Key, dict[str, None]] = {}
         self._by_value: dict[_Key, dict[str, None]] = {}
         self._changes: dict[_Key, dict[str, None]] = {}  # texts that name no subject, by a word of the value before
-        self._contested = 0
 
     def put(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
         """Read what a text states, in place of what the id stated before.
@@ -51,7 +50,6 @@ class StatementIndex:
         self._by_id[id] = stated
         for index, key in self._keys(stated):
             index.setdefault(key, {})[id] = None
-            self._contested += index is not self._by_value and (len(index[key]) > 1 or index is self._changes)
 
     def dump(self) -> list[tuple[str, str, Sequence[Statement]]]:
         """All that is stated, as JSON can hold it: what `load` takes."""
@@ -71,22 +69,13 @@ class StatementIndex:
             ids = index.get(key)
             if ids is None or id not in ids:
                 continue
-            self._contested -= index is not self._by_value and (len(ids) > 1 or index is self._changes)
             del ids[id]
             if not ids:
                 del index[key]
 
-    @property
-    def is_contested(self) -> bool:
-        """Whether any subject has two statements, or a statement may refer to another."""
-        return self._contested > 0
-
     def get(self, id: str) -> Stated | None:
         """What a text states; None for nothing."""
         return self._by_id.get(id)
-
-    def __len__(self) -> int:
-        return len(self._by_id)
 
     def list_related(self, stated: Iterable[Stated]) -> Iterator[str]:
         """The ids of texts that may say something of a subject of these."""

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import partial
+from heapq import merge
+from itertools import islice
 from operator import attrgetter, methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from wmem.retrieval.retriever import Hit, Query
 
 _LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
+_MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more
+_NEXT = 1e-3  # from a place to the one right before it
 _PARTNER_SHARE = 0.9  # of a statement's score has the one that is brought in after it
 _DECEMBER = 12
 _FEBRUARY = 2
@@ -27,17 +31,21 @@ _LAST_SURE_DAY = 28
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Text:
-    """A text that states something, where it is, and its place in that scope's index."""
+    """A text that states something.
+
+    Attributes:
+        name: Its scope and id, as of hits.
+        id: One word for it, unlike that of any text of another scope.
+        place: Its number in the index, after that of its scope: the nearer scope's is later.
+        follows: The text that the same speaker said just before; "" for none.
+    """
 
     row: Row
-    path: Path
+    name: tuple[Path, str]
+    id: str
     stated: Stated
     place: tuple[int, int]
     follows: str
-
-    @property
-    def id(self) -> str:
-        return f"{self.path}\0{self.row.id}"
 
     @property
     def at(self) -> float:
@@ -46,12 +54,12 @@ class _Text:
 
     def to_dated(self) -> Iterator[Dated]:
         for number, statement in enumerate(self.stated.statements):
-            place = self.place[0], self.place[1], number
-            yield Dated(self.id, self.stated.speaker, self.at, place, statement, f"{self.path}\0{self.follows}")
+            yield Dated(self.id, self.stated.speaker, self.at, (*self.place, number), statement, self.follows)
 
 
 def mark_updates(
     hits: "Iterable[Hit]",
+    names: Iterable[tuple[Path, str]],
     replicas: Sequence[Replica[Any]],
     query: "Query",
     accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
@@ -61,33 +69,39 @@ def mark_updates(
     A hit that a newer statement superseded names that one. Without any the hits are returned as they came.
 
     Args:
+        names: Scope and id of each hit: where none states anything, the hits need not be made.
         accepts: Which rows of a replica may be hits, by the rows and the nearer replicas.
     """
-    stating = [replica.use_derived(RecallIndex, _states_anything, replica.analyzer) for replica in replicas]
-    if not any(stating) or (len(replicas) == 1 and not stating[0] > 1):
+    best = list(islice(names, _MAX_HITS))
+    found = {
+        replica.path: replica.use_derived(
+            RecallIndex,
+            methodcaller("find_statements", [id for path, id in best if path == replica.path]),
+            replica.analyzer,
+        )
+        for replica in replicas
+    }
+    if not any(found.values()):
         return hits
-    listed = list(hits)
-    texts = _list_texts(listed, replicas, accepts)
+    texts = _list_texts(found, replicas, accepts)
     superseded = find_superseded(each for text in texts.values() for each in text.to_dated())
     pairs = [(texts[older], texts[newer]) for older, newer in superseded.items()]
     pairs = [pair for pair in pairs if not _is_unsure(*pair)]
-    return _apply(listed, pairs, _make_chooser(query)) if pairs else listed
-
-
-def _states_anything(index: RecallIndex) -> int:
-    return 2 if index.statements.is_contested else len(index.statements) and 1
+    if not pairs:
+        return hits
+    rest = iter(hits)
+    marked = _apply(list(islice(rest, _MAX_HITS)), pairs, _make_chooser(query))
+    listed = {(hit.path, hit.row.id) for hit in marked}
+    others = (hit for hit in rest if (hit.path, hit.row.id) not in listed)
+    return islice(merge(marked, others, key=attrgetter("score"), reverse=True), query.limit)
 
 
 def _list_texts(
-    hits: "Sequence[Hit]",
+    found: Mapping[Path, Mapping[str, Stated]],
     replicas: Sequence[Replica[Any]],
     accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
 ) -> dict[str, _Text]:
     """What states something among the hits, and what may state it of the same subject, by a name within all scopes."""
-    found: dict[Path, dict[str, Stated]] = {}
-    for replica in replicas:
-        ids = [hit.row.id for hit in hits if hit.path == replica.path]
-        found[replica.path] = replica.use_derived(RecallIndex, methodcaller("find_statements", ids), replica.analyzer)
     said = [stated for each in found.values() for stated in each.values()]
     texts: dict[str, _Text] = {}
     for depth, replica in enumerate(replicas):
@@ -98,8 +112,8 @@ def _list_texts(
             rows = [replica.state.rows.get(id) for id in places]
         for row, place, accepted in zip(rows, places.values(), accepts(rows, replicas[:depth]), strict=True):
             if accepted and row is not None:
-                text = _Text(row, replica.path, place.stated, (-depth, place.number), place.follows)
-                texts[text.id] = text
+                id, follows = f"{depth} {row.id}", place.follows and f"{depth} {place.follows}"
+                texts[id] = _Text(row, (replica.path, row.id), id, place.stated, (-depth, place.number), follows)
     return texts
 
 
@@ -111,33 +125,31 @@ def _is_unsure(older: _Text, newer: _Text) -> bool:
 def _apply(
     hits: "list[Hit]", pairs: Sequence[tuple[_Text, _Text]], prefers_older: Callable[[_Text, _Text], bool]
 ) -> "list[Hit]":
-    by_name = {f"{hit.path}\0{hit.row.id}": hit for hit in hits}
+    by_name = {(hit.path, hit.row.id): hit for hit in hits}
+    place: dict[tuple[Path, str], float] = {name: float(at) for at, name in enumerate(by_name)}
     least = _LEAST_SHARE * hits[0].score
     for older, newer in sorted(pairs, key=lambda pair: (pair[1].at, pair[1].place)):
         first, second = (older, newer) if prefers_older(older, newer) else (newer, older)
-        known = [by_name[each.id].score for each in (first, second) if each.id in by_name]
+        known = [by_name[each.name].score for each in (first, second) if each.name in by_name]
         score = max(known, default=0.0)
-        if not known or (len(known) == 1 and score < least):
-            if older.id in by_name:
-                by_name[older.id] = _mark(by_name[older.id], newer)
-            continue
-        template = by_name[second.id if second.id in by_name else first.id]
-        by_name[first.id] = _to_hit(by_name.get(first.id), template, first, score)
-        by_name[second.id] = by_name.get(second.id) or _to_hit(None, template, second, score * _PARTNER_SHARE)
-        by_name[older.id] = _mark(by_name[older.id], newer)
-        names = list(by_name)
-        if names.index(first.id) > names.index(second.id):
-            names.remove(first.id)
-            names.insert(names.index(second.id), first.id)
-            by_name = {name: by_name[name] for name in names}
-    return sorted(by_name.values(), key=attrgetter("score"), reverse=True)
+        if len(known) > 1 or score >= least > 0:
+            template = by_name[second.name if second.name in by_name else first.name]
+            by_name[first.name] = _to_hit(by_name.get(first.name), template, first, score)
+            by_name[second.name] = by_name.get(second.name) or _to_hit(None, template, second, score * _PARTNER_SHARE)
+            behind = place.setdefault(second.name, float(len(place)))
+            place[first.name] = min(place.get(first.name, behind), behind - _NEXT)
+        if older.name in by_name:
+            by_name[older.name] = _mark(by_name[older.name], newer)
+    # Equal scores keep their places.
+    names = sorted(by_name, key=place.__getitem__)
+    return sorted([by_name[name] for name in names], key=attrgetter("score"), reverse=True)
 
 
 def _to_hit(hit: "Hit | None", template: "Hit", text: _Text, score: float) -> "Hit":
     """A text as a hit of this score, at least."""
     if hit is None:
         return template._replace(
-            row=text.row, path=text.path, score=score, parts=lambda: {"update": score}, superseded_by=""
+            row=text.row, path=text.name[0], score=score, parts=lambda: {"update": score}, superseded_by=""
         )
     if score <= hit.score:
         return hit
