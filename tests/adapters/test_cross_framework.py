@@ -254,6 +254,23 @@ async def test_b146_both_date_the_note_in_the_zone_they_were_given(url: str) -> 
         WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", zone="Mars/Olympus")
 
 
+async def test_both_are_told_what_has_changed_since(url: str) -> None:
+    history = WmemChatMessageHistory("s", url=url, agent_id="a")
+    for text in ("I live in Berlin.", "I moved to Lisbon."):
+        history.add_messages([HumanMessage(text), AIMessage("Good to know.")])
+    for day in range(60):
+        history.add_messages([HumanMessage(f"It rained {day} hours today."), AIMessage("Take an umbrella.")])
+    model = LangChainModel(replies=[AIMessage("In Lisbon.")])
+    middleware = WmemMiddleware(url, agent_id="a", session="s", budget=400, reserve=0)
+    agent: Any = create_agent(model, middleware=[middleware])
+    await agent.ainvoke({"messages": [HumanMessage("Where do I live?")]})
+    memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", token_limit=400)
+    for prompt in ([each.text for each in model.prompts[0]], [each.content for each in memory.get("Where do I live?")]):
+        assert "> user: I live in Berlin. [changed later]" in str(prompt)
+        assert "> user: I moved to Lisbon." in str(prompt)
+    memory.close()
+
+
 def test_a_session_set_by_llamaindex_keeps_the_ids_langchain_gave(url: str) -> None:
     history = WmemChatMessageHistory("s", url=url, agent_id="a")
     history.add_messages(LANGCHAIN)
