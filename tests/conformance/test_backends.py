@@ -20,6 +20,7 @@ from tests.suites.flight import FlightSuite
 from tests.suites.foreign_forms import ForeignFormsSuite
 from tests.suites.hybrid import HybridSuite
 from tests.suites.identity import IdentitySuite
+from tests.suites.indexes import IndexesSuite
 from tests.suites.items import ItemsSuite
 from tests.suites.lifetimes import LifetimesSuite
 from tests.suites.limits import LimitsSuite
@@ -103,6 +104,9 @@ class TestHybrid(Everywhere, HybridSuite): ...
 
 
 class TestIdentity(Everywhere, IdentitySuite): ...
+
+
+class TestIndexes(Everywhere, IndexesSuite): ...
 
 
 class TestItems(Everywhere, ItemsSuite): ...

@@ -25,13 +25,14 @@ from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_path, check_seconds
-from wmem.model.history import ORIGIN, Cursor, Path, is_cache
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index
 from wmem.model.sendable import to_sendable
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, GuardedEmbedder
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
+from wmem.scope.index_store import keep_indexes
 from wmem.scope.items.promotion import long_term_handle
 from wmem.scope.ports import PortPair
 from wmem.scope.stats import MemoryStats, memory_stats
@@ -156,7 +157,8 @@ class AgentCore:
             done.expired or self.scopes_at_prune is None or not self.scopes_at_prune.issubset(paths)
         ):
             yield from prune_vectors(store)
-        self.scopes_at_prune = frozenset(paths)
+        self.scopes_at_prune = frozenset(path for path in paths if not is_index(path))
+        yield from keep_indexes(engine, self.agent_id, self.settings.clock())
         yield from ask(Sweep.sweep, root.path)
         return done
 
@@ -187,6 +189,7 @@ class AgentCore:
             stop()
         try:
             yield from flush_touches(self.store.engine, self.agent_id, self.settings.clock())
+            yield from keep_indexes(self.store.engine, self.agent_id, self.settings.clock())
         except StoreError as exc:
             # Counts are metadata: they must not keep a memory open.
             _log.warning("some fetches of agent %s were not counted: %s", self.agent_id, exc)

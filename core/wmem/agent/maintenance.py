@@ -17,9 +17,10 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
-from wmem.model.history import Path, is_cache, to_scope_id
+from wmem.model.history import Path, is_cache, is_index, to_scope_id
 from wmem.policy import parse_policy
 from wmem.rules.ttl import clamp_expiry, rewrite_row
+from wmem.scope.index_store import drop_index
 from wmem.state import State
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def maintain(
     leased: list[Path] = []
     if doubtful := isinstance(clock, SteadyClock) and clock.is_ahead():
         _log.warning("nothing of agent %s is cleaned up: this process was begun under a clock that ran ahead", agent_id)
+    yield from _drop_orphans(engine, paths)
+    paths = [path for path in paths if not is_index(path)]  # each is read once, and replaced as a whole
     for begin in range(0, len(paths), _READ_BATCH):
         replicas = yield from engine.sync_readable(paths[begin : begin + _READ_BATCH])
         for replica in replicas:
@@ -70,14 +73,23 @@ def maintain(
                 continue
             if not doubtful and _lease_ended(replica.state, clock()):
                 leased.append(replica.path)
-            if not doubtful:
-                expired += yield from _remove_expired(engine, replica, clock())
+            if not doubtful and (gone := (yield from _remove_expired(engine, replica, clock()))):
+                expired += gone
+                yield from drop_index(engine, replica.path)  # it has words of what expired
             # It outgrew its snapshot, and its writers had no time to compact it.
             if replica.tail_bytes >= max(COMPACT_MIN_BYTES, replica.snapshot_bytes):
                 compacted += yield from engine.compact(replica, clock(), limit=None)
     for path in leased:
         deleted += yield from _dispose_leased(engine, path, paths, clock())
     return MaintenanceReport(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
+
+
+def _drop_orphans(engine: Engine[Any], paths: Sequence[Path]) -> Flow[None]:
+    """Delete the indexes of scopes that are gone: a store drops one whose items had all expired."""
+    known = frozenset(paths)
+    for path in known:
+        if is_index(path) and path[:-1] not in known:
+            yield from drop_index(engine, path[:-1])
 
 
 def _lease_ended(state: State, now: float) -> bool:

@@ -1,19 +1,26 @@
 """Data computed from a replica's rows, such as an index or a cache, and the feed that keeps it up to date.
 
-It is never stored: what is missing is computed again. It belongs to one state, and is dropped with it.
+What is missing is computed again, or begins with what an earlier process had computed. It belongs to one state, and
+is dropped with it.
 """
 
 import threading
-from collections.abc import Mapping
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Mapping
+from typing import ClassVar, Generic, TypeVar
 
 from wmem.model.row import Row
 
 
 class Derived:
-    """Data computed from rows; its user holds the follower's lock."""
+    """Data computed from rows; its user holds the follower's lock.
+
+    Attributes:
+        begins_empty: Whether it computes nothing before it is asked, so that it need not see the rows that are there.
+    """
 
     __slots__ = ()
+
+    begins_empty: ClassVar[bool] = False
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         """Take rows as they are now, by id; None for one that is gone."""
@@ -44,7 +51,7 @@ class Follower(Generic[D]):
 
     __slots__ = ("data", "in_use", "lock", "pending", "reorderings")
 
-    def __init__(self, data: D, ids: Mapping[str, object], reorderings: int) -> None:
+    def __init__(self, data: D, ids: Iterable[str], reorderings: int) -> None:
         self.data = data
         self.lock = threading.RLock()
         self.in_use = False

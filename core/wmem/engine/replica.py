@@ -9,7 +9,7 @@ exception stopped while it moved is `torn`: the engine replaces it by one at the
 import operator
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
@@ -33,6 +33,7 @@ _log = find_logger("wmem.replica")
 
 _ID = operator.attrgetter("id")
 _COMPACT = operator.methodcaller("compact")
+_ROW_BYTES = 420  # what a row takes without its content
 _RECENT_RECORDS_MAX = 256  # records that may be applied here while a read is under way
 
 
@@ -81,6 +82,8 @@ class Replica(Generic[P]):
         """Bytes of records that its journal holds after its base, as far as this process knows."""
         self.stale = False
         """Whether the journal is known to hold records that are not applied here."""
+        self.written = 0
+        """Changes that this process appended."""
         self.last_use = 0
         """The engine's use counter at the last use."""
         self.unwritten_since: float | None = None
@@ -217,6 +220,7 @@ class Replica(Generic[P]):
                 if place is not NO_PLACE:
                     self.link = self.link.after(place, record_id)
                 self._remember_records(self.cursor, (record_id,))
+                self.written += len(changes)
                 self.incarnation = reply.incarnation
                 self.tail_bytes = reply.tail_bytes
                 self.cursor = reply.cursor
@@ -259,14 +263,52 @@ class Replica(Generic[P]):
             with self.lock:
                 follower = self._followers.get(kind)
                 if follower is None:
-                    follower = Follower(kind(*args, **named), self.state.rows, self.state.reorderings)
-                    # Its feed first: without one it would miss changes; a feed without a follower is dropped here.
-                    self.state.feeds = [*(each.pending for each in self._followers.values()), follower.pending]
-                    self._followers[kind] = follower
+                    data = kind(*args, **named)
+                    follower = self._follow(kind, data, () if data.begins_empty else self.state.rows)
             if (result := self._use(kind, follower, use)) is not None:
                 return result[0]
 
-    def _use(self, kind: Callable[..., Any], follower: Follower[D], use: Callable[[D], R]) -> tuple[R] | None:
+    def find_derived(self, kind: Callable[..., D]) -> tuple[D, int] | None:
+        """Data of a kind, and how many rows changed since it was updated; None if there is none. Not locked."""
+        follower = self._followers.get(kind)
+        return None if follower is None else (follower.data, len(follower.pending))
+
+    def update_derived(self, kind: Callable[A, D], most_bytes: int, /, *args: A.args, **named: A.kwargs) -> bool:
+        """Apply a part of the changed rows to data of a kind; returns whether there are more.
+
+        Args:
+            most_bytes: Of all rows of the part, unless it is a single one.
+        """
+        with self.lock:
+            follower = self._followers.get(kind) or self._follow(kind, kind(*args, **named), self.state.rows)
+        return self._use(kind, follower, bool, most_bytes) is None or bool(follower.pending)
+
+    def adopt_derived(self, kind: Callable[..., D], data: D, ids: Iterable[str], current: Mapping[str, Row]) -> bool:
+        """Begin to follow with data that was computed before; False if there is some already.
+
+        Args:
+            ids: All rows that it was computed from.
+            current: Those of them that are unchanged, by id; others are applied when it is used.
+        """
+        with self.lock:
+            if kind in self._followers:
+                return False
+            rows = self.state.rows
+            gone = [id for id in ids if id not in rows]
+            self._follow(kind, data, [*gone, *(id for id, row in rows.items() if current.get(id) is not row)])
+            return True
+
+    def _follow(self, kind: Callable[..., D], data: D, changed: Iterable[str]) -> Follower[D]:
+        """Make data of a kind follow the state. Under the lock."""
+        follower = Follower(data, changed, self.state.reorderings)
+        # Its feed first: without one it would miss changes; a feed without a follower is dropped here.
+        self.state.feeds = [*(each.pending for each in self._followers.values()), follower.pending]
+        self._followers[kind] = follower
+        return follower
+
+    def _use(
+        self, kind: Callable[..., Any], follower: Follower[D], use: Callable[[D], R], most_bytes: int | None = None
+    ) -> tuple[R] | None:
         """See `use_derived`; None if the data must be computed anew."""
         with follower.lock:
             if follower.in_use:
@@ -274,7 +316,7 @@ class Replica(Generic[P]):
                 return None
             follower.in_use = True
             result = None
-            if self._update(kind, follower):
+            if self._update(kind, follower, most_bytes):
                 try:
                     result = (use(follower.data),)
                 except WmemError:  # raised before anything is changed
@@ -283,27 +325,42 @@ class Replica(Generic[P]):
             follower.in_use = False
             return result
 
-    def _update(self, kind: Callable[..., Any], follower: Follower[Any]) -> bool:
-        """Apply the changed rows to a follower; False if the state was replaced or reordered. Under its own lock."""
+    def _update(self, kind: Callable[..., Any], follower: Follower[Any], most_bytes: int | None) -> bool:
+        """Apply the changed rows, or a part of them, to a follower, under its own lock.
+
+        Returns:
+            False if the state was replaced or reordered.
+        """
         with self.lock:
             if self._followers.get(kind) is not follower:
                 return False
             if follower.reorderings != self.state.reorderings:
                 self._drop_follower(kind, follower)
                 return False
-            changed = self._take_changed(follower)
+            changed = self._take_changed(follower, most_bytes)
         follower.data.apply(changed)
         return True
 
-    def _take_changed(self, follower: Follower[Any]) -> dict[str, Row | None]:
-        rows = self.state.rows
+    def _take_changed(self, follower: Follower[Any], most_bytes: int | None = None) -> dict[str, Row | None]:
+        rows, pending = self.state.rows, follower.pending
+        ids = list(pending if most_bytes is None else self._iter_part(pending, most_bytes))
         # A message that was withdrawn is gone for whatever is computed from the conversation.
-        changed = {
-            id: None if (row := rows.get(id)) is None or row.withdrawn_at is not None else row
-            for id in follower.pending
-        }
-        follower.pending.clear()
+        changed = {id: None if (row := rows.get(id)) is None or row.withdrawn_at is not None else row for id in ids}
+        if len(ids) == len(pending):
+            pending.clear()
+        for id in ids if pending else ():
+            del pending[id]
         return changed
+
+    def _iter_part(self, ids: Iterable[str], most_bytes: int) -> Iterator[str]:
+        """The first of these ids, one at least, as long as their rows have so many bytes."""
+        size = 0
+        for id in ids:
+            row = self.state.rows.get(id)
+            if size and size + _ROW_BYTES > most_bytes:
+                return
+            size += _ROW_BYTES if row is None else row.size_bytes
+            yield id
 
     def take_changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
         """Rows changed since `use_derived` updated its data: for one who takes `lock` inside its call, too."""

@@ -42,7 +42,21 @@ ORIGIN = Cursor(0, 0)
 VECTOR_SCOPE = "~vectors"
 """Name of the scope below an agent's own that holds the vectors of its texts."""
 
+INDEX_SCOPE = "~index"
+"""Name of the scope below each other that holds the index of its texts."""
+_CACHES = frozenset((VECTOR_SCOPE, INDEX_SCOPE))
+
 
 def is_cache(path: Path) -> bool:
     """Whether a scope holds only derived data, which can be rebuilt; listeners get no events of it."""
-    return path[-1] == VECTOR_SCOPE
+    return path[-1] in _CACHES
+
+
+def is_index(path: Path) -> bool:
+    """Whether a scope holds the index of the one above it."""
+    return path[-1] == INDEX_SCOPE
+
+
+def index_path(path: Path) -> Path:
+    """The scope that holds the index of a scope."""
+    return (*path, INDEX_SCOPE)

@@ -46,6 +46,11 @@ class Index:
         self._postings = Postings()
 
     @property
+    def postings(self) -> Postings:
+        """The inverted index of the texts."""
+        return self._postings
+
+    @property
     def count(self) -> int:
         """How many texts are in the index."""
         return len(self._postings.number_by_id)

@@ -7,7 +7,8 @@ stored in columns, at its slot; slot 0 means no message.
 import math
 from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from wmem.analysis.query_intent import detect_speaker, mentions_time
 
@@ -59,6 +60,12 @@ class NeighborGraph:
         self.neighbors = array("I", bytes(_ROW_BYTES))
         """`MAX_NEIGHBORS` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
         self._number_by_speaker: dict[tuple[str | None, bool], int] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self)
+
+    def __setstate__(self, attributes: Mapping[str, Any]) -> None:
+        vars(self).update(attributes)
 
     def slot(self, id: str) -> int:
         """The slot of a message; 0 for an unknown id."""

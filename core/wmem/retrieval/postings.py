@@ -8,8 +8,8 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import repeat
-from typing import NamedTuple
+from itertools import count, repeat
+from typing import Any, NamedTuple
 
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
@@ -17,6 +17,9 @@ TF_MAX = (1 << TF_BITS) - 1
 _MIN_TOMBSTONES = 64  # fewest tombstones that are worth compacting
 _MAX_CACHED_TERMS = 128
 """How many terms have cached counts by group: queries share the frequent terms, whose postings are long."""
+
+
+_FOLLOWING = frozenset(("number_by_id", "number_by_term", "_group_frequencies"))
 
 
 class Columns(NamedTuple):
@@ -80,6 +83,16 @@ class Postings:
         self._group_frequencies: dict[int, _GroupFrequencies] = {}  # cache by term, least recently used first
         self._forward = array("I")  # forward index: the distinct terms of each text, text after text
         self._forward_starts = array("Q", (0,))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All attributes but caches, and but what follows from the others where there are no tombstones."""
+        return {name: value for name, value in vars(self).items() if name not in _FOLLOWING}
+
+    def __setstate__(self, attributes: Mapping[str, Any]) -> None:
+        vars(self).update(attributes)
+        self.number_by_id = dict(zip(self.ids, count(), strict=False))
+        self.number_by_term = dict(zip(self.terms, count(), strict=False))
+        self._group_frequencies = {}
 
     def append(
         self, id: str, frequencies: Iterable[tuple[str, int]], *, length: int, group: int, slot: int, language: int

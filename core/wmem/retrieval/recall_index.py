@@ -9,6 +9,7 @@ from wmem.model.row import Row
 from wmem.model.row_text import read_wording, row_text
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.postings import Postings
 from wmem.retrieval.statements import Stated, StatementIndex
 from wmem.retrieval.vectors import Similarities, VectorIndex
 
@@ -44,6 +45,14 @@ class StatedText(NamedTuple):
     follows: str
 
 
+class IndexParts(NamedTuple):
+    """What is computed of the texts of a scope; each part has a state of its own (`__getstate__`)."""
+
+    postings: Postings
+    neighbors: NeighborGraph
+    statements: StatementIndex
+
+
 class VectorCache:
     """One embedder's vectors of a replica's rows, and the ids of rows without an up-to-date vector."""
 
@@ -64,16 +73,23 @@ class VectorCache:
 class RecallIndex(Derived):
     """BM25 index, neighbour graph and vectors of one replica's rows."""
 
-    __slots__ = ("_last_user_message", "_recent_terms", "index", "neighbors", "statements", "vector_caches")
+    __slots__ = ("_last_user_message", "_recent_terms", "changes", "index", "neighbors", "statements", "vector_caches")
 
     def __init__(self, analyzer: Analyzer) -> None:
         self.index = Index(analyzer)
         self.neighbors = NeighborGraph()
         self.statements = StatementIndex()
+        self.changes = 0
+        """How many texts were added, changed or removed since the index was stored or loaded."""
         self.vector_caches: dict[str, VectorCache] = {}
         """By embedder."""
         self._last_user_message: tuple[Row, str] | None = None  # the user message that was indexed last, and its text
         self._recent_terms: tuple[frozenset[str], frozenset[str]] | None = None  # ids, and the terms of their texts
+
+    @property
+    def parts(self) -> "IndexParts":
+        """All that was computed of texts, but for vectors, which are stored for themselves, and small caches."""
+        return IndexParts(self.index.postings, self.neighbors, self.statements)
 
     @property
     def bytes(self) -> int:
@@ -128,6 +144,7 @@ class RecallIndex(Derived):
         self._recent_terms = None
         for id, row in changed.items():
             self._put(id, row)
+        self.changes += len(changed)
 
     def compact(self) -> None:
         self.index.compact()

@@ -35,6 +35,15 @@ class StatementIndex:
         self._by_value: dict[_Key, dict[str, None]] = {}
         self._changes: dict[_Key, dict[str, None]] = {}  # texts that name no subject, by a word of the value before
 
+    def __getstate__(self) -> dict[str, list[Any]]:
+        """What each text states, as plain data, from which all else follows."""
+        return {"texts": [(id, stated.speaker, stated.statements) for id, stated in self._by_id.items()]}
+
+    def __setstate__(self, attributes: Mapping[str, Iterable[Any]]) -> None:
+        self.__init__()  # type: ignore[misc]  # of its own class
+        for id, speaker, statements in attributes["texts"]:
+            self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
+
     def put(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
         """Read what a text states, in place of what the id stated before.
 
@@ -50,15 +59,6 @@ class StatementIndex:
         self._by_id[id] = stated
         for index, key in self._keys(stated):
             index.setdefault(key, {})[id] = None
-
-    def dump(self) -> list[tuple[str, str, Sequence[Statement]]]:
-        """All that is stated, as JSON can hold it: what `load` takes."""
-        return [(id, stated.speaker, stated.statements) for id, stated in self._by_id.items()]
-
-    def load(self, dumped: Iterable[tuple[str, str, Sequence[Sequence[Any]]]]) -> None:
-        """Add what `dump` returned."""
-        for id, speaker, statements in dumped:
-            self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
 
     def remove(self, id: str) -> None:
         """Forget what a text states."""

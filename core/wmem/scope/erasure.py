@@ -24,6 +24,7 @@ from wmem.model.row import Row
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.copies import CopyTrace, session_name
 from wmem.scope.handle import Handle
+from wmem.scope.index_store import drop_index
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.state import State
 
@@ -260,7 +261,7 @@ def compact_and_purge(
 ) -> Flow[list[str]]:
     """Compact scopes of any size and purge their store; returns what may still keep bytes, one sentence each.
 
-    The vectors of texts that the agent no longer has are removed too.
+    The vectors of texts that the agent no longer has are removed too, and the stored indexes of these scopes.
 
     Args:
         finished: What was erased there: once all is compacted, its tombstones need not tell any more where the rest is.
@@ -277,6 +278,7 @@ def compact_and_purge(
         if (yield from prune_vectors(store, found.get(store.path))):
             remaining += yield from _compact(store)
         for scope in scopes:
+            yield from drop_index(scope.engine, scope.path)
             remaining += yield from _compact(scope, found.get(scope.path))
         if finished is not None and not remaining:
             for scope in scopes:

@@ -64,6 +64,8 @@ class DecodedMessages(Derived):
 
     __slots__ = ("messages",)
 
+    begins_empty = True
+
     def __init__(self) -> None:
         self.messages: Mapping[str, DecodedMessage] = {}
 
@@ -80,6 +82,8 @@ class QuoteCache(Derived):
     """The newest 1,024 quotes, by row, counter and zone."""
 
     __slots__ = ("_lock", "_quotes")
+
+    begins_empty = True
 
     def __init__(self) -> None:
         self._quotes: dict[str, tuple[Row, tuple[str, str], Quote]] = {}
@@ -109,6 +113,8 @@ class StandingCache(Derived):
     """The requests of the stored messages and which are in force, computed once until one of these changes."""
 
     __slots__ = ("_analyzer", "_clauses", "_counts", "_ids")
+
+    begins_empty = True
 
     def __init__(self, analyzer: Analyzer) -> None:
         self._analyzer = analyzer

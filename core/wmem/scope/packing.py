@@ -41,6 +41,7 @@ from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
+from wmem.scope.index_store import prepare_index
 from wmem.scope.messages.flows import MessageInput, pair_with_stored, to_row
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.pack_cache import (
@@ -109,6 +110,7 @@ def pack_scope(
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
     if query is not None and query.strip():
+        yield from prepare_index(handle.engine, replicas)
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))

@@ -16,6 +16,7 @@ from wmem.model.zones import to_zone
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
+from wmem.scope.index_store import prepare_index
 
 
 def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
@@ -30,6 +31,7 @@ def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKi
     replicas = yield from handle.replicas()
     if not query.strip() or not wanted:
         return []
+    yield from prepare_index(handle.engine, replicas)
     now, profile = handle.settings.clock(), handle.policy.recall_profile
     vector, _ = (yield from embed_query(handle, replicas, query)) if profile.vector else (None, ())
     # Candidates are chosen before their kind is looked at: where some kinds are left out, all must be looked at.

@@ -26,6 +26,7 @@ from wmem.retrieval.relevance import relevance
 from wmem.retrieval.retriever import intersect_terms, match_words
 from wmem.rules.importance import importance as importance_of
 from wmem.scope.handle import Handle
+from wmem.scope.index_store import prepare_index
 from wmem.scope.items.filters import ItemFilter
 from wmem.scope.items.reads import to_current_item
 from wmem.state import State
@@ -91,6 +92,8 @@ def parse_search(query: str | None, item_filter: ItemFilter, order: Order | None
 def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
     """The items of a scope that match, best first."""
     (replica,) = yield from handle.replicas(local_only=True)
+    if search.query:
+        yield from prepare_index(handle.engine, [replica])
     return search_replica(replica, search, handle.policy, handle.settings.clock())
 
 
