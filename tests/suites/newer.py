@@ -79,6 +79,20 @@ class NewerSuite:
         assert next(hit.id for hit in hits if hit.id in ("old", "new")) == first
         assert {"old", "new"} <= {hit.id for hit in hits}
 
+    def test_what_the_assistant_said_is_compared_with_what_it_said(self, session: Scope, call: Call) -> None:
+        for day, (role, text) in enumerate(
+            (
+                ("assistant", "Your parcel arrives on Monday."),
+                ("user", "The parcel of my neighbour arrives on Friday."),
+                ("assistant", "Unfortunately, your parcel arrives on Wednesday now."),
+            )
+        ):
+            said = {"role": role, "content": text, "created_at": _MAY + day * _DAY, "id": str(day)}
+            call(session.messages.append, said)
+        _talk(session, call)
+        marks = {hit.id: hit.superseded_by for hit in call(session.recall, "When does my parcel arrive?")}
+        assert (marks["0"], marks["1"], marks["2"]) == ("2", None, None)
+
     def test_what_refers_to_the_message_before_changes_it(self, session: Scope, call: Call) -> None:
         _say(session, call, "My budget is 500 euros.", 0, id="old")
         call(session.messages.append, {"role": "assistant", "content": "500 it is.", "created_at": _MAY + 1})

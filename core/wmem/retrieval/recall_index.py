@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _ITEM_THREAD = "\0items"  # the thread of items in the neighbour graph, apart from the messages' threads
 _USER = "user"  # who says what nobody in particular says
+_SPEAKERS = {None: _USER, "user": _USER, "assistant": "assistant"}
+"""Who says what has no speaker's name, by role; what tools say is no statement of anybody."""
 _REMARKS = ("update", "correction", "note", "fyi", "ps", "edit", "reminder", "change", "news", "quick update")
 """What looks like the name of a speaker in front of a text, and is none."""
 _SEQUENTIAL_TYPES = {
@@ -175,7 +177,7 @@ class RecallIndex(Derived):
         role = row.role or _SEQUENTIAL_TYPES[row.type]
         slot = self.neighbors.put(id, spoken, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
         self.index.add(id, text, self.neighbors.sessions[slot], slot)
-        speaker = self.neighbors.speakers[slot] or (_USER if row.role in (None, "user") else None)
+        speaker = self.neighbors.speakers[slot] or _SPEAKERS.get(row.role)
         if speaker is None:
             self.statements.remove(id)
         else:

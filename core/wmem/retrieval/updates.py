@@ -97,16 +97,16 @@ def mark_updates(
 
 
 def _list_texts(
-    found: Mapping[Path, Mapping[str, Stated]],
+    stated: Mapping[Path, Mapping[str, Stated]],
     replicas: Sequence[Replica[Any]],
     accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
 ) -> dict[str, _Text]:
     """What states something among the hits, and what may state it of the same subject, by a name within all scopes."""
-    said = [stated for each in found.values() for stated in each.values()]
+    subjects = [text for each in stated.values() for text in each.values()]
     texts: dict[str, _Text] = {}
     for depth, replica in enumerate(replicas):
         places = replica.use_derived(
-            RecallIndex, methodcaller("relate_statements", found[replica.path], said), replica.analyzer
+            RecallIndex, methodcaller("relate_statements", stated[replica.path], subjects), replica.analyzer
         )
         with replica.lock:
             rows = [replica.state.rows.get(id) for id in places]

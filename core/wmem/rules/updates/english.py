@@ -16,7 +16,7 @@ _ADVERB = (
     r"|nowadays|presently|have|has|had|already|generally|normally|both|all|been|both|am|'m|'ve|'re|'s|mostly|permanently) ){0,4}?"
 )
 _MANY_ADVERBS = _ADVERB.removesuffix("?")  # before a value: all of them
-_NOUNS = r"(?:my|our|the|this|[\w.-]{2,24}'s?) (?:[\w#./'&-]{1,24} ){0,6}?[\w#./'&-]{1,24}"
+_NOUNS = r"(?:my|our|your|the|this|[\w.-]{2,24}'s?) (?:[\w#./'&-]{1,24} ){0,6}?[\w#./'&-]{1,24}"
 _NAME = r"(?!(?:it|he|she|they|you|that|this|there|what|who|which|here|if|when|as|so|and|but|not)\b)[a-z][\w-]{1,20}"
 _ME = r"(?:i|we)(?=[ '])"
 _ANY = rf"(?P<who>{_ME}|{_NOUNS}|the user|{_NAME})"
