@@ -6,15 +6,17 @@ engine, which clears it on erasure.
 
 import re
 from collections import defaultdict
+from typing import NamedTuple
 
 from wmem.analysis.normalization import fold
+from wmem.analysis.plain_spelling import to_plain_spelling, to_simplified
 from wmem.analysis.stemmer import stem
 from wmem.analysis.stopwords import STOP_WORDS, detect_language, detect_latin_language
 from wmem.model.values import load_json
 
-# Scripts that write no spaces between words: Thai, Lao, Myanmar, Khmer, kana, Han.
+# Scripts that write no spaces between words, without their digits: Thai, Lao, Myanmar, Khmer, kana, Han.
 _UNSPACED = (
-    r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
+    r"\u0e01-\u0e4f\u0e5a-\u0ecf\u0eda-\u0eff\u1000-\u103f\u104a-\u108f\u109a-\u109f\u1780-\u17df\u17ea-\u17ff"
     r"\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
 )
 # Vowel signs and accents are part of a word, though `\w` does not match them.
@@ -23,6 +25,8 @@ _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 # Korean has spaces, but attaches particles to words.
 _HANGUL = "\uac00", "\ud7a3"
+SPELLED = "="
+"""Stands between a term and a spelling of it: in no term, for it is in no word."""
 _MAX_STEMS = 65_536
 _MAX_CONTENTS = 1_024
 _MAX_CONTENT_BYTES = 4_096  # the terms of a longer content are not cached: they would make the cache large
@@ -45,36 +49,51 @@ def to_terms(text: str, default_language: str = "english") -> list[str]:
     return Analyzer().to_terms(text, default_language)
 
 
+class Analysis(NamedTuple):
+    """What a text is searched by.
+
+    Attributes:
+        language: Its detected language.
+        terms: Its terms, in order.
+        spellings: For each term whose word is spelled otherwise, the term, `SPELLED` and its spelling.
+    """
+
+    language: str
+    terms: list[str]
+    spellings: list[str]
+
+
 class Analyzer:
     """Splits texts into terms, and caches stems and the terms of short contents."""
 
-    __slots__ = ("_content_terms", "_stems")
+    __slots__ = ("_content_terms", "_spelled", "_stems")
 
     def __init__(self) -> None:
         self._stems: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by language
+        self._spelled: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)  # terms and spellings
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
         """The index terms of a text, in order.
 
-        Words, folded (NFKC, case) and stemmed, without the stop words of their language;
-        for scripts without spaces, character bigrams.
+        Words, folded (NFKC, case) and stemmed, in plain spelling (`wmem.analysis.plain_spelling`), without the
+        stop words of their language; for scripts without spaces, character bigrams.
 
         Args:
             default_language: The language of a text that tells none; see `detect_language`.
         """
-        return self.analyze(text, default_language)[1]
+        return self.analyze(text, default_language).terms
 
-    def analyze_distinct(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
+    def analyze_distinct(self, text: str, default_language: str = "english") -> Analysis:
         """As `analyze`, each term once; words that are repeated cost next to nothing."""
-        language, terms = self._analyze(text, default_language, distinct=True)
-        return language, list(dict.fromkeys(terms))
+        language, terms, spellings = self._analyze(text, default_language, distinct=True)
+        return Analysis(language, list(dict.fromkeys(terms)), list(dict.fromkeys(spellings)))
 
-    def analyze(self, text: str, default_language: str = "english") -> tuple[str, list[str]]:
+    def analyze(self, text: str, default_language: str = "english") -> Analysis:
         """The detected language of a text, and its terms; see `to_terms`."""
         return self._analyze(text, default_language, distinct=False)
 
-    def _analyze(self, text: str, default_language: str, *, distinct: bool) -> tuple[str, list[str]]:
+    def _analyze(self, text: str, default_language: str, *, distinct: bool) -> Analysis:
         """See `analyze`.
 
         Args:
@@ -86,19 +105,27 @@ class Analyzer:
             stop, stems = STOP_WORDS[language], self._stems[language]
             if distinct:
                 words = list(dict.fromkeys(words))
-            return language, [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
+            terms = [stems.get(word) or self._add_stem(word, language) for word in words if word not in stop]
+            return Analysis(language, terms, [])
         found = [(each.group(), bool(each.lastgroup)) for each in _WORD.finditer(fold(text))]
         language = detect_language((word for word, unspaced in found if not unspaced), default_language)
+        made = Analysis(language, [], [])
         stop, stems = STOP_WORDS[language], self._stems[language]
-        terms: list[str] = []
         for word, unspaced in dict.fromkeys(found) if distinct else found:
             if unspaced:
-                terms += _bigrams(word)
+                _add_bigrams(made, word)
             elif _HANGUL[0] <= word[0] <= _HANGUL[1]:
-                terms += [word, *_bigrams(word)] if len(word) > 2 else [word]  # noqa: PLR2004  # a pair is the word
-            elif word not in stop:
-                terms.append(stems.get(word) or self._add_stem(word, language))
-        return language, terms
+                made.terms.extend([word, *_bigrams(word)] if len(word) > 2 else [word])  # noqa: PLR2004  # a pair is the word
+            elif word in stop:
+                continue
+            elif word.isascii():
+                made.terms.append(stems.get(word) or self._add_stem(word, language))
+            else:
+                term, spelling = self._spelled[language].get(word) or self._add_spelled(word, language)
+                made.terms.append(term)
+                if spelling:
+                    made.spellings.append(spelling)
+        return made
 
     def content_terms(self, content: bytes) -> tuple[str, ...]:
         """The terms of a text that is stored as JSON; those of short ones are cached."""
@@ -114,6 +141,7 @@ class Analyzer:
     def clear(self) -> None:
         """Forget every word and text."""
         self._stems.clear()
+        self._spelled.clear()
         self._content_terms.clear()
 
     def _add_stem(self, word: str, language: str) -> str:
@@ -123,6 +151,29 @@ class Analyzer:
         made = stem(word, language)
         stems[word] = word if made == word else made  # one text where it is the same
         return made
+
+    def _add_spelled(self, word: str, language: str) -> tuple[str, str]:
+        """The term of a word that is not ASCII, and its spelling if that is another; see `Analysis`."""
+        spelled = self._spelled[language]
+        if len(spelled) >= _MAX_STEMS:
+            spelled.clear()
+        plain = to_plain_spelling(word) or word
+        root = stem(word, language)
+        # A stemmer knows the accents of its own language, and English has none.
+        term = stem(plain, language) if language == "english" else to_plain_spelling(root) or plain
+        spelling = "" if plain == word else root if root != term else word
+        made = spelled[word] = term, f"{term}{SPELLED}{spelling}" if spelling else ""
+        return made
+
+
+def _add_bigrams(analysis: Analysis, word: str) -> None:
+    plain = to_simplified(word)
+    pairs = _bigrams(plain)
+    analysis.terms.extend(pairs)
+    if plain != word:
+        analysis.spellings.extend(
+            f"{term}{SPELLED}{pair}" for term, pair in zip(pairs, _bigrams(word), strict=True) if term != pair
+        )
 
 
 def _bigrams(word: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wmem.analysis.analyzer import to_words
 from wmem.analysis.dates import PartialDate, parse_dates
+from wmem.analysis.plain_spelling import to_plain_spelling
 from wmem.analysis.query_terms import read_ends
 from wmem.analysis.stopwords import STOP_WORDS
 
@@ -75,13 +76,13 @@ def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinf
 
     Args:
         now: UTC epoch seconds, from which "yesterday" is counted.
-        speakers: Names of the known speakers, case-folded.
+        speakers: Names of the known speakers, folded and in plain spelling.
         zone: In which days are counted.
     """
     query = read_ends(query, _MAX_BYTES)
     folded = query.casefold()
     back = _PAST_CONVERSATION.search(folded) is not None and _I_SAID.search(folded) is None
-    named = _find_named_speakers(to_words(query), speakers)
+    named = _find_named_speakers(list(map(to_plain_spelling, to_words(query))), speakers)
     return QueryIntent(
         speaker=named[0] if len(named) == 1 else None,
         first_person=not frozenset(to_words(query.replace("US", ""))).isdisjoint(_FIRST_PERSON),  # "US" is a country
@@ -93,11 +94,11 @@ def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinf
 
 
 def detect_speaker(name: str | None, text: str) -> str | None:
-    """The speaker of a message, case-folded: its name, else the name before a colon as in a transcript."""
+    """The speaker of a message, folded, in plain spelling: its name, else one before a colon as in a transcript."""
     if name is None and ": " in text:
         match = _TRANSCRIPT_SPEAKER.match(text)
         name = match[1] if match and len(match[1].split()) <= _MAX_NAME_WORDS else None
-    return None if name is None else " ".join(to_words(name))
+    return None if name is None else to_plain_spelling(" ".join(to_words(name)))
 
 
 def mentions_time(text: str) -> bool:

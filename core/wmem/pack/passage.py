@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple, Self
 
+from wmem.analysis.normalization import fold
+from wmem.analysis.plain_spelling import to_plain_spelling
 from wmem.analysis.stemmer import irregular_forms, stem
 from wmem.analysis.summarize import split_sentences
 from wmem.graphemes import cut_before
@@ -87,7 +89,7 @@ def passage(text: str, terms: PassageTerms, tokens: int, count: Counter) -> Pass
 
 
 def _score_sentences(texts: Sequence[str], terms: PassageTerms) -> list[float]:
-    folded = [sentence.casefold() for sentence in texts]
+    folded = [to_plain_spelling(fold(sentence)) for sentence in texts]
     own = [0.0] * len(texts)
     for term, other in terms.patterns:
         hits = [at for at, said in enumerate(folded) if term in said or (other is not None and other.search(said))]

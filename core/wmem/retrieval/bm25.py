@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from wmem.analysis.analyzer import SPELLED
 from wmem.retrieval.arrays import ArrayOps, ListOps, has_numpy
 from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, idf
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 C = TypeVar("C")
+_SPELLING_SHARE = 0.3
+"""Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
 _NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists
@@ -102,9 +105,12 @@ class QueryScorer:
     Args:
         k1: Term frequency saturation.
         b: Length normalization, 0 to 1.
+        spellings: Those of the query that differ from its terms, see `wmem.analysis.analyzer.Analysis`.
     """
 
-    def __init__(self, postings: Postings, terms: Iterable[str], k1: float = 1.2, b: float = 0.75) -> None:
+    def __init__(
+        self, postings: Postings, terms: Iterable[str], k1: float = 1.2, b: float = 0.75, spellings: Iterable[str] = ()
+    ) -> None:
         self._postings = postings
         self._terms = [
             number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
@@ -115,6 +121,8 @@ class QueryScorer:
         """Array operations for columns of numbers and scores."""
         self._scores, self.ops = self._new_scores()
         self._add_terms([(term, 1.0) for term in self._terms])
+        if postings.spellings:
+            self._add_terms(self._weigh_spellings(frozenset(spellings)))
 
     @property
     def terms(self) -> list[str]:
@@ -190,6 +198,8 @@ class QueryScorer:
                 shares[term] = shares.get(term, 0.0) + share
         for term in self._terms:
             shares.pop(term, None)
+        if held.spellings:
+            shares = {term: share for term, share in shares.items() if SPELLED not in held.terms[term]}
         count, held_by = len(held.number_by_id), held.document_frequencies
         weights = {term: share * idf(count, held_by[term]) for term, share in shares.items()}
         least = sorted(weights.values(), reverse=True)[: feedback.terms][-1:] or [0.0]
@@ -199,6 +209,19 @@ class QueryScorer:
             key=lambda term: (-weights[term], held.terms[term]),
         )[: feedback.terms]
         self._add_terms([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
+
+    def _weigh_spellings(self, spellings: frozenset[str]) -> list[tuple[int, float]]:
+        """What a text gains that spells a word as the query does, or loses that does not: a share of the word's own."""
+        held, weighted = self._postings, []
+        spelled = {each.partition(SPELLED)[0] for each in spellings}
+        for term in self._terms:
+            for spelling in sorted(held.spellings.get(held.terms[term], ())):
+                if spelling not in spellings and held.terms[term] in spelled:
+                    continue
+                share = _SPELLING_SHARE if spelling in spellings else -_SPELLING_SHARE
+                number = held.number_by_term[spelling]
+                weighted.append((number, share * held.idf(term) / held.idf(number)))
+        return weighted
 
     def _add_terms(self, weighted: Iterable[tuple[int, float]]) -> None:
         held, most = self._postings, self._k1 + 1

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
 
-from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.analyzer import Analysis, Analyzer
 from wmem.analysis.common_words import is_common
 from wmem.analysis.query_terms import MAX_TERMS, condense_query, select_terms
 from wmem.analysis.spelling import near_spellings
@@ -66,10 +66,12 @@ class Index:
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
         self.remove(id)
-        language, terms = self._analyzer.analyze(text)
+        language, terms, spellings = self._analyzer.analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:  # a `Counter` takes longer to make than most texts to count
             frequencies[term] = frequencies.get(term, 0) + 1
+        for spelling in spellings:
+            frequencies[spelling] = frequencies.get(spelling, 0) + 1
         self._postings.append(
             id,
             frequencies.items(),
@@ -102,12 +104,12 @@ class Index:
             share_of_best: See `wmem.retrieval.floor.make_floor`.
         """
         held = self._postings
-        language, terms = self._analyze_query(query)
-        unknown = list(islice((term for term in terms if term not in held.number_by_term), _MAX_UNKNOWN))
-        spelled = [
-            spelling for term in unknown for spelling in near_spellings(term) if self._document_frequency(spelling)
-        ]
-        scorer = QueryScorer(held, [*self._select_terms(terms), *spelled])
+        language, terms, spellings = self._analyze_query(query)
+        known = held.number_by_term
+        unknown = list(islice((term for term in terms if term not in known), _MAX_UNKNOWN))
+        near = [each for term in unknown for each in near_spellings(term) if each in known]
+        near = [each for each in near if self._document_frequency(each)]
+        scorer = QueryScorer(held, [*self._select_terms(terms), *near], spellings=spellings)
         numbers, scores = scorer.top(self.count)
         strengths = {
             term: word_strength(self._document_frequency(term), self.count, common=is_common(term, language))
@@ -143,7 +145,8 @@ class Index:
         Args:
             question_id: Id of the text that is the query itself, which is no feedback.
         """
-        found = QueryScorer(self._postings, self.query_terms(query), k1, b)
+        _, terms, spellings = self._analyze_query(query)
+        found = QueryScorer(self._postings, self._select_terms(terms), k1, b, spellings)
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)
         return found
@@ -153,7 +156,7 @@ class Index:
 
         How long it is makes no difference to what this costs: see `wmem.analysis.query_terms`.
         """
-        return self._select_terms(self._analyze_query(query)[1])
+        return self._select_terms(self._analyze_query(query).terms)
 
     def terms(self, id: str) -> frozenset[str]:
         """The terms of a text; empty for an unknown id."""
@@ -165,7 +168,7 @@ class Index:
         number = self._postings.number_by_term.get(term)
         return 0 if number is None else self._postings.document_frequencies[number]
 
-    def _analyze_query(self, query: str) -> tuple[str, list[str]]:
+    def _analyze_query(self, query: str) -> Analysis:
         return self._analyzer.analyze_distinct(condense_query(query), self._main_language())
 
     def _select_terms(self, terms: list[str]) -> list[str]:

@@ -11,6 +11,8 @@ from functools import lru_cache
 from itertools import count, repeat
 from typing import Any, NamedTuple
 
+from wmem.analysis.analyzer import SPELLED
+
 TF_BITS = 5
 """A posting is the number of its text, followed by these low bits for the term frequency."""
 TF_MAX = (1 << TF_BITS) - 1
@@ -80,6 +82,8 @@ class Postings:
         """How many live texts contain each term (document frequency)."""
         self.group_sizes: dict[int, int] = {}
         self.group_lengths: dict[int, int] = {}
+        self.spellings: dict[str, list[str]] = {}
+        """The terms that stand for other spellings of a term, see `wmem.analysis.analyzer.Analysis`."""
         self._group_frequencies: dict[int, _GroupFrequencies] = {}  # cache by term, least recently used first
         self._forward = array("I")  # forward index: the distinct terms of each text, text after text
         self._forward_starts = array("Q", (0,))
@@ -125,6 +129,8 @@ class Postings:
                 self.terms.append(term)
                 by_term.append(array("I", (entry,)))
                 document_frequencies.append(1)
+                if SPELLED in term:
+                    self.spellings.setdefault(term.partition(SPELLED)[0], []).append(term)
             else:
                 by_term[place].append(entry)
                 document_frequencies[place] += 1

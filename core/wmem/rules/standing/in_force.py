@@ -83,7 +83,7 @@ class RequestsInForce:
 
     def _is_taken_back(self, request: StandingRequest, words: AbstractSet[str]) -> bool:
         """Whether a newer request takes back what a request is about, or allows what it prohibits."""
-        language, own = self._analyzer.analyze(request.text)
+        language, own, _ = self._analyzer.analyze(request.text)
         terms = frozenset(own)
         topics = self._topics
         if request.rule in _PROHIBITIONS or not _NEGATIONS.isdisjoint(words):
@@ -105,7 +105,7 @@ class RequestsInForce:
 
     def _topic(self, text: str) -> AbstractSet[str]:
         """The terms of what a clause takes back; behind a comma it says what is welcome instead."""
-        language, _ = self._analyzer.analyze(text)
+        language = self._analyzer.analyze(text).language
         for piece in text.split(","):
             if words := [word for word in to_words(piece) if word not in _SAYS_NOTHING]:
                 return frozenset(self._analyzer.to_terms(" ".join(words), language))

@@ -1,13 +1,14 @@
 """Item search: filters, text match and ranking; searches by words go through the index of recall and its floor."""
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import list_unspaced_runs, to_words
+from wmem.analysis.normalization import fold
+from wmem.analysis.plain_spelling import to_plain_spelling
 from wmem.analysis.query_terms import condense_query
 from wmem.describe import describe
 from wmem.engine.derived import Derived
@@ -40,19 +41,33 @@ _MAX_BELOW_LISTED = 100
 
 
 class ItemTexts(Derived):
-    """The case-folded texts of a scope's items."""
+    """The texts of a scope's items, folded and in plain spelling; also as they are spelled, where that is another."""
 
-    __slots__ = ("texts",)
+    __slots__ = ("spelled", "texts")
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.spelled: dict[str, str] = {}
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
         for id, row in changed.items():
             if row is not None and row.key is None and row.role is None:
-                self.texts[id] = load_json(row.content).casefold()
+                spelled = fold(load_json(row.content))
+                self.texts[id] = plain = to_plain_spelling(spelled)
+                if plain != spelled:
+                    self.spelled[id] = spelled
+                else:
+                    self.spelled.pop(id, None)
             else:
                 self.texts.pop(id, None)
+                self.spelled.pop(id, None)
+
+    def find(self, text: str, ids: Iterable[str]) -> tuple[dict[str, float], frozenset[str]]:
+        """Where the text is in the items that contain it, and which of these spell it otherwise."""
+        needle, texts = fold(text), self.texts
+        plain = to_plain_spelling(needle)
+        places: dict[str, float] = {id: texts[id].find(plain) for id in ids if plain in texts[id]}
+        return places, frozenset(id for id in places if needle not in self.spelled.get(id, texts[id]))
 
 
 class Search(NamedTuple):
@@ -100,7 +115,7 @@ def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
 def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
     """The items of a replica that match, best first."""
     text = condense_query(search.query)
-    has_terms = bool(replica.analyzer.analyze_distinct(text)[1])
+    has_terms = bool(replica.analyzer.analyze_distinct(text).terms)
     order = search.order or policy.search_order
     if not search.query:
         with replica.lock:
@@ -135,12 +150,10 @@ def _search_texts(replica: Replica[Any], search: Search, order: Order, now: floa
             known.apply(replica.take_changed_rows(ItemTexts))
             items, texts = replica.state.items, known.texts
             if order == "relevance":
-                needle = search.query.casefold()
-                matches: dict[str, float] = {each: texts[each].find(needle) for each in items if needle in texts[each]}
-            else:
-                holds = _stop_word_matcher(search.query)
-                matches = {each: 0.0 for each in items if holds(texts[each])}
-            return _rank(replica.state, matches, search, order, now)
+                places, otherwise = known.find(search.query, items)
+                return _rank(replica.state, places, search, order, now, otherwise_spelled=otherwise)
+            holds = _stop_word_matcher(search.query)
+            return _rank(replica.state, {each: 0.0 for each in items if holds(texts[each])}, search, order, now)
 
     return replica.use_derived(ItemTexts, match)
 
@@ -188,11 +201,20 @@ def _precedence(state: State, row: Row, now: float) -> tuple[int, float, float]:
     return PRIORITIES.index(row.priority), round(importance_of(row, now, fetches), 1), row.created_at
 
 
-def _rank(state: State, matches: dict[str, float], search: Search, order: Order, now: float) -> SearchResults:
+def _rank(
+    state: State,
+    matches: dict[str, float],
+    search: Search,
+    order: Order,
+    now: float,
+    *,
+    otherwise_spelled: Collection[str] = (),
+) -> SearchResults:
     """The matching items that pass the filters, best first.
 
     Args:
         matches: Ids, oldest first, with the match's position for ``relevance``.
+        otherwise_spelled: Ids of those that come behind what has the query as it is spelled.
     """
     # Newest first among equals.
     rows = list(search.filter.apply(map(state.rows.__getitem__, reversed(matches)), now))
@@ -200,14 +222,15 @@ def _rank(state: State, matches: dict[str, float], search: Search, order: Order,
         best = [(row, row.created_at) for row in rows[: search.limit]]
     else:
         scored = zip(rows, _scores(state, rows, matches, order, now), strict=True)
-        best = nlargest(search.limit, scored, key=itemgetter(1))
+        best = nlargest(search.limit, scored, key=lambda each: (each[0].id not in otherwise_spelled, each[1]))
     return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(rows))
 
 
 def _stop_word_matcher(query: str) -> Callable[[str], bool]:
     """A test whether a folded text has any of a query's stop words, or its symbols if it has no words."""
-    if not (words := dict.fromkeys(to_words(condense_query(query)))):  # few: all of them are stop words
-        needle = query.casefold()
+    words = dict.fromkeys(map(to_plain_spelling, to_words(condense_query(query))))  # few: all of them are stop words
+    if not words:
+        needle = to_plain_spelling(fold(query))
         return lambda text: needle in text
     alone = re.compile(rf"(?<![^\W_])(?:{'|'.join(map(re.escape, words))})(?![^\W_])")
     return lambda text: alone.search(text) is not None
