@@ -51,7 +51,7 @@ def test_of_the_pairs_that_differ_nearly_all_are_told_and_of_others_none(name: s
         if bool(find_superseded(dated(older, newer))) != differs
     ]
     assert not [each for each in wrong if not each[2]]
-    assert len(wrong) <= 1, wrong
+    assert len(wrong) <= 0.2 * len([*pairs(name)]) / 2, wrong
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -109,8 +109,8 @@ _ROWS = (
     ),
     # --- names
     StatementRow(
-        "renamed",
-        rf"(?:i|we|they|he|she) {_ADVERB}renamed (?P<who>him|her|it|them|that|(?:my|our|the) [\w-]{{1,20}}(?: [\w-]{{1,20}})?) (?:to |as |into )?(?P<value>[^,;()]{{1,40}})",
+        "renamed renaming rename",
+        rf"(?:i|we|they|he|she) {_ADVERB}(?:renamed|ended up renaming|decided to rename) (?P<who>him|her|it|them|that|(?:my|our|the) [\w-]{{1,20}}(?: [\w-]{{1,20}})?) (?:to |as |into )?(?P<value>[^,;()]{{1,40}})",
         attribute="name",
         kind="name",
         changes=True,
@@ -142,6 +142,14 @@ _ROWS = (
         attribute="name",
         kind="name",
         single=True,
+    ),
+    StatementRow(
+        "named called",
+        rf"(?:i|we|they) {_ADVERB}(?:named|called) (?P<who>(?:my|our|the) [\w-]{{2,20}}) (?P<value>[^,;()]{{2,30}})",
+        attribute="name",
+        kind="name",
+        single=True,
+        proper=True,
     ),
     StatementRow(
         "name name's",
@@ -290,12 +298,14 @@ _ROWS = (
     ),
     StatementRow(
         "live work drive drink use study sleep commute wear teach eat smoke play prefer train rent ship lives works drives drinks uses studys sleeps commutes wears teachs eats smokes plays prefers trains rents ships",
-        rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>(?:live|work|drive|drink|use|study|sleep|commute|wear|teach|eat|smoke|play|prefer|train|rent|ship)s?)(?!\w)(?: {_ADVERB}{_PLACE_VALUE})?",
+        rf"(?P<who>{_ME}|the user|(?:my|our) [\w-]{{2,20}}) {_ADVERB}(?P<verb>(?:live|work|drive|drink|use|study|sleep|commute|wear|teach|eat|smoke|play|prefer|train|rent|ship)s?)(?!\w)(?: {_ADVERB}{_PLACE_VALUE})?",
+        habit=True,
     ),
     StatementRow(
         "take weigh earn pay wake get go run charge spend need takes weighs earns pays wakes gets gos runs charges spends needs",
         rf"(?P<who>{_ME}|the user) {_ADVERB}(?P<verb>(?:take|weigh|earn|pay|wake|get|go|run|charge|spend|need)s?)(?!\w) {_ADVERB}{_PLACE_VALUE}",
         weak=True,
+        habit=True,
     ),
     StatementRow(
         "am i'm",
@@ -308,6 +318,20 @@ _ROWS = (
     StatementRow(
         "am i'm i've",
         rf"(?P<who>{_ME})(?:'m| am|'ve been) {_ADVERB}(?P<verb>(?!going|getting|being|doing|having|thinking)[a-z]{{2,12}}ing) {_PLACE_VALUE}",
+        kind="word",
+        adds=True,
+        weak=True,
+    ),
+    StatementRow(
+        "on at every",
+        rf"(?P<who>{_ME}|the team) {_ADVERB}{_VERB} (?=on |at |every ){_PLACE_VALUE}",
+        weak=True,
+        habit=True,
+    ),
+    StatementRow(
+        "i'm am",
+        rf"(?P<who>{_ME})(?:'m| am) {_ADVERB}(?:on|in|at) (?P<value>[\w -]{{3,30}})$",
+        attribute="be",
         kind="word",
         adds=True,
         weak=True,
@@ -365,7 +389,7 @@ ENGLISH = StatementTable(
     articles=_words("the a an this"),
     others=_words(
         "first second third other another next last previous each every one some two three old older former another's any most many "
-        "all few both next's original initial early earlier different similar same best worst biggest only main"
+        "all few both next's original initial early earlier different similar same best worst biggest only"
     ),
     renewed=_words("new current latest updated revised newest present corrected"),
     one_value=_words(
@@ -392,7 +416,7 @@ ENGLISH = StatementTable(
         "it him her them that not very so really too going here there me you us still no a an the my our your his their this some one "
         "more much many good great fine bad nice ok okay well better best worse sure ready happy sad sorry glad tired sick busy excited "
         "able about just all always never what how why where who important amazing awesome wonderful beautiful fun hard easy "
-        "difficult tough like something nothing anything everything someone almost quite pretty part bit lot"
+        "difficult tough like something nothing anything everything someone almost quite pretty part bit lot reason thing way fact kind case time idea point"
     ),
     verbs={
         **dict.fromkeys(

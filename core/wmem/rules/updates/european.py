@@ -161,6 +161,7 @@ GERMAN = StatementTable(
         StatementRow(
             "fahre nutze trinke bevorzuge esse rauche studiere spiele",
             rf"(?P<who>ich) (?P<verb>fahre|nutze|trinke|bevorzuge|esse|rauche|studiere|spiele)(?: {_DE_ADVERB}(?:eine?n? |das |den |die )?{_VALUE})?",
+            habit=True,
         ),
         StatementRow(
             "jetzt nun lieber doch mach sondern korrektur stattdessen",
@@ -292,6 +293,7 @@ FRENCH = StatementTable(
         StatementRow(
             "fume mange bois conduis utilise préfère",
             rf"(?P<who>je|j') ?(?P<verb>fume|mange|bois|conduis|utilise|préfère)(?: {_FR_ADVERB}(?:de la |du |des |une? |la |le |l'|de )?{_VALUE})?",
+            habit=True,
         ),
         StatementRow(
             "maintenant plutôt finalement correction désormais mets mettez",
@@ -413,6 +415,7 @@ SPANISH = StatementTable(
         StatementRow(
             "fumo como bebo conduzco uso prefiero",
             rf"(?P<who>)(?:yo )?(?P<verb>fumo|como|bebo|conduzco|uso|prefiero)(?: {_ES_ADVERB}(?:un |una |el |la )?{_VALUE})?",
+            habit=True,
         ),
         StatementRow(
             "ahora mejor corrección realidad final",

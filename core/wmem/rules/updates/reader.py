@@ -29,6 +29,9 @@ _MAX_VALUE_CHARS = 80
 _LEADS_IN = re.compile(r"(?:(?:in|at|on|for|with|to|from|by|as|near|into|the|an?) ){0,2}")
 _SAME = frozenset({("work", "at"), ("work", "for")})
 _PROPER = re.compile(r"[^\W\d_a-zà-öø-ÿ]|\d{1,4}\w? [A-Z]")
+_COUNTED = re.compile(
+    r"(?:about |around |only )?[$€£]?\d[\d.,]*k? ?(?P<unit>(?!(?:am|pm|for|now|a|an|per|in|at|on)\b)[a-z]{1,20})?"
+)
 _DIGIT = re.compile(r"[0-9]")
 
 
@@ -228,6 +231,8 @@ def _to_statements(
     proper = start >= 0 and _PROPER.match(original, start + (begin.end() if begin else 0)) is not None
     if row.proper and (not proper or any(kind in ("day", "time") for kind, _ in read_values(said, table))):
         return
+    if row.habit and subject.words:
+        subject = subject._replace(words=f"{subject.words}{_object_words(said, table)}")
     for kind, value in _list_values(table, row, said, subject.words, attribute, proper=proper):
         if row.ends:
             yield Statement(
@@ -252,6 +257,15 @@ def _drop_adverbs(value: str) -> str:
     return _drop_adverbs(rest) if first in _ADVERBS else value
 
 
+def _object_words(value: str, table: StatementTable) -> str:
+    """What a number counts, and what it is for: "12 dollars for the hosting"."""
+    counted = _COUNTED.match(value)
+    if counted is None:
+        return ""
+    _, _, purpose = value.partition(" for ")
+    return f" {_singular(counted['unit'] or '')} {read_words(purpose, table)}".rstrip()
+
+
 class _Subject(NamedTuple):
     """The words of a subject; none for "it". Whether it is the speaker's own, and takes the place of another."""
 
@@ -274,7 +288,7 @@ def _read_subject(table: StatementTable, groups: Mapping[str, str | None]) -> _S
         return None
     renewed = not table.renewed.isdisjoint(nouns) or not _NOW.isdisjoint(nouns)
     left = table.owners | table.articles | table.first_person | table.renewed | _ADVERBS | _LINKS
-    named = [_singular(word) for word in nouns if word not in left]
+    named = [word if word.removesuffix("s") in table.kin else _singular(word) for word in nouns if word not in left]
     return _Subject(" ".join(named) or "i", owned, renewed)
 
 
@@ -294,7 +308,7 @@ def _list_values(
     if row.refers:
         return
     of_thing = proper or not table.one_value.isdisjoint(nouns.split())
-    if (of_thing and attribute == "be") or row.ends or row.changes or (nouns == "i" and attribute != "be"):
+    if (of_thing and attribute == "be") or row.ends or row.changes or (row.habit and attribute != "be"):
         value = read_words(text, table) if text else attribute
         if value:
             yield "word", value

@@ -26,6 +26,7 @@ class StatementRow(NamedTuple):
         ends: Whether it says that something is no longer so: its value is the one before.
         weak: Whether its words are common: it is tried only on a short text, or one with a number, a day, or a thing
             that has one value.
+        habit: Whether it says what somebody does: a number is of what it counts, and for what it is.
         refers: Whether it names no subject, and is tried only where a clause says that something changed.
         adds: Whether several values may hold at once: "now" ends none of them.
     """
@@ -40,6 +41,7 @@ class StatementRow(NamedTuple):
     ends: bool = False
     adds: bool = False
     weak: bool = False
+    habit: bool = False
     refers: bool = False
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from wmem.rules.updates.table import StatementTable, compile_pattern
 
 _NEAR = (
-    r"(?:(?:about|around|approximately|roughly|almost|exactly|only|just|at|on|in|for|by|every|each|the|ca|etwa|rund|auf|am|um|bei|zu|im"
+    r"(?:(?:about|around|approximately|roughly|almost|exactly|only|just|at|on|in|for|by|every|each|the|this|next|coming|ca|etwa|rund|auf|am|um|bei|zu|im"
     r"|der|den|dem|environ|à|au|de|du|le|en|a|al|el|los|unos) ){0,2}"
 )
 _TIME = re.compile(
@@ -61,6 +61,8 @@ def read_words(text: str, table: StatementTable) -> str:
     words: list[str] = []
     for each in text.split():
         word = each.strip(_MARKS)
+        if word in table.first_person:
+            return ""
         if not word or (word in table.stops and not (words and words[-1] == "of")):
             if words:
                 break
