@@ -14,7 +14,7 @@ sink sank sunk; sit sat; sleep slept; speak spoke spoken; spend spent; stand sto
 stick stuck; strike struck; swear swore sworn; swim swam swum; take took taken; teach taught; tear tore torn;
 tell told; think thought; throw threw thrown; understand understood; wake woke woken; wear wore worn; win won;
 write wrote written; child children; foot feet; tooth teeth; mouse mice; goose geese; man men; woman women;
-wife wives; knife knives; life lives; leaf leaves; loaf loaves; shelf shelves; half halves; wolf wolves
+wife wives; knife knives; loaf loaves; shelf shelves; half halves; wolf wolves
 """
 _SPELLINGS = """
 color colour; favor favour; favorite favourite fave fav; flavor flavour; harbor harbour; honor honour; humor humour;

@@ -124,7 +124,7 @@ def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: f
         by_words = _search_by_words(replica, search, policy, "recall", now)
         if by_words.total:
             return by_words
-        # Words that are typed in part ("plan alp") share none, and stand in a text.
+        # Words that are typed in part ("next alp") share none, and stand in a text.
         as_it_stands = _search_texts(replica, search, "relevance", now)
         return as_it_stands if as_it_stands.total else by_words
     if order in (None, "relevance") or not has_terms:
