@@ -22,7 +22,7 @@ from wmem.model.history import Incarnation
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.model.values import dump_json
-from wmem.retrieval.index_codec import INDEX_VERSION, decode_index, dump_index, encode_index
+from wmem.retrieval.index_codec import INDEX_VERSION, StoredIndex, decode_index, dump_index, encode_index
 from wmem.retrieval.neighbors import MAX_NEIGHBORS
 from wmem.retrieval.recall_index import IndexParts, RecallIndex
 from wmem.retrieval.retriever import Query, search
@@ -89,8 +89,18 @@ def list_attributes(index: RecallIndex) -> Any:
     return [to_plain(dict(sorted(state.items()))) for state in states]
 
 
+def read_index(content: bytes) -> StoredIndex | None:
+    steps = decode_index(content, Analyzer())
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            index: StoredIndex | None = done.value
+            return index
+
+
 def write_and_read(index: RecallIndex, held: Mapping[str, Row]) -> RecallIndex:
-    read = decode_index(encode_index(dump_index(index, held.values()), LIFE), Analyzer())
+    read = read_index(encode_index(dump_index(index, held.values()), LIFE))
     assert read is not None
     assert (sorted(read.ids), read.incarnation) == (sorted(index.index.postings.ids), LIFE)
     return read.recall
@@ -128,7 +138,7 @@ def make_index() -> tuple[RecallIndex, list[Row]]:
 def test_what_is_not_whole_is_no_index(end: int, more: bytes) -> None:
     content = encode_index(dump_index(*make_index()), LIFE)
     cut = content[:end] + more
-    assert cut == content or decode_index(cut, Analyzer()) is None
+    assert cut == content or read_index(cut) is None
 
 
 def test_every_part_of_an_index_is_stored() -> None:
@@ -140,7 +150,7 @@ def test_every_part_of_an_index_is_stored() -> None:
 def test_an_index_of_other_attributes_is_no_index() -> None:
     index, held = make_index()
     vars(index.neighbors)["more"] = 1
-    assert decode_index(encode_index(dump_index(index, held), LIFE), Analyzer()) is None
+    assert read_index(encode_index(dump_index(index, held), LIFE)) is None
 
 
 def test_what_is_computed_of_a_text_changes_with_the_version_alone() -> None:

@@ -102,8 +102,8 @@ def test_an_index_of_statements_is_the_same_when_it_was_stored_and_loaded(texts:
     index, loaded = StatementIndex(), StatementIndex()
     for at, text in enumerate(texts):
         index.put(str(at), text, "user", fact=False)
-    loaded.__setstate__(json.loads(json.dumps(index.__getstate__())))
-    assert loaded.__getstate__() == index.__getstate__()
+    list(loaded.restore(json.loads(json.dumps(index.list_attributes()))))
+    assert loaded.list_attributes() == index.list_attributes()
     for at in range(len(texts)):
         index.remove(str(at))
     assert not any(getattr(index, name) for name in StatementIndex.__slots__)

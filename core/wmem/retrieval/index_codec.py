@@ -7,7 +7,7 @@ indexed a fingerprint, by which a reader sees what has changed since. Nothing of
 import sys
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -76,7 +76,7 @@ def dump_index(index: RecallIndex, rows: Iterable[Row]) -> Dump:
     numbers = postings.number_by_id
     held = [row for row in rows if row.id in numbers]
     blocks: list[bytes] = []
-    parts = {name: _encode(part.__getstate__(), blocks) for name, part in index.parts._asdict().items()}
+    parts = {name: _encode(part.list_attributes(), blocks) for name, part in index.parts._asdict().items()}
     return Dump(held, array("I", [numbers[row.id] for row in held]), parts, blocks)
 
 
@@ -93,17 +93,19 @@ def encode_index(dump: Dump, incarnation: Incarnation) -> bytes:
     return b"".join((dump_json(head), b"\n", *blocks))
 
 
-def decode_index(content: bytes, analyzer: Analyzer) -> StoredIndex | None:
-    """What `encode_index` wrote; None if it was made in another way than this process would, or is no index."""
+def decode_index(content: bytes, analyzer: Analyzer) -> Generator[None, None, StoredIndex | None]:
+    """Read, in steps, what `encode_index` wrote; None if it is no index, or this process would make another one."""
     head, _, body = content.partition(b"\n")
     try:
         fields = load_json(head)
+        yield
         if fields["made by"] != _maker():
             return None
         blocks = _cut(memoryview(body), fields["sizes"])
         index = RecallIndex(analyzer)
         for name, part in index.parts._asdict().items():
-            part.__setstate__(_decode(fields["parts"][name], part.__getstate__(), blocks))
+            attributes = yield from _decode(fields["parts"][name], part.list_attributes(), blocks)
+            yield from part.restore(attributes)
         postings = index.index.postings
         places, fingerprints = _to_array("I", next(blocks)), _to_array("q", next(blocks))
         ids = [postings.ids[place] for place in places]
@@ -165,11 +167,17 @@ def _encode_value(value: Any, blocks: list[bytes]) -> list[Any]:
             return ["plain", value]
 
 
-def _decode(stored: Mapping[str, Any], fresh: Mapping[str, Any], blocks: Iterator[memoryview]) -> dict[str, Any]:
+def _decode(
+    stored: Mapping[str, Any], fresh: Mapping[str, Any], blocks: Iterator[memoryview]
+) -> Generator[None, None, dict[str, Any]]:
     """The attributes that `_encode` was handed, each of the type that it has in a new object."""
     if stored.keys() != fresh.keys():
         raise ValueError("other attributes")
-    return {name: _decode_value(value, type(fresh[name]), blocks) for name, value in stored.items()}
+    attributes = {}
+    for name, value in stored.items():
+        attributes[name] = _decode_value(value, type(fresh[name]), blocks)
+        yield
+    return attributes
 
 
 def _decode_value(stored: Sequence[Any], kind: type, blocks: Iterator[memoryview]) -> Any:

@@ -7,7 +7,7 @@ stored in columns, at its slot; slot 0 means no message.
 import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from wmem.analysis.query_intent import detect_speaker, mentions_time
@@ -61,11 +61,14 @@ class NeighborGraph:
         """`MAX_NEIGHBORS` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
         self._number_by_speaker: dict[tuple[str | None, bool], int] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
+    def list_attributes(self) -> dict[str, Any]:
+        """All attributes, to be stored."""
         return vars(self)
 
-    def __setstate__(self, attributes: Mapping[str, Any]) -> None:
+    def restore(self, attributes: Mapping[str, Any]) -> Iterator[None]:
+        """Take, in steps, what `list_attributes` listed."""
         vars(self).update(attributes)
+        yield
 
     def slot(self, id: str) -> int:
         """The slot of a message; 0 for an unknown id."""

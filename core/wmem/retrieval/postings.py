@@ -6,7 +6,7 @@ A dropped text leaves a tombstone; tombstones are removed when there are many.
 import math
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, repeat
 from typing import Any, NamedTuple
@@ -88,15 +88,17 @@ class Postings:
         self._forward = array("I")  # forward index: the distinct terms of each text, text after text
         self._forward_starts = array("Q", (0,))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def list_attributes(self) -> dict[str, Any]:
         """All attributes but caches, and but what follows from the others where there are no tombstones."""
         return {name: value for name, value in vars(self).items() if name not in _FOLLOWING}
 
-    def __setstate__(self, attributes: Mapping[str, Any]) -> None:
+    def restore(self, attributes: Mapping[str, Any]) -> Iterator[None]:
+        """Take, in steps, what `list_attributes` listed."""
         vars(self).update(attributes)
         self.number_by_id = dict(zip(self.ids, count(), strict=False))
+        yield
         self.number_by_term = dict(zip(self.terms, count(), strict=False))
-        self._group_frequencies = {}
+        yield
 
     def append(
         self, id: str, frequencies: Iterable[tuple[str, int]], *, length: int, group: int, slot: int, language: int

@@ -48,7 +48,7 @@ class StatedText(NamedTuple):
 
 
 class IndexParts(NamedTuple):
-    """What is computed of the texts of a scope; each part has a state of its own (`__getstate__`)."""
+    """What is computed of the texts of a scope; each part lists its attributes, and is restored from them."""
 
     postings: Postings
     neighbors: NeighborGraph

@@ -10,6 +10,7 @@ _Key: TypeAlias = tuple[str, str, str]
 """Speaker, kind of the value, and the subject, or a word of the value."""
 _MAX_RELATED = 16  # the newest texts of one subject that are looked at
 _ANY_NAME = "\0name"
+_STEP_TEXTS = 512  # that are restored in one step
 
 
 class Stated(NamedTuple):
@@ -35,14 +36,17 @@ class StatementIndex:
         self._by_value: dict[_Key, dict[str, None]] = {}
         self._changes: dict[_Key, dict[str, None]] = {}  # texts that name no subject, by a word of the value before
 
-    def __getstate__(self) -> dict[str, list[Any]]:
+    def list_attributes(self) -> dict[str, list[Any]]:
         """What each text states, as plain data, from which all else follows."""
         return {"texts": [(id, stated.speaker, stated.statements) for id, stated in self._by_id.items()]}
 
-    def __setstate__(self, attributes: Mapping[str, Iterable[Any]]) -> None:
-        self.__init__()  # type: ignore[misc]  # of its own class
-        for id, speaker, statements in attributes["texts"]:
-            self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
+    def restore(self, attributes: Mapping[str, Sequence[Any]]) -> Iterator[None]:
+        """Take, in steps, what `list_attributes` listed, where there was nothing."""
+        texts = attributes["texts"]
+        for begin in range(0, len(texts), _STEP_TEXTS):
+            for id, speaker, statements in texts[begin : begin + _STEP_TEXTS]:
+                self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
+            yield
 
     def put(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
         """Read what a text states, in place of what the id stated before.

@@ -5,13 +5,14 @@ question of a process; what is missing or damaged, or was made by another versio
 deletes it, for it holds words of the texts.
 """
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from wmem.codec.codec import IdentityCodec
 from wmem.engine.engine import Engine, retention_s
-from wmem.engine.ports import Callback
+from wmem.engine.ports import Callback, TimedCallback
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause
 from wmem.errors import StoreError
@@ -27,7 +28,7 @@ from wmem.retrieval.recall_index import RecallIndex
 MIN_TEXTS = 256  # an index of fewer is made as fast as it is read
 _MIN_SHARE = 8  # one is written again when 1/8 of it changed
 _MAX_BYTES = 64 * 1024 * 1024
-_STEP_BYTES = 64 * 1024  # of rows that are indexed before a loop gets its turn: some 5 ms
+_STEP_BYTES = 16 * 1024  # of rows that are indexed before a loop gets its turn: some 3 ms
 _STEP_ROWS = 4_096  # whose fingerprints are compared before a loop gets its turn
 _MAX_NEW_BYTES = 16 * 1024 * 1024  # of scopes that nobody asked here, and that are indexed all the same: a second
 _ROW_ID = "index"
@@ -81,7 +82,16 @@ def _read_index(engine: Engine[Any], path: Path) -> Flow[StoredIndex | None]:
     replica: Replica[Any] = Replica(where, engine.codec)
     replica.apply_tail(ORIGIN, (yield from ask(Journal.read, {where: ORIGIN}))[where])
     row = replica.state.rows.get(_ROW_ID)
-    return None if row is None or replica.damage else decode_index(row.content, engine.analyzer)
+    if row is None or replica.damage:
+        return None
+    steps = decode_index(row.content, engine.analyzer)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            index: StoredIndex | None = done.value
+            return index
+        yield from ask(Pause.sleep, 0.0)
 
 
 class _Comparison:
@@ -162,17 +172,14 @@ def _store_index(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow
     dump = replica.use_derived(RecallIndex, partial(_dump, replica), engine.analyzer)
     if incarnation is None or sum(map(len, dump.blocks)) > _MAX_BYTES:
         return False
-    yield from ask(Pause.sleep, 0.0)
-    row = Row(
-        _ROW_ID,
-        encode_index(dump, incarnation),
-        created_at=now,
-        updated_at=now,
-        type="index",
-        expires_at=dump.expires_at,
-    )
+    row = Row(_ROW_ID, b"", created_at=now, updated_at=now, type="index", expires_at=dump.expires_at)
     record_id = new_record_id()
-    payload = engine.codec.encode_record([ItemPut(row)], where, record_id)
+
+    def encode() -> Any:
+        put = ItemPut(row._replace(content=encode_index(dump, incarnation)))
+        return engine.codec.encode_record([put], where, record_id)
+
+    payload = yield from ask(TimedCallback.within, encode, math.inf)  # beside a loop
     yield from ask(Journal.delete, where, None)
     yield from ask(Journal.append, where, record_id, payload, ORIGIN, retention_s([ItemPut(row)], now))
     # What was erased meanwhile is in it, and whoever erased it may have looked before it was there.
