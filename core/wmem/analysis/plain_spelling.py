@@ -45,6 +45,12 @@ _LETTERS = {
 _HAN = range(0x3400, 0xA000)
 
 
+@cache
+def has_simplifier() -> bool:
+    """Whether OpenCC is installed."""
+    return importlib.util.find_spec("opencc") is not None
+
+
 def to_plain_spelling(folded: str) -> str:
     """A folded text in plain spelling; Chinese aside, see `to_simplified`."""
     return folded if folded.isascii() else _OTHERWISE_WRITTEN.sub(_replace_letters, folded)
@@ -75,7 +81,7 @@ def _to_plain_letter(char: str) -> str:
 @cache
 def _make_character_table() -> Mapping[int, str]:
     """Simplified characters by the code points of others, without those that stay."""
-    if importlib.util.find_spec("opencc") is None:
+    if not has_simplifier():
         return {}
     import opencc
 

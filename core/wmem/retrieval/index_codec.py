@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.plain_spelling import has_simplifier
 from wmem.errors import CorruptionError
 from wmem.model.history import Incarnation
 from wmem.model.row import Row
@@ -138,7 +139,15 @@ def _maker() -> list[object]:
     """What the bytes of an index depend on beside the texts."""
     sizes = [array(code).itemsize for code in "IQd"]
     sample = crc32(" ".join(Analyzer().to_terms(_SAMPLE)).encode())
-    return [INDEX_VERSION, sample, unicodedata.unidata_version, sys.byteorder, sizes, hash((1.5, 2))]
+    return [
+        INDEX_VERSION,
+        sample,
+        has_simplifier(),
+        unicodedata.unidata_version,
+        sys.byteorder,
+        sizes,
+        hash((1.5, 2)),
+    ]
 
 
 # -- attributes as JSON, and arrays as blocks of bytes
