@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,10 @@ def dated(*texts: str, speakers: Sequence[str] = ()) -> list[Dated]:
 
 NAMES = [path.stem for path in sorted(LISTS.glob("*.txt"))]
 ALL_TEXTS = [text for name in NAMES for older, newer, _ in pairs(name) for text in (older, newer)]
-texts = st.lists(st.sampled_from(ALL_TEXTS), max_size=8)
+ALL_PAIRS = [[older, newer] for name in NAMES for older, newer, _ in pairs(name)]
+texts = st.lists(st.sampled_from(ALL_TEXTS), max_size=8) | st.lists(st.sampled_from(ALL_PAIRS), max_size=4).map(
+    lambda several: [text for each in several for text in each]
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,21 +82,22 @@ def test_any_text_is_read_and_read_alike_each_time(text: str) -> None:
     assert asks_for_past(text) in (True, False)
 
 
-@given(texts, st.integers(60, 400))
+@given(texts, st.integers(60, 400), st.sampled_from([{}, {"stable": True}, {"summary": True}, {"tail": 0}]))
 @examples(0.4)
-def test_marks_are_charged_and_no_hit_is_lost(said: list[str], budget: int) -> None:
+def test_marks_are_charged_and_no_hit_is_lost(said: list[str], budget: int, options: dict[str, Any]) -> None:
     with wmem.open("memory://", agent_id="agent") as memory:
         session = memory.scope("session")
         ids = []
         for at, text in enumerate(said):
             message = {"role": "user", "content": text, "created_at": 1e9 + 1e6 * at}
             ids.append(session.messages.append(message).id)
-        hits = session.recall("where is my budget, my dog, the deploy", limit=200)
+        question = f"What of this? {' '.join(said)}"
+        hits = session.recall(question, limit=200)
         assert len({hit.id for hit in hits}) == len(hits)
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         assert all(hit.superseded_by in (None, *ids) for hit in hits)
         session.messages.append({"role": "user", "content": "x " * 20})
-        context = session.pack("where is my budget, my dog, the deploy", budget=budget)
+        context = session.pack(question, budget=budget, **options)
         assert context.tokens <= budget
 
 

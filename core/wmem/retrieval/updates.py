@@ -24,6 +24,7 @@ _LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
 _MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more
 _NEXT = 1e-3  # from a place to the one right before it
 _PARTNER_SHARE = 0.9  # of a statement's score has the one that is brought in after it
+_END_CHARS = 500  # of a long question either end is read: what lies between was pasted
 _DECEMBER = 12
 _FEBRUARY = 2
 _LAST_SURE_DAY = 28
@@ -167,11 +168,14 @@ def _add_part(parts: Callable[[], Mapping[str, float]], more: float) -> Mapping[
 
 def _make_chooser(query: "Query") -> Callable[[_Text, _Text], bool]:
     """Whether a question asks for the older of two statements: it held then, or before."""
-    dates = parse_dates(query.text, query.now, query.zone)
+    text = query.text
+    if len(text) > 2 * _END_CHARS:
+        text = f"{text[:_END_CHARS]} {text[-_END_CHARS:]}"
+    dates = parse_dates(text, query.now, query.zone)
     ends = [end for each in dates if (end := _end_of(each, query.now, query.zone)) is not None]
     if ends:
         return lambda older, newer: older.at < max(ends) <= newer.at
-    past = asks_for_past(query.text)
+    past = asks_for_past(text)
     return lambda _, __: past
 
 
