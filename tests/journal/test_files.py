@@ -19,7 +19,7 @@ import diskcache
 import pytest
 
 import wmem.journal.disk
-import wmem.journal.sqlite_database
+import wmem.journal.disk_cache
 import wmem.journal.sqlite_maintenance
 from tests.faults.conftest import FILES, Kind, Rows, connected
 from tests.journal.test_redis import NAMES, Twins
@@ -27,7 +27,6 @@ from wmem.engine.pool import Pool
 from wmem.engine.ports import PooledJournal
 from wmem.errors import ConflictError, CorruptionError, StoreError
 from wmem.journal.disk import DiskJournal
-from wmem.journal.disk_cache import make_tables
 from wmem.journal.port import MISSED_MAX, new_record_id
 from wmem.journal.sqlite import SqliteJournal
 from wmem.model.history import ORIGIN, Cursor
@@ -450,7 +449,7 @@ def test_B49_a_new_store_that_another_process_keeps_to_itself_for_a_moment_is_wa
     locks: list[sqlite3.Connection] = []
 
     def make_and_lock(directory: str, wait_s: float) -> None:
-        make_tables(directory, wait_s)
+        wmem.journal.disk_cache.make_tables(directory, wait_s)
         if not locks:
             locks.append(sqlite3.connect(Path(directory) / diskcache.core.DBNAME, isolation_level=None))
             locks[0].execute("PRAGMA locking_mode=EXCLUSIVE")

@@ -30,7 +30,7 @@ from wmem.scope import index_store
 
 PATH = ("agent", "session")
 LIFE = Incarnation(7)
-ANALYSES = {2: 3404879480}
+ANALYSES = {3: 2526001524}
 """By `INDEX_VERSION`: a checksum of all that is computed of the texts below. To whom the test fails that compares it:
 raise the version, and write the checksum that it tells beside it."""
 
@@ -84,8 +84,9 @@ def to_plain(value: Any) -> Any:
 
 
 def list_attributes(index: RecallIndex) -> Any:
-    postings, neighbors, statements = index.parts
-    states = vars(postings), vars(neighbors), {name: getattr(statements, name) for name in statements.__slots__}
+    postings, neighbors, statements, exchanges = index.parts
+    stated = {name: getattr(statements, name) for name in statements.__slots__}
+    states = vars(postings), neighbors.list_attributes(), stated, vars(exchanges)
     return [to_plain(dict(sorted(state.items()))) for state in states]
 
 
@@ -144,7 +145,7 @@ def test_what_is_not_whole_is_no_index(end: int, more: bytes) -> None:
 def test_every_part_of_an_index_is_stored() -> None:
     others = {"_last_user_message", "_recent_terms", "changes", "vector_caches"}  # small, or stored for themselves
     assert {*RecallIndex.__slots__} == {"index", "neighbors", "statements"} | others
-    assert IndexParts._fields == ("postings", "neighbors", "statements")
+    assert IndexParts._fields == ("postings", "neighbors", "statements", "exchanges")
 
 
 def test_an_index_of_other_attributes_is_no_index() -> None:

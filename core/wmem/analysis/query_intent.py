@@ -49,6 +49,8 @@ _PAST_CONVERSATION = re.compile(
 _I_SAID = re.compile(r"\bi(?:'d|'ve| had| have)? (?:\w+ly )?(?:say|said|tell|told|mention(?:ed)?)\b")
 _MAX_NAME_WORDS = 3
 _MAX_BYTES = 2_000  # of a question that are read, half of them its last: what is asked stands at an end
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")  # also full-width, and Arabic
+_QUESTION_END = 60  # characters at the end of a text in which a question mark makes it a question
 
 
 class QueryIntent(NamedTuple):
@@ -69,6 +71,11 @@ class QueryIntent(NamedTuple):
     dates: tuple[PartialDate, ...]
     asks_when: bool
     zone: tzinfo = UTC
+
+    @property
+    def of_user(self) -> bool:
+        """Whether it asks for what the user said."""
+        return self.first_person and not self.second_person
 
 
 def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinfo = UTC) -> QueryIntent:
@@ -108,6 +115,12 @@ def mentions_time(text: str) -> bool:
     return not _TIME_WORDS.isdisjoint(_WORD.findall(folded)) or (
         not folded.isascii() and _UNSPACED_TIME_WORDS.search(folded) is not None
     )
+
+
+def ends_with_question(text: str) -> bool:
+    """Whether a text has a question mark near its end."""
+    end = text[-_QUESTION_END:]
+    return any(mark in end for mark in _QUESTION_MARKS)
 
 
 def _find_named_speakers(words: Sequence[str], speakers: Collection[str]) -> list[str]:

@@ -34,16 +34,26 @@ class RecallProfile(BaseModel):
         feedback: Weight of relevance feedback: terms that the best texts share and the query lacks.
         feedback_texts: Number of texts that give those terms.
         feedback_terms: Number of those terms.
-        next_to: Share of its score that a message lends to the one before and the one after.
+        next_to: Share of its score that a message lends to the one after it.
+        question: Factor for what a message that ends with a question lends to the one after it.
+        backward: Factor for what a message lends to the one before it.
         next_but_one: The same for the second neighbours; half of it up to the fourth, where one person
             says several in a row.
         full_tokens: A message of more tokens borrows less, in proportion; of more than twice as many it lends less.
         session: Weight of the words of the whole session.
-        speaker: Factor for messages of the one person the query names.
+        speaker: Factor for messages of the one person the query names; less where what he said has fewer
+            words of the query than what others said.
+        name_weight: Weight of that person's name as a word of the query, if there are others.
         user: Factor for messages of the user when the query speaks in the first person, unless it asks what the
             assistant said.
         date: Weight of how well the day of the message matches dates in the query.
         when: Factor for a message that tells a time when the query asks for one.
+        exchange: Weight of the words of the whole exchange, where it has a record: what a tool returned, or
+            structured text.
+        answer: Share of the question's words from which a message of the user lends its score to the rest of
+            its exchange; 1 never.
+        density: Exponent of a text's tokens by which its score is divided in a pack, where room is short: for short
+            texts more of them have room. Not in exchanges with a record.
         vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
             only with an embedder.
         item_floor: Share of what the best item holds of a question that another must hold to be found by
@@ -66,14 +76,20 @@ class RecallProfile(BaseModel):
     feedback: float = Field(0.2, ge=0)
     feedback_texts: int = Field(10, ge=1)
     feedback_terms: int = Field(20, ge=1)
-    next_to: float = Field(0.5, ge=0)
-    next_but_one: float = Field(0.3, ge=0)
+    next_to: float = Field(0.4, ge=0)
+    question: float = Field(2.0, ge=0)
+    backward: float = Field(0.75, ge=0)
+    next_but_one: float = Field(0.2, ge=0)
     full_tokens: float = Field(60, gt=0)
     session: float = Field(0.2, ge=0)
     speaker: float = Field(1.8, ge=1)
+    name_weight: float = Field(0.3, ge=0, le=1)
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)
+    exchange: float = Field(0.6, ge=0)
+    answer: float = Field(0.7, gt=0, le=1)
+    density: float = Field(0.08, ge=0, le=1)
     vector: float = Field(0.4, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
@@ -109,8 +125,9 @@ class RecallProfile(BaseModel):
         With an embedder, vectors count as much as words.
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
-        off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0}
-        factors = {"speaker": 1, "user": 1, "when": 1, "vector": 0.4, "item_floor": 0}
+        off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0, "exchange": 0, "density": 0}
+        off |= {"item_floor": 0}
+        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.4}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 

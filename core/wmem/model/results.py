@@ -12,6 +12,10 @@ Shortfall: TypeAlias = Literal["weak words", "less than the best"]
 """Why a text is below the floor: its words of the question say too little, or little beside the best text's."""
 
 
+RecallForm: TypeAlias = Literal["", "record", "answer"]
+"""What a hit is in its exchange: a record, or the answer to a question that matches."""
+
+
 class RecallHit(NamedTuple):
     """One result of `Scope.recall`.
 

@@ -1,10 +1,11 @@
 """What the note of a prompt quotes: pinned items, recalled memories that no message repeats, a summary of the rest."""
 
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
+from wmem.model.results import RecallForm
 from wmem.pack.passage import PassageTerms
 from wmem.pack.render import NoteEntry, mark_superseded, to_note_entry, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
@@ -18,7 +19,34 @@ if TYPE_CHECKING:
     from wmem.pack.units import Unit
 
 _LEAST_QUOTE_TOKENS = 12  # of a quote that is worth a look at what is left out
+_ANSWER_TOKENS = 64  # of an answer that are quoted however small the budget
 _SHORT_TOKENS = 256  # tokens up to which a recalled memory is quoted whole if it fits in a quarter of the budget
+
+
+class _QuoteLimits(NamedTuple):
+    """Tokens of the quotes of recalled memories.
+
+    Attributes:
+        whole: Up to how many one is quoted whole.
+        most: Limit of a quote of such a memory.
+        least: Limit of any other's.
+        record: Limit of a record's: a part of it mostly lacks what is asked for.
+        answer: Limit of an answer's that stands where it does for its question.
+    """
+
+    whole: int
+    most: int
+    least: int
+    record: int
+    answer: int
+
+    def of(self, candidate: Candidate, form: RecallForm = "") -> int:
+        """The limit of a memory's quote."""
+        if form == "answer":
+            return self.answer
+        if form == "record" and candidate.tokens <= self.record:
+            return self.record
+        return self.most if candidate.tokens <= self.whole else self.least
 
 
 class Note:
@@ -72,13 +100,13 @@ class Note:
         included |= selection.note_entries.keys()
         texts = self._texts_in_prompt() | {entry.quote.text for entry in selection.note_entries.values()}
         repeats = Repeats(selection.note_entries.values())
-        whole, most, least = self._quote_limits(room)
+        limits = self._quote_limits(room)
         for recalled in self._request.recalled:
             candidate = recalled.candidate
             if candidate.id in included:
                 continue
             included.add(candidate.id)
-            limit = most if candidate.tokens <= whole else least
+            limit = limits.of(candidate, recalled.form)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):
                 selection.rejected.append((recalled, "budget"))
                 continue
@@ -133,13 +161,13 @@ class Note:
     def _list_older_quotes(self, room: int, share: int) -> list[NoteEntry]:
         selection = self._selection
         said, days = self._texts_in_prompt(), set(selection.days)
-        whole, most, least = self._quote_limits(share)
+        limits = self._quote_limits(share)
         quoted: list[NoteEntry] = []
         for candidate in (each for unit in selection.iter_left_out() for each in reversed(unit.members)):
             if candidate.id in selection.note_entries:
                 continue
             placed = candidate._replace(place=self._request.places.get(candidate.id, 0))
-            entry = self._to_entry(placed, most if candidate.tokens <= whole else least)
+            entry = self._to_entry(placed, limits.of(candidate))
             if entry is None or not entry.quote.text or entry.quote.text in said:
                 continue
             room -= selection.pricer.price(entry.quote, days)
@@ -195,11 +223,12 @@ class Note:
             left_out += [(each, unit.place) for each in unit.members if each.id not in selection.note_entries]
         return left_out
 
-    def _quote_limits(self, room: int) -> tuple[int, int, int]:
-        """Tokens up to which a recalled memory is quoted whole, the limit of such a quote, and of any other."""
+    def _quote_limits(self, room: int) -> "_QuoteLimits":
         # Fixed parts may leave little of the budget: no memory takes more than half of the rest.
         budget = min(self._selection.options.budget, 2 * room)
-        return min(max(_SHORT_TOKENS, budget // 8), budget // 4), budget // 4, budget // 6
+        whole = min(max(_SHORT_TOKENS, budget // 8), budget // 4)
+        answer = min(max(_ANSWER_TOKENS, budget // 10), budget // 4)
+        return _QuoteLimits(whole, budget // 4, budget // 6, record=max(budget // 4, room // 2), answer=answer)
 
     def _to_entry(self, candidate: Candidate, max_tokens: int | None = None) -> NoteEntry | None:
         """The memory as an entry of the note, pinned and whole without `max_tokens`; None for an echo."""

@@ -13,6 +13,7 @@ from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
 from wmem.model.part import Role
 from wmem.model.prompt import Roles
+from wmem.model.results import RecallForm
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_argument
 from wmem.pack.provider_rules import RULES, ProviderRules
@@ -92,12 +93,14 @@ class RecalledCandidate(NamedTuple):
 
     Attributes:
         superseded: Whether a newer memory of the same says otherwise.
+        form: What it is in its exchange; how much of it is quoted depends on it.
     """
 
     candidate: Candidate
     score: float
     parts: Callable[[], Mapping[str, float]] = dict
     superseded: bool = False
+    form: RecallForm = ""
 
 
 class StandingClause(NamedTuple):

@@ -1,6 +1,7 @@
 """BM25 scores of a query over an index, with relevance feedback."""
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -10,13 +11,14 @@ from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturati
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Sequence
+
 
 C = TypeVar("C")
 _SPELLING_SHARE = 0.3
 """Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
+_MAX_READ_RATIO = 4  # postings for each text looked for, up to which all are read
 _NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists
 
 
@@ -29,6 +31,10 @@ class Scores(Protocol[C]):
 
     def scores_of(self, numbers: C, /) -> C:
         """The scores of these texts; 0 for a text that contains no term."""
+        ...
+
+    def frequencies(self, postings: "array[int]", numbers: C, /) -> "Sequence[int]":
+        """How often a term, which has these postings, occurs in each of these texts."""
         ...
 
     def top(self, limit: int, /) -> tuple[C, C]:
@@ -63,6 +69,16 @@ class ListScores:
 
     def scores_of(self, numbers: list[Any], /) -> list[Any]:
         return list(map(self._scores.__getitem__, numbers))
+
+    def frequencies(self, postings: "array[int]", numbers: list[Any], /) -> "Sequence[int]":
+        if len(postings) <= _MAX_READ_RATIO * len(numbers):
+            known = {entry >> TF_BITS: entry & TF_MAX for entry in postings}
+            return [known.get(number, 0) for number in numbers]
+        places = [bisect_left(postings, number << TF_BITS) for number in numbers]
+        return [
+            postings[place] & TF_MAX if place < len(postings) and postings[place] >> TF_BITS == number else 0
+            for place, number in zip(places, numbers, strict=True)
+        ]
 
     def top(self, limit: int, /) -> tuple[list[Any], list[Any]]:
         live = self._columns.live
@@ -103,24 +119,35 @@ class QueryScorer:
     """The BM25 scores of one query; valid until the index changes.
 
     Args:
+        weights: Of terms that do not have the weight 1; ignored where there are no others.
         k1: Term frequency saturation.
         b: Length normalization, 0 to 1.
         spellings: Those of the query that differ from its terms, see `wmem.analysis.analyzer.Analysis`.
     """
 
     def __init__(
-        self, postings: Postings, terms: Iterable[str], k1: float = 1.2, b: float = 0.75, spellings: Iterable[str] = ()
+        self,
+        postings: Postings,
+        terms: Iterable[str],
+        k1: float = 1.2,
+        b: float = 0.75,
+        *,
+        spellings: Iterable[str] = (),
+        weights: Mapping[str, float] | None = None,
     ) -> None:
         self._postings = postings
+        terms = list(terms)
         self._terms = [
             number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
         ]
+        self._unknown = len(set(terms)) - len(self._terms)
+        self._weights = self._find_weights(weights) if weights else {}
         self._k1, self._b = k1, b
         self._term_saturation = self._make_saturation(len(postings.number_by_id), postings.total_length)
         self.ops: ArrayOps[Any]
         """Array operations for columns of numbers and scores."""
         self._scores, self.ops = self._new_scores()
-        self._add_terms([(term, 1.0) for term in self._terms])
+        self._add_terms([(term, self._weights.get(term, 1.0)) for term in self._terms])
         if postings.spellings:
             self._add_terms(self._weigh_spellings(frozenset(spellings)))
 
@@ -174,10 +201,44 @@ class QueryScorer:
         scores = dict.fromkeys(groups, 0.0)
         for term in self._terms:
             frequencies = held.frequencies_by_group(term)
-            top = idf(count, len(frequencies)) * (self._k1 + 1)
+            top = self._weights.get(term, 1.0) * idf(count, len(frequencies)) * (self._k1 + 1)
             for group in frequencies.keys() & scores.keys():
                 frequency = frequencies[group]
                 scores[group] += top * frequency / (frequency + flat + slope * held.group_lengths[group])
+        return scores
+
+    def coverage(self, numbers: Any) -> list[float]:
+        """The share of the query's terms that each of these texts has, by rarity; unknown terms count as the rarest."""
+        covered = [0.0] * len(self.ops.to_list(numbers))
+        total = self._unknown * idf(len(self._postings.number_by_id), 0)
+        for term in self._terms:
+            weight = self._weights.get(term, 1.0) * self._postings.idf(term)
+            total += weight
+            for at, frequency in enumerate(self._scores.frequencies(self._postings.by_term[term], numbers)):
+                if frequency:
+                    covered[at] += weight
+        return [each / total for each in covered] if total else covered
+
+    def joint_scores(self, texts: Sequence[Sequence[int]], b: float) -> list[float]:
+        """The BM25 scores of texts that are each made of several, with the length normalization `b`."""
+        numbers = self.ops.ints([number for each in texts for number in each])
+        owners = [at for at, each in enumerate(texts) for _ in each]
+        lengths = [0] * len(texts)
+        for at, length in zip(owners, self.ops.to_list(self.ops.take(self.columns.lengths, numbers)), strict=True):
+            lengths[at] += length
+        mean = sum(lengths) / max(1, len(texts))
+        norms = [self._k1 * (1 - b + b * length / mean) if mean else self._k1 for length in lengths]
+        scores = [0.0] * len(texts)
+        for term in self._terms:
+            frequencies = [0] * len(texts)
+            for at, frequency in zip(
+                owners, self._scores.frequencies(self._postings.by_term[term], numbers), strict=True
+            ):
+                frequencies[at] += frequency
+            top = self._weights.get(term, 1.0) * self._postings.idf(term) * (self._k1 + 1)
+            for at, frequency in enumerate(frequencies):
+                if frequency:
+                    scores[at] += top * frequency / (frequency + norms[at])
         return scores
 
     def expand_query(self, feedback: Feedback, question_id: str | None = None) -> None:
@@ -222,6 +283,12 @@ class QueryScorer:
                 number = held.number_by_term[spelling]
                 weighted.append((number, share * held.idf(term) / held.idf(number)))
         return weighted
+
+    def _find_weights(self, weights: Mapping[str, float]) -> dict[int, float]:
+        """The weights by number; none where no other term is left to score by."""
+        numbers = self._postings.number_by_term
+        known = {numbers[term]: weight for term, weight in weights.items() if term in numbers}
+        return known if any(term not in known for term in self._terms) else {}
 
     def _add_terms(self, weighted: Iterable[tuple[int, float]]) -> None:
         held, most = self._postings, self._k1 + 1

@@ -139,14 +139,20 @@ class Index:
         b: float = 0.75,
         feedback: Feedback | None = None,
         question_id: str | None = None,
+        cue: str = "",
+        cue_weight: float = 1.0,
     ) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`.
 
         Args:
             question_id: Id of the text that is the query itself, which is no feedback.
+            cue: Words that have another weight, as a name that says who is meant.
         """
+        weights = None
+        if cue and cue_weight != 1:
+            weights = dict.fromkeys(self._analyze_query(cue)[1], cue_weight)
         _, terms, spellings = self._analyze_query(query)
-        found = QueryScorer(self._postings, self._select_terms(terms), k1, b, spellings)
+        found = QueryScorer(self._postings, self._select_terms(terms), k1, b, spellings=spellings, weights=weights)
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)
         return found

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from wmem.analysis.query_intent import detect_speaker, mentions_time
+from wmem.analysis.query_intent import detect_speaker, ends_with_question, mentions_time
+from wmem.retrieval.exchanges import Exchanges
 
 MAX_NEIGHBORS = 8
 """Most neighbours of a message: the one before, the one after, the one before that, and so on."""
@@ -55,15 +56,18 @@ class NeighborGraph:
         self.is_user = array("B", (0,))
         self.mentions_time = array("B", (0,))
         """Whether the text contains a word for a time."""
+        self.asks = array("B", (0,))
+        """Whether the text ends with a question."""
         self.speaker_numbers = array("I", (0,))
         """A number for each pair of a speaker and whether the role is "user"."""
         self.neighbors = array("I", bytes(_ROW_BYTES))
         """`MAX_NEIGHBORS` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
+        self.exchanges = Exchanges()
         self._number_by_speaker: dict[tuple[str | None, bool], int] = {}
 
     def list_attributes(self) -> dict[str, Any]:
-        """All attributes, to be stored."""
-        return vars(self)
+        """All attributes but the exchanges, which are stored for themselves."""
+        return {name: value for name, value in vars(self).items() if name != "exchanges"}
 
     def restore(self, attributes: Mapping[str, Any]) -> Iterator[None]:
         """Take, in steps, what `list_attributes` listed."""
@@ -88,7 +92,16 @@ class NeighborGraph:
         return [speaker for speaker, times in self._speaker_counts.items() if times >= _MIN_MESSAGES]
 
     def put(
-        self, id: str, text: str, *, role: str, name: str | None, thread: str | None, at: float, tokens: int | None
+        self,
+        id: str,
+        text: str,
+        *,
+        role: str,
+        name: str | None,
+        thread: str | None,
+        at: float,
+        tokens: int | None,
+        turn: str | None = None,
     ) -> int:
         """Add a message as the newest, or update the text of a known one in place.
 
@@ -105,6 +118,9 @@ class NeighborGraph:
         self.tokens[slot] = max(1, len(text) // _CHARS_PER_TOKEN if tokens is None else tokens)
         self.is_user[slot] = _LABEL_IS_USER.get(speaker or "", role == "user")
         self.mentions_time[slot] = mentions_time(text)
+        self.asks[slot] = ends_with_question(text)
+        begins = bool(self.is_user[slot])
+        self.exchanges.put(slot, text, role=role, begins=begins, group=turn or thread, at=at)
         voice = self._speaker_number(speaker, user=role == "user")
         if speaker is not None:
             self._speaker_counts[speaker] += 1
@@ -136,6 +152,7 @@ class NeighborGraph:
         if slot is None:
             return
         self._uncount_speaker(slot)
+        self.exchanges.remove(slot)
         self.speakers[slot] = None
         all_before, all_after = self._slots_around(slot)
         before, after = self.before[slot], self.after[slot]
@@ -216,6 +233,7 @@ class NeighborGraph:
         self.sessions.append(0)
         self.is_user.append(0)
         self.mentions_time.append(0)
+        self.asks.append(0)
         self.speaker_numbers.append(0)
         self.created_at.append(0)
         self.tokens.append(0)

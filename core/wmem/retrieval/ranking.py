@@ -3,9 +3,10 @@
 Written once for columns of numbers, plain lists or numpy arrays; see `wmem.retrieval.arrays`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from functools import partial
+from itertools import compress
 from operator import add, mul, ne
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -14,11 +15,15 @@ from wmem.analysis.query_intent import QueryIntent
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.zones import to_day
 from wmem.retrieval.bm25 import QueryScorer
+from wmem.retrieval.exchange_matches import ExchangeMatches, match_exchanges
 from wmem.retrieval.neighbors import MAX_NEIGHBORS, NeighborGraph
 from wmem.retrieval.vectors import Similarities
 
 C = TypeVar("C")
+_BEST_SCORES = 3  # best scores of a speaker, which are compared with the best of the others
+_LEAST_RATIO, _RATIO_RANGE = 0.4, 0.5  # the speaker's factor counts from this ratio on, and in full after that range
 _OVERSAMPLING = 2  # candidates scored per result wanted: a factor may raise one
+_BEFORE, _AFTER = 0, 1  # columns of the nearest neighbours
 _LENDING_TOKENS_RATIO = 2
 """The longest message that lends in full has so many times the tokens of the longest that borrows in full."""
 
@@ -51,8 +56,8 @@ def select_candidates(
     *,
     question_id: str | None,
     similarities: Similarities | None,
-) -> CandidateColumns[Any]:
-    """The candidates by their own scores and those their neighbours lend, best first.
+) -> tuple[CandidateColumns[Any], ExchangeMatches]:
+    """The candidates by their own scores and those their neighbours lend, best first, then the rest of their exchanges.
 
     Args:
         intent: The intent of the query beside its words.
@@ -72,24 +77,35 @@ def select_candidates(
         alike = sums.ints([number for id in best if (number := matches.number(id)) is not None])
         felt_by, felt = _lend_to_neighbors(matches, neighbors, profile, alike, sums.floats(list(best.values())))
         gathered += [alike, felt_by]
-    numbers = sums.distinct(gathered)
-    words = matches.scores_of(numbers)
-    slots, full = take(matches.columns.slots, numbers), profile.full_tokens
-    borrows = sums.clip(sums.apply(lambda each: full / each, take(neighbors.tokens, slots)), 1.0)
-    if intent.second_person:
-        # The query asks for an answer itself: however long, it is found by the question before it.
-        borrows = sums.apply(lambda each, user: user * each + (1 - user), borrows, take(neighbors.is_user, slots))
-    near = sums.apply(mul, borrows, lent(numbers))
-    known = sums.apply(add, words, near)
-    vector = sums.apply(partial(mul, 0.0), words)
+
+    def to_columns(numbers: Any) -> CandidateColumns[Any]:
+        words = matches.scores_of(numbers)
+        slots, full = take(matches.columns.slots, numbers), profile.full_tokens
+        borrows = sums.clip(sums.apply(lambda each: full / each, take(neighbors.tokens, slots)), 1.0)
+        if intent.second_person:
+            # The query asks for an answer itself: however long, it is found by the question before it.
+            borrows = sums.apply(lambda each, user: user * each + (1 - user), borrows, take(neighbors.is_user, slots))
+        near = sums.apply(mul, borrows, lent(numbers))
+        vector = sums.apply(partial(mul, 0.0), words)
+        if similarities is not None:
+            vector = sums.floats(list(map(similarities.score, matches.ids(numbers))))
+            if felt is not None:
+                vector = sums.apply(add, vector, sums.apply(mul, borrows, felt(numbers)))
+        return CandidateColumns(numbers, words, near, vector, borrows)
+
+    columns = to_columns(sums.distinct(gathered))
+    known = sums.apply(add, columns.bm25, columns.near)
     if similarities is not None:
-        vector = sums.floats(list(map(similarities.score, matches.ids(numbers))))
-        if felt is not None:
-            vector = sums.apply(add, vector, sums.apply(mul, borrows, felt(numbers)))
         scale = profile.vector * (sums.maximum(scores) or 1.0)
-        known = sums.apply(lambda each, similarity: each + scale * similarity, known, vector)
-    best_known = sums.top_indices(known, _OVERSAMPLING * limit)
-    return CandidateColumns(*(take(column, best_known) for column in (numbers, words, near, vector, borrows)))
+        known = sums.apply(lambda each, similarity: each + scale * similarity, known, columns.vector)
+    best = sums.top_indices(known, _OVERSAMPLING * limit)
+    chosen = take(columns.doc_numbers, best)
+    asked = set() if question_id is None else {matches.number(question_id) or 0}
+    exchanges = match_exchanges(matches, neighbors, profile, chosen, asked)
+    more = list(exchanges.numbers())
+    if more:
+        return to_columns(sums.distinct([chosen, sums.ints(more)])), exchanges
+    return CandidateColumns(*(take(column, best) for column in columns)), exchanges
 
 
 def session_scores(columns: CandidateColumns[Any], matches: QueryScorer) -> Any:
@@ -107,15 +123,21 @@ def score_factors(
     neighbors: NeighborGraph,
     intent: QueryIntent,
     profile: RecallProfile,
+    *,
+    exchanges: ExchangeMatches,
 ) -> list[Any]:
-    """The score factors of each candidate: speaker, user, date, and whether it tells a time."""
+    """The score factors of each candidate: speaker, user, date, and whether it tells a time.
+
+    What a tool told the user is the user's.
+    """
     sums = matches.ops
     slots = sums.take(matches.columns.slots, columns.doc_numbers)
     ones = sums.factor_where(slots, 1.0)
     speaker, day = ones, ones
     if intent.speaker is not None:
         said_by = [neighbors.speakers[slot] == intent.speaker for slot in sums.to_list(slots)]
-        speaker = sums.factor_where(sums.ints(said_by), profile.speaker)
+        share = _speaker_share(sums.to_list(columns.bm25), said_by)
+        speaker = sums.factor_where(sums.ints(said_by), 1.0 + (profile.speaker - 1.0) * share)
     if intent.dates:
         fitting = _DateMatches(intent)
         days = [
@@ -123,13 +145,26 @@ def score_factors(
             for at in sums.to_list(sums.take(neighbors.created_at, slots))
         ]
         day = sums.floats(days)
-    of_user = intent.first_person and not intent.second_person
+    user = ones
+    if intent.of_user:
+        in_record = [number in exchanges.scores for number in sums.to_list(columns.doc_numbers)]
+        either = sums.apply(add, sums.take(neighbors.is_user, slots), sums.ints(in_record))
+        user = sums.factor_where(either, profile.user)
     return [
         speaker,
-        sums.factor_where(sums.take(neighbors.is_user, slots), profile.user) if of_user else ones,
+        user,
         day,
         sums.factor_where(sums.take(neighbors.mentions_time, slots), profile.when) if intent.asks_when else ones,
     ]
+
+
+def _speaker_share(scores: Sequence[float], said_by: Sequence[bool]) -> float:
+    """How much of the speaker's factor holds, from 0 to 1: none where only others have the query's words."""
+    his, others = (
+        sum(sorted(compress(scores, flags), reverse=True)[:_BEST_SCORES])
+        for flags in (said_by, [not each for each in said_by])
+    )
+    return min(1.0, max(0.0, (his / others - _LEAST_RATIO) / _RATIO_RANGE)) if others else 1.0
 
 
 class _DateMatches(dict[date | None, float]):
@@ -162,11 +197,20 @@ def _lend_to_neighbors(
     lends = sums.apply(mul, lends, scores)
     far = profile.next_but_one / 2
     shares = [share for share in (profile.next_to, profile.next_but_one, far, far) for _ in range(2)]
+    shares[_BEFORE] *= profile.backward
     columns = [column for column, share in enumerate(shares) if share]
     near = sums.take_rows(neighbors.neighbors, MAX_NEIGHBORS, slots, columns)
     lent_to = take(matches.number_by_slot, sums.select(near, near))
-    lent = sums.select(sums.outer_product(lends, [shares[column] for column in columns]), near)
-    return lent_to, sums.sum_by_key(lent_to, lent)
+    lent = sums.sum_by_key(lent_to, sums.select(sums.outer_product(lends, [shares[each] for each in columns]), near))
+    # What a message that asks lends to the one after it beyond its share.
+    more = profile.next_to * (profile.question - 1)
+    if not more:
+        return lent_to, lent
+    answers = sums.take_rows(neighbors.neighbors, MAX_NEIGHBORS, slots, [_AFTER])
+    amounts = sums.apply(lambda each, asks: more * each * asks, lends, take(neighbors.asks, slots))
+    answered_by = take(matches.number_by_slot, sums.select(answers, answers))
+    lent_more = sums.sum_by_key(answered_by, sums.select(amounts, answers))
+    return lent_to, lambda numbers: sums.apply(add, lent(numbers), lent_more(numbers))
 
 
 class Signals(NamedTuple, Generic[C]):

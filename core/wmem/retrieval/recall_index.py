@@ -7,6 +7,7 @@ from wmem.analysis.analyzer import Analyzer, to_words
 from wmem.engine.derived import Derived
 from wmem.model.row import Row
 from wmem.model.row_text import read_wording, row_text
+from wmem.retrieval.exchanges import Exchanges
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
 from wmem.retrieval.postings import Postings
@@ -53,6 +54,7 @@ class IndexParts(NamedTuple):
     postings: Postings
     neighbors: NeighborGraph
     statements: StatementIndex
+    exchanges: Exchanges
 
 
 class VectorCache:
@@ -91,7 +93,7 @@ class RecallIndex(Derived):
     @property
     def parts(self) -> "IndexParts":
         """All that was computed of texts, but for vectors, which are stored for themselves, and small caches."""
-        return IndexParts(self.index.postings, self.neighbors, self.statements)
+        return IndexParts(self.index.postings, self.neighbors, self.statements, self.neighbors.exchanges)
 
     @property
     def bytes(self) -> int:
@@ -175,7 +177,16 @@ class RecallIndex(Derived):
             self.statements.put(id, text, _USER, fact=True)
             return
         role = row.role or _SEQUENTIAL_TYPES[row.type]
-        slot = self.neighbors.put(id, spoken, role=role, name=name, thread=thread, at=row.created_at, tokens=row.tokens)
+        slot = self.neighbors.put(
+            id,
+            spoken,
+            role=role,
+            name=name,
+            thread=thread,
+            at=row.created_at,
+            tokens=row.tokens,
+            turn=row.turn_id,
+        )
         self.index.add(id, text, self.neighbors.sessions[slot], slot)
         speaker = self.neighbors.speakers[slot] or _SPEAKERS.get(row.role)
         if speaker is None:

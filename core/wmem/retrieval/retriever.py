@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 from itertools import chain, compress, islice, repeat
-from operator import add, itemgetter, methodcaller
-from typing import TYPE_CHECKING, Any, NamedTuple
+from operator import add, itemgetter, methodcaller, mul, truediv
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
 from wmem.model.history import Path
 from wmem.model.recall_profile import RecallProfile
+from wmem.model.results import RecallForm
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ArrayOps, ListOps
 from wmem.retrieval.bm25 import Feedback
+from wmem.retrieval.exchange_matches import NO_MATCHES, ExchangeMatches
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.ranking import (
     CandidateColumns,
@@ -34,10 +36,12 @@ if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
+_SHORTEST_TOKENS, _LONGEST_TOKENS = 10, 256  # between which tokens make a difference to the order of a pack
 _NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
 
 _SCORE = itemgetter(0)
+_Added: TypeAlias = tuple[str, float]  # what an exchange adds to a score: its name and how much
 
 
 class Hit(NamedTuple):
@@ -45,6 +49,7 @@ class Hit(NamedTuple):
 
     Attributes:
         superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
+        form: Whether it is a record of a matching exchange, or stands where it does because its question matches.
     """
 
     row: Row
@@ -52,6 +57,7 @@ class Hit(NamedTuple):
     parts: Callable[[], Mapping[str, float]]
     path: Path
     superseded_by: str = ""
+    form: RecallForm = ""
 
 
 class QueryVector(NamedTuple):
@@ -62,34 +68,91 @@ class QueryVector(NamedTuple):
 
 
 class _CandidateRows(NamedTuple):
-    """Candidate rows of one scope, their signals as columns, and the arithmetic for these."""
+    """Candidate rows of one scope, their signals as columns, and the arithmetic for these.
+
+    Attributes:
+        exchanges: What their exchanges add, by position instead of number.
+        user_factor: Factor of what their exchanges add.
+        density: The profile's, if short texts are preferred.
+    """
 
     path: Path
     rows: list[Row]
     signals: Signals[Any]
     arithmetic: ArrayOps[Any]
+    exchanges: ExchangeMatches = NO_MATCHES
+    user_factor: float = 1.0
+    density: float = 0.0
 
     def maxima(self) -> SignalMaxima:
         """The maximum of each signal that is not from 0 to 1 by itself."""
         sums, (words, near, session, vector, *_) = self.arithmetic, self.signals
         return SignalMaxima(sums.maximum(sums.apply(add, words, near)), sums.maximum(session), sums.maximum(vector))
 
+    def score(self, maxima: SignalMaxima, profile: RecallProfile) -> Any:
+        """The score of each row, without what exchanges add."""
+        return self.arithmetic.apply(score_function(maxima, profile), *self.signals)
+
+    def best_without_user(self, scores: Any) -> float:
+        """The best score, if no message counted more for being the user's."""
+        return self.arithmetic.maximum(self.arithmetic.apply(truediv, scores, self.signals.user))
+
     def rank(
-        self, maxima: SignalMaxima, profile: RecallProfile, limit: int
-    ) -> Iterator[tuple[float, "_CandidateRows", int]]:
-        """The best scores and their positions, best first."""
-        sums = self.arithmetic
-        scores = sums.apply(score_function(maxima, profile), *self.signals)
+        self, scores: Any, scale: float, limit: int
+    ) -> Iterator[tuple[float, "_CandidateRows", int, _Added | None]]:
+        """The best scores and their positions, with what exchanges add to them, best first.
+
+        Args:
+            scale: Of the scores of exchanges.
+        """
+        sums, added = self.arithmetic, dict[int, _Added]()
+        if self.density:
+            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
+        if self.exchanges != NO_MATCHES:
+            values = sums.to_list(scores)
+            for at, score in self.exchanges.scores.items():
+                added[at] = "exchange", scale * self.user_factor * score
+                values[at] += added[at][1]
+            for question, answers, share, part in self.exchanges.answers:
+                lent = share * values[question]
+                for at in answers:
+                    if lent > values[at]:
+                        values[at] = lent
+                        added[at] = part, lent
+            scores = sums.floats(values)
         places = sums.top_indices(scores, limit)
-        return zip(sums.to_list(sums.take(scores, places)), repeat(self), sums.to_list(places), strict=False)
+        return (
+            (score, self, at, added.get(at))
+            for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
+        )
 
-    def hit(self, position: int, score: float, maxima: SignalMaxima, profile: RecallProfile) -> Hit:
+    def _density_factor(self, position: int) -> float:
+        """The factor of one row for its tokens: 1 for a short one, and for what stands in an exchange with a record."""
+        if position in self.exchanges.scores:
+            return 1.0
+        tokens = self.rows[position].tokens or _SHORTEST_TOKENS
+        return float((_SHORTEST_TOKENS / min(max(tokens, _SHORTEST_TOKENS), _LONGEST_TOKENS)) ** self.density)
+
+    def hit(
+        self, position: int, score: float, added: _Added | None, maxima: SignalMaxima, profile: RecallProfile
+    ) -> Hit:
         """One row as a hit."""
-        return Hit(self.rows[position], score, partial(self.parts, position, maxima, profile), self.path)
+        part = "" if added is None else added[0]
+        form: RecallForm = "answer" if part == "answer" else "record" if position in self.exchanges.records else ""
+        parts = partial(self.parts, position, added, maxima, profile)
+        return Hit(self.rows[position], score, parts, self.path, form=form)
 
-    def parts(self, position: int, maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
+    def parts(
+        self, position: int, added: _Added | None, maxima: SignalMaxima, profile: RecallProfile
+    ) -> Mapping[str, float]:
         """The parts of one row's score."""
-        return score_parts(Signals(*(float(column[position]) for column in self.signals)), maxima, profile)
+        if added is not None and added[0] != "exchange":
+            return dict([added])
+        signals = Signals(*(float(column[position]) for column in self.signals))
+        parts = dict(score_parts(signals, maxima, profile))
+        if self.density and (factor := self._density_factor(position)) != 1.0:
+            parts["x density"] = factor
+        return parts if added is None else {**parts, added[0]: added[1]}
 
 
 class Query(NamedTuple):
@@ -102,6 +165,7 @@ class Query(NamedTuple):
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
         zone: In which the days of the query and of the rows are counted.
+        short_first: Whether short texts are preferred, by the profile's `density`.
     """
 
     text: str
@@ -111,6 +175,7 @@ class Query(NamedTuple):
     vector: QueryVector | None = None
     accepts: Callable[[Row], bool] | None = None
     zone: tzinfo = UTC
+    short_first: bool = False
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -122,11 +187,16 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
     found = [_collect_candidates(replica, query, profile, nearer) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
-    ranked = chain.from_iterable(each.rank(maxima, profile, query.limit) for each in found)
+    scores = [each.score(maxima, profile) for each in found]
+    most = max(each.exchanges.best for each in found)
+    # As much as the best score for the exchange that matches best.
+    best = max(map(_CandidateRows.best_without_user, found, scores)) if most else 0.0
+    scale = profile.exchange * best / most if most else 0.0
+    ranked = chain.from_iterable(map(_CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
-    best = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    hits = (each.hit(at, score, maxima, profile) for score, each, at in best)
-    names = ((each.path, each.rows[at].id) for _, each, at in best)
+    best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
+    hits = (each.hit(at, score, added, maxima, profile) for score, each, at, added in best_first)
+    names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
 
 
@@ -213,21 +283,23 @@ def _collect_candidates(
             none = ListOps().floats(())
             return _CandidateRows(replica.path, [], Signals(*[none] * len(Signals._fields)), ListOps())
         question = _find_question(memory, newest, query.text)
+        intent = detect_intent(
+            query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
+        )
         scorer = memory.index.scorer(
             query.text,
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
             question_id=question.id if question else None,
-        )
-        intent = detect_intent(
-            query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
+            cue=intent.speaker or "",
+            cue_weight=profile.name_weight,
         )
         question_id = question.id if question else None
         similarities = (
             memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
         )
-        columns = select_candidates(
+        columns, exchanges = select_candidates(
             scorer,
             memory.neighbors,
             intent,
@@ -245,6 +317,7 @@ def _collect_candidates(
         if len(candidates) < len(found):
             places = ops.ints(list(compress(range(len(found)), accepted)))
             columns = CandidateColumns(*(ops.take(column, places) for column in columns))
+        numbers = ops.to_list(columns.doc_numbers) if exchanges is not NO_MATCHES else ()
         none = ops.floats([0.0] * len(candidates))
         signals = Signals(
             columns.bm25,
@@ -258,9 +331,12 @@ def _collect_candidates(
             if profile.importance
             else none,
             ops.floats(_overlaps(memory, candidates, newest)) if profile.duplication else none,
-            *score_factors(columns, scorer, memory.neighbors, intent, profile),
+            *score_factors(columns, scorer, memory.neighbors, intent, profile, exchanges=exchanges),
         )
-        return _CandidateRows(replica.path, candidates, signals, ops)
+        by_place = exchanges.renumber({number: place for place, number in enumerate(numbers)})
+        factor = profile.user if intent.of_user else 1.0
+        density = profile.density if query.short_first else 0.0
+        return _CandidateRows(replica.path, candidates, signals, ops, by_place, factor, density)
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 

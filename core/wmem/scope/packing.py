@@ -114,7 +114,7 @@ def pack_scope(
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
-        wanted = Query(query, now, weighing, limit, dense, zone=days_in)
+        wanted = Query(query, now, weighing, limit, dense, zone=days_in, short_first=True)
         hits: Iterable[Hit] = search(replicas, wanted)
         if standing:
             hits = _favor_preferences(hits)
@@ -257,8 +257,9 @@ def _list_recalled(
             score,
             parts,
             bool(newer),
+            form,
         )
-        for row, score, parts, at, newer in hits
+        for row, score, parts, at, newer, form in hits
     ]
 
 
