@@ -1,5 +1,6 @@
 """Ways to say in English what is so, and what has changed."""
 
+from wmem.rules.updates.statement import TOPIC
 from wmem.rules.updates.table import StatementRow, StatementTable
 
 
@@ -107,6 +108,14 @@ _ROWS = (
         proper=True,
         ends=True,
     ),
+    StatementRow(
+        "cancelled canceled sold returned lost gave",
+        rf"(?P<who>{_ME}) {_ADVERB}(?:cancelled|canceled|sold|returned|lost|gave (?:away|up)) (?:my|our|the) {_VALUE}",
+        attribute="hav",
+        kind="word",
+        changes=True,
+        ends=True,
+    ),
     # --- names
     StatementRow(
         "renamed renaming rename",
@@ -148,6 +157,15 @@ _ROWS = (
         rf"(?:i|we|they) {_ADVERB}(?:named|called) (?P<who>(?:my|our|the) [\w-]{{2,20}}) (?P<value>[^,;()]{{2,30}})",
         attribute="name",
         kind="name",
+        single=True,
+        proper=True,
+    ),
+    StatementRow(
+        "call",
+        r"(?:you can |just |please |everyone can )?(?P<who>)call me (?!back|later|when|at|on|if|tomorrow|an?\b|the\b)(?P<value>[^,;()]{2,30})",
+        attribute="name",
+        kind="name",
+        changes=True,
         single=True,
         proper=True,
     ),
@@ -267,6 +285,13 @@ _ROWS = (
         weak=True,
         changes=True,
     ),
+    StatementRow(
+        "changed moved updated rescheduled postponed",
+        rf"(?P<who>{_NOUNS}) {_ADVERB}(?:(?:was|were|is|are|got|has|have) {_ADVERB})?(?:changed|moved|updated|rescheduled|postponed)$",
+        attribute="be",
+        kind=TOPIC,
+        changes=True,
+    ),
     # --- what is so
     StatementRow(
         "use uses using",
@@ -367,7 +392,7 @@ ENGLISH = StatementTable(
     joint=r"[,;:] (?:and |but |so |because )?| (?:and|but|so|because) (?=(?:i|we|my|our|the|it|it's|now)\b)| [-–—] |[(]",  # dashes
     doubt=(
         r"^(?:if|when|unless|suppose|imagine|let's say|what if|maybe|perhaps|assuming|once|before|after|until)\b"
-        r"|\b(?:would|might|could|wish|if i|if we|used to|thinking (?:of|about)|considering|planning to|plan to|want to|wants to"
+        r"|\b(?:would|might|could|wish|if i|if we|thinking (?:of|about)|considering|planning to|plan to|want to|wants to"
         r"|hope to|going to move|will move|said|says|told me|asked|heard|dreamed|dreamt|pretend|for example|e\.g|for instance)\b"
     ),
     now=r"\b(?:now|update|correction|actually|as of|from now on|since yesterday|instead|change of plans?|scratch that|these days|nowadays|currently|turns out|sorry|meant|to correct|anymore)\b",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from wmem.rules.standing.own_text import STRAIGHT, own_sentences
 from wmem.rules.updates.english import ENGLISH
 from wmem.rules.updates.european import FRENCH, GERMAN, SPANISH
-from wmem.rules.updates.statement import Statement
+from wmem.rules.updates.statement import TOPIC, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import read_values, read_words
 
@@ -84,7 +84,20 @@ def read_statements(text: str, *, fact: bool = False) -> tuple[Statement, ...]:
                 found |= dict.fromkeys(read)
         if len(found) >= _MAX_STATEMENTS:
             break
-    return tuple(found)[:_MAX_STATEMENTS]
+    return tuple(_resolve(list(found)[:_MAX_STATEMENTS]))
+
+
+def _resolve(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements of a text, in which "it" is what was spoken of last: "The deadline has changed. It is now May 5"."""
+    topic: Statement | None = None
+    for each in statements:
+        if each.kind == TOPIC:
+            topic = each
+        elif each.subject or topic is None or each.before or topic.kind not in (TOPIC, each.kind):
+            topic = each if each.subject else topic
+            yield each
+        else:
+            yield each._replace(subject=topic.subject, changes=True)
 
 
 def _to_words(text: str) -> frozenset[str]:
@@ -233,6 +246,9 @@ def _to_statements(
         return
     if row.habit and subject.words:
         subject = subject._replace(words=f"{subject.words}{_object_words(said, table)}")
+    if row.kind == TOPIC:
+        yield Statement(f"{subject.words} {attribute}", TOPIC, "", changes=True)
+        return
     for kind, value in _list_values(table, row, said, subject.words, attribute, proper=proper):
         if row.ends:
             yield Statement(

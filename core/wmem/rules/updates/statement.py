@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 NAME = "name"
 """The kind of a value that names its subject."""
+TOPIC = "topic"
+"""The kind of what only says that something changed, for what follows it in the text."""
 OWN_NAME = "i name"
 """The subject of somebody's own name."""
 
