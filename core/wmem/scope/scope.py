@@ -222,7 +222,9 @@ class Scope(ScopeProperties):
         """What matches a query, best first: the ranked list that `pack` draws on. It counts no access.
 
         It looks at everything here, and at entries and items of the parents; with an embedder also
-        by meaning. A blank query finds nothing.
+        by meaning. A blank query finds nothing. Of two statements of one speaker that agree in subject and differ
+        in value both are found: the newer first, or what held then if the query is in the past tense or
+        names a date; `RecallHit.superseded_by` of the older names the newer.
 
         Args:
             limit: How many at most.
