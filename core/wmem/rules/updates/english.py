@@ -443,6 +443,11 @@ ENGLISH = StatementTable(
         "able about just all always never what how why where who important amazing awesome wonderful beautiful fun hard easy "
         "difficult tough like something nothing anything everything someone almost quite pretty part bit lot reason thing way fact kind case time idea point"
     ),
+    common=_words(
+        "a an the my our your his her their this that it him them me you us home work school college university bed town fear peace tears "
+        "place house office hotel apartment flat room city village country countryside suburbs area building floor night nights noon "
+        "times once least first last present hand back front another other new old one two three something someone people kids end top"
+    ),
     verbs={
         **dict.fromkeys(
             _list(

@@ -76,6 +76,7 @@ GERMAN = StatementTable(
         "es ihn sie ihm ihr das nicht sehr so wirklich zu hier da mir mich uns kein keine gut schlecht toll super fertig müde froh glücklich "
         "traurig krank wichtig schön ganz immer nie was wie warum wo wer etwas nichts alles fast ziemlich teil"
     ),
+    common=_words("der die das dem den ein eine einem einer meiner meinem unserer hause haus wohnung stadt nacht büro schule dorf land"),
     verbs={**dict.fromkeys("ist sind beträgt kostet läuft beginnt startet findet steht liegt geht bleibt".split(), "be")},  # noqa: SIM905
     days=_days("montag|montags dienstag|dienstags mittwoch|mittwochs donnerstag|donnerstags freitag|freitags samstag|samstags|sonnabend sonntag|sonntags"),
     months="jan feb mär apr mai jun jul aug sep okt nov dez",
@@ -213,6 +214,7 @@ FRENCH = StatementTable(
         "il elle le la lui pas très si vraiment trop ici là moi nous aucun aucune bon bonne mauvais bien mal fatigué content contente heureux "
         "triste malade important beau belle quoi comment pourquoi rien tout presque assez"
     ),
+    common=_words("le la les un une mon ma notre maison ville nuit école bureau campagne appartement village"),
     verbs={**dict.fromkeys("est sont coûte commence débute dure tourne".split(), "be"), "a lieu": "be", "ont lieu": "be", "s'élève": "be"},  # noqa: SIM905
     days=_days("lundi|lundis mardi|mardis mercredi|mercredis jeudi|jeudis vendredi|vendredis samedi|samedis dimanche|dimanches"),
     months="janv févr mars avr mai juin juil août sept oct nov déc",
@@ -344,6 +346,7 @@ SPANISH = StatementTable(
         "él ella lo no muy tan realmente aquí allí mí nosotros ningún ninguna bueno buena malo mala bien mal listo lista cansado cansada feliz "
         "contento contenta triste enfermo importante bonito qué cómo nada todo casi bastante"
     ),
+    common=_words("el la los las un una mi nuestra casa ciudad noche escuela oficina campo piso pueblo"),
     verbs={**dict.fromkeys("es son está están cuesta empieza comienza".split(), "be"), "se celebra": "be"},  # noqa: SIM905
     days=_days("lunes martes miércoles|miercoles jueves viernes sábado|sábados|sabado domingo|domingos"),
     months="ene feb mar abr may jun jul ago sep oct nov dic",

@@ -242,6 +242,10 @@ def _to_statements(
         attribute += "" if (attribute, link) in _SAME else f" {link}"
     begin = _LEADS_IN.match(said)
     proper = start >= 0 and _PROPER.match(original, start + (begin.end() if begin else 0)) is not None
+    if row.proper and not proper and original.islower():
+        # Who writes without capitals means a name, too, unless it is a common word.
+        begins = said[: begin.end() if begin else 0].split()
+        proper = table.common.isdisjoint([*begins, *read_words(said, table).split()])
     if row.proper and (not proper or any(kind in ("day", "time") for kind, _ in read_values(said, table))):
         return
     if row.habit and subject.words:

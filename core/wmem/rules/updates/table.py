@@ -69,6 +69,7 @@ class StatementTable:
         kin: Things of which one may have several.
         stops: Words at which a value ends.
         empty: Words that are no value.
+        common: Words for places and times that are no names, where nothing is written with a capital.
         verbs: Verbs that say the same, by verb.
         days: Days of the week and of the year, by word.
         numbers: Numbers in words.
@@ -94,6 +95,7 @@ class StatementTable:
     kin: frozenset[str]
     stops: frozenset[str]
     empty: frozenset[str]
+    common: frozenset[str]
     verbs: Mapping[str, str]
     days: Mapping[str, str]
     months: str
