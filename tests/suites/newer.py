@@ -139,6 +139,15 @@ class NewerSuite:
         hits = call(session.recall, "Where do I live?")
         assert [(hit.id, hit.superseded_by) for hit in hits if hit.id in ("old", "new")] == [("old", None)]
 
+    def test_the_question_itself_says_what_is_newer_and_is_no_hit(self, session: Scope, call: Call) -> None:
+        _say(session, call, _BERLIN, 0, id="old")
+        _talk(session, call)
+        question = "I moved to Lisbon. Where did I live by the river before?"
+        _say(session, call, question, 200, id="now")
+        hits = {hit.id: hit.superseded_by for hit in call(session.recall, question)}
+        assert hits["old"] == "now"
+        assert "now" not in hits
+
     def test_what_was_changed_back_holds_again(self, session: Scope, call: Call) -> None:
         for day, (id, text) in enumerate((("1", _BERLIN), ("2", _LISBON), ("3", "I moved back to Berlin."))):
             _say(session, call, text, day, id=id)

@@ -13,6 +13,7 @@ from wmem.analysis.dates import PartialDate, parse_dates
 from wmem.engine.replica import Replica
 from wmem.model.history import Path
 from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.statements import Stated
 from wmem.rules.updates import Dated, asks_for_past, find_superseded
@@ -91,7 +92,7 @@ def mark_updates(
     if not pairs:
         return hits
     rest = iter(hits)
-    marked = _apply(list(islice(rest, _MAX_HITS)), pairs, _make_chooser(query))
+    marked = _apply(list(islice(rest, _MAX_HITS)), pairs, query.text, _make_chooser(query))
     listed = {(hit.path, hit.row.id) for hit in marked}
     others = (hit for hit in rest if (hit.path, hit.row.id) not in listed)
     return islice(merge(marked, others, key=attrgetter("score"), reverse=True), query.limit)
@@ -124,7 +125,10 @@ def _is_unsure(older: _Text, newer: _Text) -> bool:
 
 
 def _apply(
-    hits: "list[Hit]", pairs: Sequence[tuple[_Text, _Text]], prefers_older: Callable[[_Text, _Text], bool]
+    hits: "list[Hit]",
+    pairs: Sequence[tuple[_Text, _Text]],
+    question: str,
+    prefers_older: Callable[[_Text, _Text], bool],
 ) -> "list[Hit]":
     by_name = {(hit.path, hit.row.id): hit for hit in hits}
     place: dict[tuple[Path, str], float] = {name: float(at) for at, name in enumerate(by_name)}
@@ -133,7 +137,8 @@ def _apply(
         first, second = (older, newer) if prefers_older(older, newer) else (newer, older)
         known = [by_name[each.name].score for each in (first, second) if each.name in by_name]
         score = max(known, default=0.0)
-        if len(known) > 1 or score >= least > 0:
+        missing = next((each for each in (first, second) if each.name not in by_name), None)
+        if missing is None or (score >= least > 0 and not _is_question(missing.row, question)):
             template = by_name[second.name if second.name in by_name else first.name]
             by_name[first.name] = _to_hit(by_name.get(first.name), template, first, score)
             by_name[second.name] = by_name.get(second.name) or _to_hit(None, template, second, score * _PARTNER_SHARE)
@@ -144,6 +149,11 @@ def _apply(
     # Equal scores keep their places.
     names = sorted(by_name, key=place.__getitem__)
     return sorted([by_name[name] for name in names], key=attrgetter("score"), reverse=True)
+
+
+def _is_question(row: Row, question: str) -> bool:
+    """Whether a message is the question itself, which is no hit."""
+    return row.role == "user" and row_text(row).strip() == question.strip()
 
 
 def _to_hit(hit: "Hit | None", template: "Hit", text: _Text, score: float) -> "Hit":
