@@ -16,6 +16,7 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
 import wmem
 from tests.conformance.conftest import NOON, Call, MemoryOpener
+from tests.logs import own_records
 from wmem import CapacityError, InvalidInputError, Policy
 from wmem.flow import run
 from wmem.model.change import (
@@ -387,4 +388,4 @@ def test_a_log_that_nobody_reads_gets_no_lines(
     call(session.entries.get, "k")
     call(session.entries.clear)
     call(session.dispose)
-    assert caplog.records == []
+    assert own_records(caplog) == []

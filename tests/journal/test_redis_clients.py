@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import wmem
+from tests.logs import own_records
 from tests.matrix import SERVERS
 from tests.proxy import Proxy
 from tests.servers import RedisServer, wait_until
@@ -415,4 +416,4 @@ def test_a_user_who_may_not_ask_for_settings_can_use_the_store(
     (sentence,) = journal.purge(("agent",))
     assert "BGREWRITEAOF" in sentence
     journal.close()
-    assert caplog.records == []
+    assert own_records(caplog) == []

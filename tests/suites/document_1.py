@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.logs import own_records
 from wmem import CapacityError, InvalidInputError, Policy, SerializationError
 from wmem.observe import EntriesCleared, EntryRemoved, EntrySet, ScopeCreated, ScopeDisposed, entry_events
 from wmem.testing.suite import NOON, Call, Clock, FacetSuite, MemoryOpener
@@ -250,8 +251,8 @@ class Document1Suite(FacetSuite):
     ) -> None:
         caplog.set_level(logging.DEBUG, "wmem")
         memory = open_memory("A")
-        assert [record.getMessage() for record in caplog.records] == ["Working memory initialized for agent A"]
-        assert caplog.records[0].levelno == logging.INFO
+        assert [record.getMessage() for record in own_records(caplog)] == ["Working memory initialized for agent A"]
+        assert own_records(caplog)[0].levelno == logging.INFO
         scope = memory.scope("s", "task-1")
         call(scope.entries.set, "k", "a secret value")
         call(scope.entries.set, "k", "another secret value")

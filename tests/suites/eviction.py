@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import wmem
+from tests.logs import own_records
 from wmem import CapacityError, InvalidInputError, Memorized, MemoryItem, Policy, Scope
 from wmem.model.change import ItemEvicted, ItemExpired, ItemPut, ItemRemoved
 from wmem.testing.suite import Call, Clock, FacetSuite, MemoryOpener
@@ -77,7 +78,7 @@ class EvictionSuite(FacetSuite):
         with caplog.at_level(logging.INFO, "wmem.scope.queue"):
             told = call(small_queue.queue.memorize, "one too many", importance=0.5)
         assert told.evicted == (first.item,)
-        (record,) = caplog.records
+        (record,) = own_records(caplog)
         assert (record.name, record.levelno) == ("wmem.scope.queue", logging.INFO)
         assert first.item.id in record.getMessage()
         assert "secret" not in record.getMessage()
@@ -130,7 +131,7 @@ class EvictionSuite(FacetSuite):
         with caplog.at_level(logging.INFO, "wmem.scope.queue"):
             told = call(small_queue.queue.memorize, "new", importance=0.9)
         assert contents(told.evicted) == ["important 0"]
-        assert [record.levelno for record in caplog.records] == [logging.WARNING]
+        assert [record.levelno for record in own_records(caplog)] == [logging.WARNING]
         assert call(small_queue.queue.decisions)[0].rule == "guarded"
         call(small_queue.queue.evict_to, items=2)
         assert contents(call(small_queue.queue.memorize, "low", importance=0.1).evicted) == []

@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 import wmem
 from langchain_wmem import WmemMiddleware
 from langchain_wmem._run import may_have_guards
+from tests.logs import own_records
 
 SECRET = "ada@example.com"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -319,7 +320,7 @@ async def test_it_says_which_guard_keeps_an_answer_from_being_stored_at_once(
     with caplog.at_level(logging.WARNING, "langchain_wmem"):
         await run(agent, {"messages": [HumanMessage("Hello")]})
         await run(agent, {"messages": [HumanMessage("Hello again")]})
-    assert [record.getMessage() for record in caplog.records] == [
+    assert [record.getMessage() for record in own_records(caplog)] == [
         (
             "An answer is stored by the run after it, because 'moderating after_agent' may still change it: "
             "put wmem's middleware before"
@@ -336,7 +337,7 @@ async def test_an_answer_is_stored_at_once_behind_middleware_that_ends_without_t
     agent = create_agent(script("Hi Ada."), middleware=middleware)
     await run(agent, {"messages": [HumanMessage("I am Ada.")]})
     assert [each.text for each in memory.scope("s").messages.all()] == ["I am Ada.", "Hi Ada."]
-    assert caplog.records == []
+    assert own_records(caplog) == []
 
 
 async def test_it_is_one_node_whose_update_is_something_and_one_more_checkpoint_a_turn(
