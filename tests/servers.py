@@ -85,7 +85,8 @@ class RedisServer:
 
     def client(self, **options: Any) -> redis.Redis:
         """A client of the test's own, which repeats nothing."""
-        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0), **options)
+        patience = {"socket_timeout": PATIENCE_S, "socket_connect_timeout": PATIENCE_S}
+        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0), **patience | options)
 
     def database(self) -> str:
         """The URL of an empty database."""
@@ -106,7 +107,7 @@ class RedisServer:
         """Whether this server answers, and not another one that took its port."""
         try:
             return self._process is not None and client.info("server")["process_id"] == self._process.pid
-        except (redis.ConnectionError, redis.ResponseError):  # a server that loads its files refuses `INFO`
+        except (redis.ConnectionError, redis.TimeoutError, redis.ResponseError):  # it may be loading its files
             return False
 
     def _end(self, how: signal.Signals) -> None:

@@ -270,9 +270,12 @@ def test_a_timeout_on_one_task_disturbs_no_other(url: str) -> None:
 @pytest.mark.no_cover  # what it runs is covered by every test of a server
 @pytest.mark.parametrize("whose", ["wmem's", "the caller's"])
 def test_a_thousand_sessions_at_once_on_one_server(whose: str, valkey_url: str) -> None:
+    # On a busy machine the loop takes longer over what all of them do than a server may take to answer.
+    url = f"{valkey_url}?socket_timeout=300&socket_connect_timeout=300"
+
     async def main() -> None:
-        client = redis.asyncio.Redis.from_url(valkey_url) if whose == "the caller's" else None
-        async with await wmem.aopen(valkey_url, agent_id="agent", client=client) as memory:
+        client = redis.asyncio.Redis.from_url(url) if whose == "the caller's" else None
+        async with await wmem.aopen(url, agent_id="agent", client=client) as memory:
 
             async def converse(number: int) -> list[str]:
                 session = memory.scope(f"session-{number}")
