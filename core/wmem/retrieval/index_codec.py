@@ -217,4 +217,4 @@ def _to_array(code: str, block: memoryview) -> "array[Any]":
 def _cut(body: memoryview, sizes: Sequence[int]) -> Iterator[memoryview]:
     if sum(sizes) != len(body):
         raise ValueError("not whole")
-    return map(body.__getitem__, (slice(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)))
+    return iter([body[end - size : end] for size, end in zip(sizes, accumulate(sizes), strict=True)])
