@@ -494,7 +494,9 @@ def test_with_a_replica_that_adopts_every_tail_a_schedule_ends_wrong(
     chance: Chance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     adopt = Replica.apply_tail
-    monkeypatch.setattr(Replica, "apply_tail", lambda replica, _, tail: adopt(replica, replica.cursor, tail))
+    monkeypatch.setattr(
+        Replica, "apply_tail", lambda replica, _, tail, *more: adopt(replica, replica.cursor, tail, *more)
+    )
     assert _first_wrong(chance) is not None
 
 

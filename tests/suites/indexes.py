@@ -1,6 +1,7 @@
 """Suite of stored indexes: a process is answered from what an earlier one has indexed, and an erasure leaves none."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -315,3 +316,22 @@ class IndexesSuite(FacetSuite):
         turns: Any = call(count_turns, lambda: session.pack("a violin in the harbour", budget=500))
         size = sum(row.size_bytes for row in self._replica(memory).state.rows.values())
         assert turns >= size // index_store._STEP_BYTES - 1 > 1
+
+    @pytest.mark.backends("sqlite")
+    @pytest.mark.parametrize("mode", ["async"])
+    def test_a_large_scope_is_decoded_beside_the_loop(self, open_memory: MemoryOpener, call: Call) -> None:
+        say(open_memory().scope("session"), call, 2_000)
+        loop = threading.get_ident()
+        decoders: set[int] = set()
+        later: Any = open_memory.in_other_process()
+        codec = later._core.store.engine.codec
+
+        class Watched(type(codec)):  # type: ignore[misc]  # the real one, whose thread is asked
+            def decode_checkpoint(self, *args: Any) -> Any:
+                decoders.add(threading.get_ident())
+                return super().decode_checkpoint(*args)
+
+        later._core.store.engine.codec = Watched()
+        assert call(later.scope("session").messages.count) == 2_000
+        assert decoders
+        assert loop not in decoders

@@ -1,18 +1,21 @@
 """The engine: one per store and process, with its replicas, their sync with the journals, and compaction."""
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
 from wmem.engine.events import EventFeed
-from wmem.engine.replica import Replica
+from wmem.engine.ports import TimedCallback
+from wmem.engine.replica import DecodedTail, Replica
 from wmem.engine.single_flight import SingleFlight
 from wmem.engine.write_queue import WriteQueue
 from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
-from wmem.journal.port import KEEP_GRACE_S, Journal
+from wmem.journal.port import KEEP_GRACE_S, Journal, Tail
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemPut, PolicyChanged
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
@@ -25,6 +28,7 @@ _log = find_logger("wmem.engine")
 COMPACT_INLINE_BYTES = 8 * 1024 * 1024  # larger states are compacted by maintenance
 REPLICA_BYTES = 256 * 1024 * 1024
 _WARNED_MAX = 1_024
+_BESIDE_LOOP_BYTES = 256 * 1024  # a larger reply is decoded in a thread while a loop goes on: some 10 ms
 _EVICT_EVERY = 32  # new replicas between two evictions of those whose scope does not exist
 _BUSY_USES = 16  # a replica used within so many uses of the engine may still be in use
 
@@ -210,21 +214,31 @@ class Engine(Generic[P]):
                     replica.readers.add(reader)  # before its cursor is read: from then on it remembers what it applies
                 cursors = {replica.path: replica.cursor for replica in replicas}
                 tails = yield from ask(Journal.read, cursors)
+                sizes = {path: self._size(tail) for path, tail in tails.items() if tail.records or tail.snapshot}
+                contents: dict[Path, DecodedTail] = {}
+                for replica in replicas:
+                    if sizes and sizes.get(replica.path, 0) > _BESIDE_LOOP_BYTES:
+                        decode = partial(replica.decode_tail, tails[replica.path])
+                        contents[replica.path] = yield from ask(TimedCallback.within, decode, math.inf)
             finally:
                 for replica in replicas:
                     replica.readers.discard(reader)
             adopted = True
             for replica in replicas:
                 # Apply every tail: when one replica refuses its own, the others still advance.
-                adopted = replica.apply_tail(cursors[replica.path], tails[replica.path]) and adopted
+                path = replica.path
+                adopted = replica.apply_tail(cursors[path], tails[path], contents.get(path)) and adopted
             if self.events.outbox:
                 self.events.deliver()
-            for tail in tails.values():
-                if tail.records or tail.snapshot is not None:
-                    self.track_growth(sum(self.codec.size(record.payload) for record in tail.records))
-                    self.track_growth(0 if tail.snapshot is None else self.codec.size(tail.snapshot))
+            for size in sizes.values():
+                self.track_growth(size)
             if adopted:
                 return replicas
+
+    def _size(self, tail: Tail[P]) -> int:
+        """Bytes of a tail."""
+        snapshot = 0 if tail.snapshot is None else self.codec.size(tail.snapshot)
+        return snapshot + sum(self.codec.size(record.payload) for record in tail.records)
 
     def sync_readable(self, paths: Sequence[Path]) -> Flow[list[Replica[P]]]:
         """See `sync`; a scope that cannot be read at all is left out, and logged once."""

@@ -94,15 +94,22 @@ class Replica(Generic[P]):
         """Stop making events: another replica replaces this one, and a change must reach a listener once."""
         self._listeners = ()  # one step, without the lock: called under the engine's
 
-    def apply_tail(self, since: Cursor, tail: Tail[P]) -> bool:
+    def decode_tail(self, tail: Tail[P]) -> "DecodedTail":
+        """Decode what the journal replied; touches nothing of the replica, so that another thread may do it."""
+        decoded = decode_records(self.codec, self.path, tail.records)
+        return DecodedTail(decoded, None if tail.joined else self._restore(tail))
+
+    def apply_tail(self, since: Cursor, tail: Tail[P], content: "DecodedTail | None" = None) -> bool:
         """Apply the journal's reply to a read from the cursor `since`; False when it must be read again.
 
         Other replies may have advanced the replica meanwhile: no record is applied twice.
+
+        Args:
+            content: What the tail decodes to, if that is known.
         """
         if tail.joined and not tail.records:
             return self._apply_empty_tail(since, tail)
-        decoded = decode_records(self.codec, self.path, tail.records)
-        restored = None if tail.joined else self._restore(tail)
+        decoded, restored = self.decode_tail(tail) if content is None else content
         with self.lock:
             landed = self._already_applied(since, tail)
             if landed is None:
@@ -410,6 +417,13 @@ class Replica(Generic[P]):
             count, at = unwritten.get(touch.id, (0, touch.at))
             unwritten[touch.id] = (count + touch.times, max(at, touch.at))
             self.unwritten_since = at if self.unwritten_since is None else self.unwritten_since
+
+
+class DecodedTail(NamedTuple):
+    """What a tail decodes to: its records, and its snapshot where it begins a history anew."""
+
+    records: list[Decoded]
+    restored: "_Restored | None"
 
 
 class _Restored(NamedTuple):

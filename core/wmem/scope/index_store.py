@@ -80,7 +80,8 @@ def _read_index(engine: Engine[Any], path: Path) -> Flow[StoredIndex | None]:
     where = index_path(path)
     # Not one of the engine's replicas: it is read once.
     replica: Replica[Any] = Replica(where, engine.codec)
-    replica.apply_tail(ORIGIN, (yield from ask(Journal.read, {where: ORIGIN}))[where])
+    tail = (yield from ask(Journal.read, {where: ORIGIN}))[where]
+    yield from ask(TimedCallback.within, partial(replica.apply_tail, ORIGIN, tail), math.inf)
     row = replica.state.rows.get(_ROW_ID)
     if row is None or replica.damage:
         return None
