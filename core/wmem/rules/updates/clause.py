@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from wmem.rules.updates.statement import TOPIC, Statement
+from wmem.rules.updates.statement import TOPIC, WRITTEN, Statement
 from wmem.rules.updates.table import StatementRow, StatementTable, compile_pattern
 from wmem.rules.updates.values import read_values, read_words
 
@@ -156,7 +156,7 @@ def _list_values(
         if value or not text:
             yield row.kind, value
         return
-    typed = [(kind, value) for kind, value in read_values(text, table) if row.kind in ("", kind)]
+    typed = [(kind, value) for kind, value in read_values(text, table) if row.kind in ("", WRITTEN, kind)]
     if typed or row.kind:
         yield from typed
         return

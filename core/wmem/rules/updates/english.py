@@ -1,6 +1,6 @@
 """Ways to say in English what is so, and what has changed."""
 
-from wmem.rules.updates.statement import TOPIC
+from wmem.rules.updates.statement import TOPIC, WRITTEN
 from wmem.rules.updates.table import StatementRow, StatementTable
 
 
@@ -282,6 +282,7 @@ _ROWS = (
         "make change set bump raise lower move push",
         rf"(?:please |let's |can you |could you )?(?:make|change|set|bump|raise|lower|move|push) (?P<who>that|it|this|(?:my|our|the) (?:[\w#./'&-]{{1,24}} ){{0,5}}?[\w#./'&-]{{1,24}}) {_WAY}(?:from {_BEFORE} )?(?:to |at |on )?{_VALUE}",
         attribute="be",
+        kind=WRITTEN,
         weak=True,
         changes=True,
     ),

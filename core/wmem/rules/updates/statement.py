@@ -6,6 +6,8 @@ NAME = "name"
 """The kind of a value that names its subject."""
 TOPIC = "topic"
 """The kind of what only says that something changed, for what follows it in the text."""
+WRITTEN = "written"
+"""In a table, for any kind of value that is written as such: a number, a time, a day, a state."""
 OWN_NAME = "i name"
 """The subject of somebody's own name."""
 

@@ -19,7 +19,7 @@ class StatementRow(NamedTuple):
         pattern: A regular expression for a whole clause, with the groups ``who`` (whose or what), ``verb``, ``value``
             and ``before``, as far as it has them.
         attribute: What the value is of the subject; "" to take the verb.
-        kind: The only kind of value it takes; "" for any that is written as such: a number, a time, a day, a state.
+        kind: The only kind of value it takes; "" for one that is written as such, or where it is clear, words.
         changes: Whether it says that something changed.
         single: Whether what it states has one value at a time.
         proper: Whether the value must be a name, with a capital in the text.
