@@ -14,7 +14,7 @@ The sets, each measured for itself by ``--set NAME …`` (all by default):
 wmem is asked as it comes, with a tail of the newest messages in half of the room; with recall first
 (``tail=0``), for questions about a long past; and of talks by recall alone, without standing requests.
 
-Options: ``--ours`` leaves the peers out; ``--budgets N …`` says how many tokens (1,024 and 4,096 by default);
+Options: ``--ours`` leaves the peers out; ``--budgets N …`` says how many tokens beside 1,024 (4,096 by default);
 ``--scoring JSON`` ranks by other coefficients, as ``'{"user": 2}'`` (`RecallProfile` has their names); ``--json FILE``
 writes wmem's figures by name, those of each conversation and talk too, so that coefficients can be chosen on all sets
 but one and judged by that one. At the end stands which of the wanted figures are held; the exit code is 1 where one is
@@ -81,6 +81,7 @@ WANTED: Mapping[str, float] = {
     "foreign questions with an empty note, %": 30,
 }
 """The least of each figure, recall first where no other way is named."""
+_AT = 1_024
 _FAULTS = ("contexts above their budget", "turns counted whose text is not there")
 """Figures that end so are to be 0."""
 _DERIVED = ("tau-flat", "tau-half", "glaive-zh-half", "beam-again")
@@ -149,7 +150,8 @@ def main(arguments: Sequence[str]) -> int:
     reader.add_argument("--scoring", type=json.loads, metavar="JSON")
     reader.add_argument("--json", type=Path, metavar="FILE")
     read = reader.parse_args(arguments)
-    options = Options(read.budgets, read.ours, RecallProfile(**read.scoring) if read.scoring else "evidence")
+    budgets = sorted({_AT, *read.budgets})
+    options = Options(budgets, read.ours, RecallProfile(**read.scoring) if read.scoring else "evidence")
     figures: dict[str, float] = {}
     for name in read.set or [*own, *families, *(each for each in _DERIVED if each in derived)]:
         print(f"\n== {name}", flush=True)
