@@ -96,7 +96,7 @@ class IndexesSuite(FacetSuite):
     @pytest.mark.backends(*STORED)
     def test_what_was_never_asked_is_indexed_by_who_wrote_it(self, open_memory: MemoryOpener, call: Call) -> None:
         first = open_memory()
-        say(first.scope("session"), call)
+        say(first.scope("session"), call, index_store.MIN_WRITTEN)
         call(first.close)
         later = open_memory.in_other_process()
         assert ask(later.scope("session"), call)
@@ -156,6 +156,7 @@ class IndexesSuite(FacetSuite):
         self, session: Scope, memory: wmem.AgentMemory, call: Call
     ) -> None:
         say(session, call)
+        ask(session, call)
         before = (call(memory.stats), call(session.export), call(memory.changes))
         call(memory.maintain)
         assert self._is_stored(memory)
@@ -236,6 +237,7 @@ class IndexesSuite(FacetSuite):
         say(session, call)
         call(session.messages.append, {"role": "user", "content": SECRET, "id": "m"})
         item = call(session.items.add, f"expires {SECRET}", ttl_s=60)
+        ask(session, call)
         call(first.close)
         word = SECRET.lower().encode()
         assert not is_plaintext or word in store_bytes()

@@ -26,6 +26,7 @@ from wmem.retrieval.index_codec import Dump, Fingerprints, StoredIndex, decode_i
 from wmem.retrieval.recall_index import RecallIndex
 
 MIN_TEXTS = 256  # an index of fewer is made as fast as it is read
+MIN_WRITTEN = 1_024  # changes for which a scope that nobody asked is indexed by who wrote them
 _MIN_SHARE = 8  # one is written again when 1/8 of it changed
 _MAX_BYTES = 64 * 1024 * 1024
 _STEP_BYTES = 16 * 1024  # of rows that are indexed before a loop gets its turn: some 3 ms
@@ -141,7 +142,7 @@ def keep_indexes(engine: Engine[Any], root: str, now: float) -> Flow[int]:
             continue
         if replica.find_derived(RecallIndex) is None:
             # It was never asked: index what was written here, so that whoever asks it first need not.
-            if replica.written < MIN_TEXTS or replica.state.bytes > left:
+            if replica.written < MIN_WRITTEN or replica.state.bytes > left:
                 continue
             left -= replica.state.bytes
         try:
