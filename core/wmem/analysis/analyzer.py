@@ -22,7 +22,8 @@ _UNSPACED = (
 # Vowel signs and accents are part of a word, though `\w` does not match them.
 _MARKS = r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
 _WORD = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|(?:[^\W_{_UNSPACED}]|[{_MARKS}])+")
-_ASCII_WORD = re.compile(r"[a-z0-9]+")
+# For ASCII: its words are what stands between blanks then, which is many times faster than a pattern.
+_ASCII_TO_WORDS = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))  # noqa: PLR2004
 # Korean has spaces, but attaches particles to words.
 _HANGUL = "\uac00", "\ud7a3"
 SPELLED = "="
@@ -35,7 +36,7 @@ _MAX_CONTENT_BYTES = 4_096  # the terms of a longer content are not cached: they
 def to_words(text: str) -> list[str]:
     """The words of a text in order, folded (NFKC, case); a run of an unspaced script is one word."""
     if text.isascii():
-        return _ASCII_WORD.findall(text.lower())
+        return text.encode().translate(_ASCII_TO_WORDS).decode().split()
     return [match.group() for match in _WORD.finditer(fold(text))]
 
 
@@ -100,7 +101,7 @@ class Analyzer:
             distinct: Whether a word counts once, however often it is repeated.
         """
         if text.isascii():
-            words = _ASCII_WORD.findall(text.lower())
+            words = text.encode().translate(_ASCII_TO_WORDS).decode().split()
             language = detect_latin_language(words, default_language)
             stop, stems = STOP_WORDS[language], self._stems[language]
             if distinct:

@@ -33,6 +33,11 @@ _TIME_WORD_LIST = (
 _TIME_WORDS = frozenset((*_TIME_WORD_LIST.split(), *map(str, range(1900, 2100))))
 _UNSPACED_TIME_WORDS = re.compile("昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일")
 _WORD = re.compile(r"\w+")
+_ASCII_TO_WORDS = bytes(
+    ord(chr(code).lower()) if code < 128 and _WORD.match(chr(code)) else 32  # noqa: PLR2004  # ASCII, and a blank
+    for code in range(256)
+)
+"""For ASCII text: its words are what stands between blanks then."""
 # "Name: text", perhaps with a time in brackets before the name.
 _TRANSCRIPT_SPEAKER = re.compile(r"\A\s*(?:[\[(][^\])\n]{1,40}[\])]\s*)?([^\W\d_][\w .'-]{0,38}?): ")
 # What the assistant did, said or made: "you" as the subject of a past tense, or "your" suggestion, answer, list.
@@ -110,11 +115,11 @@ def detect_speaker(name: str | None, text: str) -> str | None:
 
 def mentions_time(text: str) -> bool:
     """Whether a text contains a word for a time."""
-    folded = text.casefold()
     # All words and one look at each: a search for any of so many takes several times as long.
-    return not _TIME_WORDS.isdisjoint(_WORD.findall(folded)) or (
-        not folded.isascii() and _UNSPACED_TIME_WORDS.search(folded) is not None
-    )
+    if text.isascii():
+        return not _TIME_WORDS.isdisjoint(text.encode().translate(_ASCII_TO_WORDS).decode().split())
+    folded = text.casefold()
+    return not _TIME_WORDS.isdisjoint(_WORD.findall(folded)) or _UNSPACED_TIME_WORDS.search(folded) is not None
 
 
 def ends_with_question(text: str) -> bool:
