@@ -277,6 +277,21 @@ def test_b145_one_error_repeated_twelve_times_is_told_once_with_its_count(sessio
     assert report.says.endswith("[12 times]")
 
 
+def test_b145_a_summary_tells_a_repeated_error_and_courtesies_once_with_their_count(session: Scope, call: Call) -> None:
+    error = "Error: the ferry service did not answer."
+    thanks = ("Thanks!", "Thanks a lot!", "Many thanks.", "Thank you so much!")
+    talk = [message for number in range(12) for message in (user(thanks[number % 4]), assistant(error))]
+    call(session.messages.append, [*talk, user("And now something else, at some length. " * 12)])
+    context = call(session.pack, budget=330, tail=0, summary=150)
+    told = [each for each in quotes(context) if "ferry" in each or "hank" in each]
+    sent = [message.text for message in context.messages]
+    errors, courtesies = 12 - sent.count(error), 12 - sum(each in thanks for each in sent)
+    assert min(errors, courtesies) >= 10
+    assert sorted(told) == [f"assistant: {error} [{errors} times]", f"user: Thanks! [{courtesies} times]"]
+    [summary] = [each for each in context.included if each.rule == "summary"]
+    assert len(summary.sources) == errors + courtesies
+
+
 def test_b145_what_differs_in_a_number_or_a_no_is_told_apart(session: Scope, call: Call) -> None:
     told = ["Refund 7 dollars for the tent.", "Refund 8 dollars for the tent.", "Yes, refund the tent."]
     told += ["No, don't refund the tent.", "Refund the tent?", "The shop can refund the tent, Ann."]

@@ -1,20 +1,17 @@
 """Extractive summary: the highest scoring sentences, verbatim, within a token limit."""
 
 import math
-import re
 from collections import Counter as Tally
-from collections.abc import Sequence
-from itertools import chain, pairwise
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
+from wmem.analysis.sentences import mark_gaps, split_long, split_sentences
 from wmem.tokens.counter import Counter
 
-# In scripts without spaces a full stop alone ends a sentence; the number of a list item ("1.") ends none.
-# White space is matched from its beginning only: from every position, 100,000 spaces would take seconds.
-_SENTENCE_END = re.compile(
-    r"(?m)(?<=[.!?…])(?<!^\d\.)(?<!^\d\d\.)[\"'”’)\]]*\s+|(?<=[\u3002\uff01\uff1f])|(?<!\s)\s*\n\s*"
-)
+_PIECES = 2  # pieces of a sentence too long for the extract, that fill it
+_MARK_TOKENS = 4  # of the marks beside a piece
 
 
 class WeightedText(NamedTuple):
@@ -39,54 +36,78 @@ class _Sentence(NamedTuple):
     score: float
 
 
-def split_sentences(text: str) -> list[str]:
-    """The sentences of a text in order; a line break ends one, too."""
-    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    sentences = (text[start:end].strip() for start, end in pairwise(ends))
-    return [sentence for sentence in sentences if sentence]
-
-
 def extract(texts: Sequence[WeightedText], limit: int, counter: Counter, analyzer: Analyzer | None = None) -> Extract:
     """The sentences of the texts with the highest weights, in the order of the texts, one a line, each once.
 
-    Of about equal weight, sentences with rarer words come first. A sentence that does not
-    fit is skipped; none is cut.
+    Of about equal weight, sentences with rarer words come first. A sentence that does not fit is skipped; one that is
+    longer than the whole extract is parted, and its pieces have marks where they are cut.
 
     Args:
         limit: Most tokens of the extract.
     """
+    split = [
+        (index, sentence, weight) for index, (text, weight) in enumerate(texts) for sentence in split_sentences(text)
+    ]
+    return _extract(split, limit, counter, analyzer)
+
+
+def extract_sentences(
+    sentences: Sequence[WeightedText], limit: int, counter: Counter, analyzer: Analyzer | None = None
+) -> Extract:
+    """As `extract`, of texts that are a sentence each."""
+    return _extract([(index, *each) for index, each in enumerate(sentences)], limit, counter, analyzer)
+
+
+def _extract(
+    split: Iterable[tuple[int, str, float]], limit: int, counter: Counter, analyzer: Analyzer | None
+) -> Extract:
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
-    for index, sentence in sorted(
-        enumerate(_score_sentences(texts, counter, analyzer or Analyzer())), key=lambda each: (-each[1].score, each[0])
-    ):
+    sentences = _score_sentences(split, limit, counter, analyzer or Analyzer())
+    for index, sentence in sorted(enumerate(sentences), key=lambda each: (-each[1].score, each[0])):
         if tokens + sentence.tokens <= limit:
             chosen.append((index, sentence))
             tokens += sentence.tokens
     # Line breaks cost tokens, too: drop the lowest scoring sentences until the whole text fits.
     while chosen:
-        sentences = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
-        text = "\n".join(sentence.text for sentence in sentences)
+        ordered = [sentence for _, sentence in sorted(chosen, key=lambda each: each[0])]
+        text = "\n".join(sentence.text for sentence in ordered)
         if (over := counter(text) - limit) <= 0:
-            return Extract(text, limit + over, tuple(dict.fromkeys(sentence.source_index for sentence in sentences)))
+            return Extract(text, limit + over, tuple(dict.fromkeys(sentence.source_index for sentence in ordered)))
         while chosen and over > 0:  # several at once: each count reads the whole text
             over -= chosen.pop()[1].tokens + 1
     return Extract("", 0, ())
 
 
-def _score_sentences(texts: Sequence[WeightedText], counter: Counter, analyzer: Analyzer) -> list[_Sentence]:
-    split: dict[str, tuple[int, str, float]] = {}
-    for index, (text, weight) in enumerate(texts):
-        for sentence in split_sentences(text):
-            same = sentence.casefold()
-            if same not in split or split[same][2] < weight:
-                split[same] = (index, sentence, weight)
-    terms = {same: frozenset(analyzer.to_terms(same)) for same in split}
+def _score_sentences(
+    split: Iterable[tuple[int, str, float]], limit: int, counter: Counter, analyzer: Analyzer
+) -> list[_Sentence]:
+    """The sentences in order, each once, with the pieces of those that are too long instead of them.
+
+    Args:
+        split: The places of their texts, the sentences, and their weights.
+    """
+    distinct: dict[str, tuple[int, str, float, int]] = {}
+    for index, sentence, weight in split:
+        for part, tokens in _split_too_long(sentence, limit, counter):
+            same = part.casefold()
+            if same not in distinct or distinct[same][2] < weight:
+                distinct[same] = (index, part, weight, tokens)
+    terms = {same: frozenset(analyzer.to_terms(same)) for same in distinct}
     held_by = Tally(chain.from_iterable(terms.values()))
     sentences = []
-    for same, (index, sentence, weight) in split.items():
-        tokens = counter(sentence)
-        rarity = math.fsum(math.log(1 + len(split) / held_by[term]) for term in terms[same])
+    for same, (index, sentence, weight, tokens) in distinct.items():
+        rarity = math.fsum(math.log(1 + len(distinct) / held_by[term]) for term in terms[same])
         # Rarity adds at most 0.1: it decides among texts of about equal weight.
         sentences.append(_Sentence(index, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
     return sorted(sentences, key=lambda each: each.source_index)
+
+
+def _split_too_long(sentence: str, limit: int, counter: Counter) -> list[tuple[str, int]]:
+    """A sentence, or the pieces of one that takes more than the whole extract may, with their tokens."""
+    if (tokens := counter(sentence)) <= limit:
+        return [(sentence, tokens)]
+    room = max(1, limit // _PIECES - _MARK_TOKENS)
+    pieces = split_long(sentence, max(1, len(sentence) * room // tokens))
+    marked = [mark_gaps(piece, place, len(pieces)) for place, piece in enumerate(pieces)]
+    return [(piece, counter(piece)) for piece in marked]

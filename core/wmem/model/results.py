@@ -189,7 +189,7 @@ class Summary(NamedTuple):
     """Extractive summary: the most informative sentences, in their original order.
 
     Attributes:
-        text: At most the requested number of tokens; empty when no sentence fits.
+        text: At most the requested number of tokens; empty when not even a piece of a sentence fits.
         tokens: Tokens of the text.
         sources: The ids of the items it quotes.
     """

@@ -45,8 +45,13 @@ def repeat_entry(entry: NoteEntry, times: int, count: Counter) -> NoteEntry:
     """An entry that stands for so many memories; a single one stays as it is."""
     if times == 1:
         return entry
-    block = f"{entry.quote.block} [{times} times]"
+    block = tell_times(entry.quote.block, times)
     return entry._replace(quote=entry.quote._replace(block=block, tokens=count(f"{block}\n")), times=times)
+
+
+def tell_times(text: str, times: int) -> str:
+    """A text that stands for so many of nearly the same; one that is alone stays as it is."""
+    return text if times == 1 else f"{text} [{times} times]"
 
 
 def _key(entry: NoteEntry) -> tuple[Role | None, str]:

@@ -5,17 +5,21 @@ any length costs the same.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
 from wmem.analysis.analyzer import Analyzer
-from wmem.analysis.summarize import WeightedText, extract, split_sentences
+from wmem.analysis.sentences import split_sentences
+from wmem.analysis.summarize import WeightedText, extract_sentences
 from wmem.graphemes import cut_before
 from wmem.model.message import Message
 from wmem.pack.loader import MessageLoader
 from wmem.pack.render import SUMMARY_HEADING, NoteEntry, NotePricer, quote_block
+from wmem.pack.repeats import tell_times
 from wmem.pack.request import Candidate, Quote
 from wmem.pack.wording import message_text, normalize_text
+from wmem.rules.nearness import gist
 
 MAX_COVERED_MESSAGES = 256
 """Messages a summary covers at most: the newest of those left out."""
@@ -44,10 +48,11 @@ def summarize(
     *,
     analyzer: Analyzer,
 ) -> ExtractiveSummary | None:
-    """Summarize messages in at most `limit` tokens, frame and heading included; None when no sentence fits.
+    """Summarize messages in at most `limit` tokens, frame and heading included; None when nothing fits.
 
     User messages weigh most, then assistant messages, then tool results; within a role
-    the share of the query's terms counts, then the rarity of the terms.
+    the share of the query's terms counts, then the rarity of the terms. What a speaker says
+    several times is told once, with its number.
 
     Args:
         left_out: Newest first; as many are covered as the bounds allow.
@@ -62,8 +67,7 @@ def summarize(
         covered.append(candidate)
     covered.reverse()
     wanted = frozenset(query_terms)
-    texts: list[WeightedText] = []
-    places: list[Candidate] = []
+    statements: dict[tuple[str, str], _Statement] = {}
     for candidate in covered:
         message = loader.load(candidate)
         text = "" if message.recalled else message_text(message)
@@ -71,20 +75,42 @@ def summarize(
         weight = _ROLE_WEIGHTS.get(message.role, _TOOL_RESULT_WEIGHT)
         if wanted:
             weight += _QUERY_BONUS * len(wanted.intersection(analyzer.to_terms(text))) / len(wanted)
+        speaker = message.name or message.role
         for sentence in split_sentences(text):
-            texts.append(WeightedText(f"{message.name or message.role}: {sentence}", weight))
-            places.append(candidate)
+            same = statements.setdefault((speaker, gist(sentence)), _Statement(f"{speaker}: {sentence}"))
+            same.add(candidate.id, weight)
     room = limit - pricer.price(_summary_entry("", pricer).quote, ())
     while room > 0:
-        extracted = extract(texts, room, pricer.count, analyzer)
+        extracted = extract_sentences(
+            [each.to_weighted_text() for each in statements.values()], room, pricer.count, analyzer
+        )
         if not extracted.text:
             return None
         entry = _summary_entry(extracted.text, pricer)
         if (over := pricer.price(entry.quote, ()) - limit) <= 0:
-            sources = dict.fromkeys(places[index].id for index in extracted.source_indices)
+            said = list(statements.values())
+            sources = dict.fromkeys(id for index in extracted.source_indices for id in said[index].sources)
             return ExtractiveSummary(entry, tuple(sources), len(covered))
         room = min(room, extracted.tokens) - over
     return None
+
+
+@dataclass(slots=True)
+class _Statement:
+    """A sentence, how often its speaker says nearly the same, in which messages, and the greatest of their weights."""
+
+    text: str
+    times: int = 0
+    weight: float = 0.0
+    sources: dict[str, None] = field(default_factory=dict)
+
+    def add(self, source: str, weight: float) -> None:
+        self.times += 1
+        self.weight = max(self.weight, weight)
+        self.sources[source] = None
+
+    def to_weighted_text(self) -> WeightedText:
+        return WeightedText(tell_times(self.text, self.times), self.weight)
 
 
 def _summary_entry(text: str, pricer: NotePricer) -> NoteEntry:
