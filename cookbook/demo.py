@@ -1,4 +1,4 @@
-"""`make demo`: a LangChain agent listens, the process ends, a LlamaIndex chat engine remembers.
+"""`make demo`: a LangChain agent listens, its process ends, a LlamaIndex chat engine remembers; then one with a tool.
 
 No key and no server are needed. With OPENAI_API_KEY (and OPENAI_BASE_URL, OPENAI_MODEL)
 a real model answers. WMEM_LOCOMO names another conversation in LoCoMo's format;
@@ -18,6 +18,8 @@ from demo_reading import SAMPLE, read_conversation
 
 AGENT = "friend"
 SESSION = "years-of-chat"
+SHOP = "a-shop"
+"""The session of the agent with a tool."""
 _LOCOMO_PATH = Path(__file__).resolve().parents[2] / "shared" / "data" / "locomo-open.json"
 
 
@@ -26,7 +28,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", action="store_true", help="take the conversation that wmem ships")
     steps = parser.add_subparsers(dest="step", metavar="")
-    for name in ("talk", "ask"):
+    for name in ("talk", "ask", "facts"):
         step = steps.add_parser(name)
         step.add_argument("path", type=Path)
         step.add_argument("directory", type=Path)
@@ -40,6 +42,10 @@ def main() -> int:
         from demo_talk import talk
 
         talk(conversation, url, AGENT, SESSION)
+    elif given.step == "facts":
+        from demo_facts import ask_for_facts
+
+        ask_for_facts(url, AGENT, SHOP)
     else:
         from demo_ask import ask
 
@@ -55,7 +61,7 @@ def choose_path() -> Path:
 
 
 def run_demo(path: Path) -> int:
-    """Run both processes, in a directory that is kept or temporary."""
+    """Run the processes, in a directory that is kept or temporary."""
     if not path.is_file():
         print(f"there is no conversation at {path}: correct WMEM_LOCOMO or leave it out", file=sys.stderr)
         return 2
@@ -72,7 +78,7 @@ def run_demo(path: Path) -> int:
 
 
 def run_both(path: Path, directory: Path) -> int:
-    """Run the two steps, each in its own process."""
+    """Run the steps, each in its own process."""
     started = time.perf_counter()
     show_step(
         "Process 1: a LangChain agent",
@@ -86,6 +92,13 @@ def run_both(path: Path, directory: Path) -> int:
         "Process 1 has ended. SimpleChatEngine with WmemMemory opens the same session from its directory.",
     )
     if code := run_step("ask", path, directory):
+        return code
+    show_step(
+        "Process 3: an agent with a tool",
+        "What a tool returned and what the model answered is recalled as what the user said is, and where nothing\n"
+        "stored bears on a question, the note is left out. The model is a script; the tool and the memory are real.",
+    )
+    if code := run_step("facts", path, directory):
         return code
     show_end(
         seconds=time.perf_counter() - started,

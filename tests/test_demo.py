@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -136,3 +137,10 @@ def test_the_output_says_what_is_not_real(run: Run) -> None:
 def test_the_output_fits_a_hundred_columns_without_a_terminal(run: Run) -> None:
     assert max(map(len, run.printed.splitlines())) <= WIDTH
     assert "\x1b" not in run.printed
+
+
+def test_a_tools_fact_and_the_assistants_are_quoted_and_where_nothing_is_known_nothing(run: Run) -> None:
+    _, tool, assistant, nothing = re.split(r"What is the code|Which tea did|How expensive was", run.printed)
+    assert '"locker_code": "7731"' in tool
+    assert "> assistant: Rooibos with vanilla: no caffeine at all." in assistant
+    assert "(no note: nothing stored bears on the question)" in nothing
