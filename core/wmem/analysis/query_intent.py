@@ -67,6 +67,7 @@ class QueryIntent(NamedTuple):
         second_person: Whether it asks for what the assistant said.
         dates: The dates it names.
         zone: The zone of their days.
+        names: All known speakers that it names.
         asks_when: Whether it asks for a time.
     """
 
@@ -76,6 +77,7 @@ class QueryIntent(NamedTuple):
     dates: tuple[PartialDate, ...]
     asks_when: bool
     zone: tzinfo = UTC
+    names: Sequence[str] = ()
 
     @property
     def of_user(self) -> bool:
@@ -102,6 +104,7 @@ def detect_intent(query: str, now: float, speakers: Collection[str], zone: tzinf
         dates=tuple(dict.fromkeys(parse_dates(query, now, zone))),
         asks_when=_ASKS_WHEN.search(folded) is not None,
         zone=zone,
+        names=named,
     )
 
 

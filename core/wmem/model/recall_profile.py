@@ -54,6 +54,10 @@ class RecallProfile(BaseModel):
             its exchange; 1 never.
         density: Exponent of a text's tokens by which its score is divided in a pack, where room is short: for short
             texts more of them have room. Not in exchanges with a record.
+        question_floor: Share of a question's words, by rarity and without names, that the best text must have, or a
+            pack quotes nothing that recall found; not where there are few texts, an embedder, or a date in the
+            question.
+        score_floor: Share of the best score below which a pack quotes nothing.
         vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
             only with an embedder.
         item_floor: Share of what the best item holds of a question that another must hold to be found by
@@ -90,6 +94,8 @@ class RecallProfile(BaseModel):
     exchange: float = Field(0.6, ge=0)
     answer: float = Field(0.7, gt=0, le=1)
     density: float = Field(0.08, ge=0, le=1)
+    question_floor: float = Field(0.13, ge=0, le=1)
+    score_floor: float = Field(0.05, ge=0, le=1)
     vector: float = Field(0.4, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
@@ -126,7 +132,7 @@ class RecallProfile(BaseModel):
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0, "exchange": 0, "density": 0}
-        off |= {"item_floor": 0}
+        off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0}
         factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.4}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 

@@ -106,6 +106,9 @@ class Note:
             if candidate.id in included:
                 continue
             included.add(candidate.id)
+            if recalled.below_floor:
+                selection.rejected.append((recalled, "floor"))
+                continue
             limit = limits.of(candidate, recalled.form)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):
                 selection.rejected.append((recalled, "budget"))

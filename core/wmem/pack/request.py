@@ -94,6 +94,7 @@ class RecalledCandidate(NamedTuple):
     Attributes:
         superseded: Whether a newer memory of the same says otherwise.
         form: What it is in its exchange; how much of it is quoted depends on it.
+        below_floor: Whether it is too weak a match to be quoted.
     """
 
     candidate: Candidate
@@ -101,6 +102,7 @@ class RecalledCandidate(NamedTuple):
     parts: Callable[[], Mapping[str, float]] = dict
     superseded: bool = False
     form: RecallForm = ""
+    below_floor: bool = False
 
 
 class StandingClause(NamedTuple):

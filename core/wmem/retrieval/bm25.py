@@ -1,13 +1,13 @@
 """BM25 scores of a query over an index, with relevance feedback."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.analysis.analyzer import SPELLED
 from wmem.retrieval.arrays import ArrayOps, ListOps, has_numpy
-from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, idf
+from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Postings, Saturation, TermStatistics, idf
 
 if TYPE_CHECKING:
     from array import array
@@ -18,6 +18,7 @@ _SPELLING_SHARE = 0.3
 """Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
+_MOST_COVERED = 12  # terms as rare as the rarest that a text is held against
 _MAX_READ_RATIO = 4  # postings for each text looked for, up to which all are read
 _NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists
 
@@ -115,10 +116,25 @@ class Feedback(NamedTuple):
     terms: int
 
 
+class Coverage(NamedTuple):
+    """How much of a query some texts have.
+
+    Attributes:
+        shares: The share of its terms that each has, by rarity; terms that no text has are the rarest.
+        best: The largest share without names, and of at most twelve of the rarest terms: a long question covers
+            little of itself. 1 for a query of names alone.
+    """
+
+    shares: Sequence[float]
+    best: float
+
+
 class QueryScorer:
     """The BM25 scores of one query; valid until the index changes.
 
     Args:
+        names: Terms that say who is meant: they are no part of what a text covers.
+        shared: Statistics of more texts than these; None for these alone.
         weights: Of terms that do not have the weight 1; ignored where there are no others.
         k1: Term frequency saturation.
         b: Length normalization, 0 to 1.
@@ -134,16 +150,22 @@ class QueryScorer:
         *,
         spellings: Iterable[str] = (),
         weights: Mapping[str, float] | None = None,
+        names: Collection[str] = (),
+        shared: TermStatistics | None = None,
     ) -> None:
         self._postings = postings
         terms = list(terms)
         self._terms = [
             number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
         ]
-        self._unknown = len(set(terms)) - len(self._terms)
+        self._shared = shared
+        self._names = names
+        self._unknown = [term for term in dict.fromkeys(terms) if term not in postings.number_by_term]
         self._weights = self._find_weights(weights) if weights else {}
         self._k1, self._b = k1, b
-        self._term_saturation = self._make_saturation(len(postings.number_by_id), postings.total_length)
+        self._term_saturation = self._make_saturation(
+            *((len(postings.number_by_id), postings.total_length) if shared is None else (shared.texts, shared.length))
+        )
         self.ops: ArrayOps[Any]
         """Array operations for columns of numbers and scores."""
         self._scores, self.ops = self._new_scores()
@@ -207,17 +229,34 @@ class QueryScorer:
                 scores[group] += top * frequency / (frequency + flat + slope * held.group_lengths[group])
         return scores
 
-    def coverage(self, numbers: Any) -> list[float]:
-        """The share of the query's terms that each of these texts has, by rarity; unknown terms count as the rarest."""
-        covered = [0.0] * len(self.ops.to_list(numbers))
-        total = self._unknown * idf(len(self._postings.number_by_id), 0)
+    def coverage(self, numbers: Any) -> Coverage:
+        """How much of the query these texts have."""
+        held, unknown = self._postings, [self._unknown_idf(term) for term in self._unknown]
+        shares, others = ([0.0] * len(self.ops.to_list(numbers)) for _ in range(2))
+        total, rarities = sum(unknown), unknown
         for term in self._terms:
-            weight = self._weights.get(term, 1.0) * self._postings.idf(term)
+            rarity, is_name = self._idf(term), held.terms[term] in self._names
+            weight = rarity * self._weights.get(term, 1.0)
             total += weight
-            for at, frequency in enumerate(self._scores.frequencies(self._postings.by_term[term], numbers)):
+            rarities += [] if is_name else [rarity]
+            for at, frequency in enumerate(self._scores.frequencies(held.by_term[term], numbers)):
                 if frequency:
-                    covered[at] += weight
-        return [each / total for each in covered] if total else covered
+                    shares[at] += weight
+                    others[at] += 0.0 if is_name else rarity
+        most = min(sum(rarities), _MOST_COVERED * max(rarities, default=0.0))
+        best = max(others, default=0.0) / most if most else 1.0
+        return Coverage([each / total for each in shares] if total else shares, best)
+
+    def _unknown_idf(self, term: str) -> float:
+        shared = self._shared
+        return idf(len(self._postings.number_by_id), 0) if shared is None else shared.idf(term)
+
+    def _idf(self, term: int) -> float:
+        """The rarity of a term: of one of the query among all texts that are ranked together."""
+        shared = self._shared
+        if shared is None or (name := self._postings.terms[term]) not in shared.with_term:
+            return self._postings.idf(term)
+        return shared.idf(name)
 
     def joint_scores(self, texts: Sequence[Sequence[int]], b: float) -> list[float]:
         """The BM25 scores of texts that are each made of several, with the length normalization `b`."""
@@ -235,7 +274,7 @@ class QueryScorer:
                 owners, self._scores.frequencies(self._postings.by_term[term], numbers), strict=True
             ):
                 frequencies[at] += frequency
-            top = self._weights.get(term, 1.0) * self._postings.idf(term) * (self._k1 + 1)
+            top = self._weights.get(term, 1.0) * self._idf(term) * (self._k1 + 1)
             for at, frequency in enumerate(frequencies):
                 if frequency:
                     scores[at] += top * frequency / (frequency + norms[at])
@@ -293,7 +332,7 @@ class QueryScorer:
     def _add_terms(self, weighted: Iterable[tuple[int, float]]) -> None:
         held, most = self._postings, self._k1 + 1
         self._scores.add(
-            [(held.by_term[term], weight * held.idf(term) * most) for term, weight in weighted], self._term_saturation
+            [(held.by_term[term], weight * self._idf(term) * most) for term, weight in weighted], self._term_saturation
         )
 
     def _new_scores(self) -> "tuple[Scores[Any], ArrayOps[Any]]":

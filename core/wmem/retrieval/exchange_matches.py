@@ -68,12 +68,19 @@ NO_MATCHES = ExchangeMatches({}, 0.0, (), ())
 
 
 def match_exchanges(
-    matches: QueryScorer, neighbors: NeighborGraph, profile: RecallProfile, candidates: Any, exclude: Collection[int]
+    matches: QueryScorer,
+    neighbors: NeighborGraph,
+    profile: RecallProfile,
+    candidates: Any,
+    *,
+    coverage: Sequence[float],
+    exclude: Collection[int],
 ) -> ExchangeMatches:
     """The exchanges of the candidates that match the query.
 
     Args:
         candidates: Numbers of texts, best first.
+        coverage: The share of the query's words that each of them has.
         exclude: Numbers of texts that take no part.
     """
     exchanges = neighbors.exchanges
@@ -100,7 +107,7 @@ def match_exchanges(
                     scores |= dict.fromkeys(text, score)
                     answers += _find_results(matches, neighbors, text)
     if profile.answer < 1:
-        for number, slot, covered in zip(numbers, slots, matches.coverage(candidates), strict=True):
+        for number, slot, covered in zip(numbers, slots, coverage, strict=True):
             if covered > profile.answer and neighbors.is_user[slot]:
                 share = _ANSWER_SHARE * (covered - profile.answer) / (1 - profile.answer)
                 others = [each for each in members(of_slot[slot]) if each != number][:_MAX_ANSWERS]

@@ -3,7 +3,7 @@
 Scores are the same as if removed texts had never been in the index.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import compress, islice
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from wmem.analysis.spelling import near_spellings
 from wmem.analysis.stopwords import STOP_WORDS
 from wmem.retrieval.bm25 import Feedback, QueryScorer
 from wmem.retrieval.floor import Floor, Match, make_floor, word_strength
-from wmem.retrieval.postings import Postings
+from wmem.retrieval.postings import Postings, TermStatistics
 
 _LANGUAGES = tuple(STOP_WORDS)
 _MAX_UNKNOWN = 8  # more words that no text has make no floor higher
@@ -141,21 +141,41 @@ class Index:
         question_id: str | None = None,
         cue: str = "",
         cue_weight: float = 1.0,
+        names: Iterable[str] = (),
+        shared: TermStatistics | None = None,
     ) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`.
 
         Args:
             question_id: Id of the text that is the query itself, which is no feedback.
             cue: Words that have another weight, as a name that says who is meant.
+            names: Names in the query, which are no part of what a text covers of it.
+            shared: Statistics of more texts than these; None for these alone.
         """
         weights = None
         if cue and cue_weight != 1:
             weights = dict.fromkeys(self._analyze_query(cue)[1], cue_weight)
+        known_as = {term for name in names for term in self._analyze_query(name)[1]}
         _, terms, spellings = self._analyze_query(query)
-        found = QueryScorer(self._postings, self._select_terms(terms), k1, b, spellings=spellings, weights=weights)
+        found = QueryScorer(
+            self._postings,
+            self._select_terms(terms),
+            k1,
+            b,
+            spellings=spellings,
+            weights=weights,
+            names=known_as,
+            shared=shared,
+        )
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)
         return found
+
+    def count_texts(self, terms: Sequence[str]) -> TermStatistics:
+        """How many texts there are, and how many have each of these terms."""
+        held = self._postings
+        counts = zip(terms, held.text_counts(terms), strict=True)
+        return TermStatistics(self.count, held.total_length, dict(counts))
 
     def query_terms(self, query: str) -> list[str]:
         """The distinct terms of a query, in its order; of a long one those in the fewest texts.

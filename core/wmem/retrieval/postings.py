@@ -6,6 +6,7 @@ A dropped text leaves a tombstone; tombstones are removed when there are many.
 import math
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, repeat
@@ -57,6 +58,27 @@ class Saturation(NamedTuple):
 
     flat: float
     slope: float
+
+
+class TermStatistics(NamedTuple):
+    """How many texts there are, how long they are in terms together, and how many of them have each of some terms."""
+
+    texts: int
+    length: int
+    with_term: Mapping[str, int]
+
+    @classmethod
+    def sum(cls, parts: Iterable["TermStatistics"]) -> "TermStatistics":
+        """The statistics of all the texts of several indexes."""
+        texts, length, with_term = 0, 0, Counter[str]()
+        for part in parts:
+            texts, length = texts + part.texts, length + part.length
+            with_term.update(part.with_term)
+        return cls(texts, length, with_term)
+
+    def idf(self, term: str) -> float:
+        """The rarity of a term; of one that was not counted, that of one that no text has."""
+        return idf(self.texts, self.with_term.get(term, 0))
 
 
 class Postings:

@@ -56,7 +56,7 @@ def select_candidates(
     *,
     question_id: str | None,
     similarities: Similarities | None,
-) -> tuple[CandidateColumns[Any], ExchangeMatches]:
+) -> tuple[CandidateColumns[Any], ExchangeMatches, float]:
     """The candidates by their own scores and those their neighbours lend, best first, then the rest of their exchanges.
 
     Args:
@@ -64,6 +64,9 @@ def select_candidates(
         limit: How many results will be wanted.
         question_id: Id of the message that is the query itself: it is no candidate and lends nothing to its neighbours.
         similarities: Vector similarities, without that message.
+
+    Returns:
+        The candidates, what their exchanges add, and the share of the query's words that the best of them has.
     """
     sums, take = matches.ops, matches.ops.take
     found, scores = matches.top(limit)
@@ -101,11 +104,12 @@ def select_candidates(
     best = sums.top_indices(known, _OVERSAMPLING * limit)
     chosen = take(columns.doc_numbers, best)
     asked = set() if question_id is None else {matches.number(question_id) or 0}
-    exchanges = match_exchanges(matches, neighbors, profile, chosen, asked)
+    coverage = matches.coverage(chosen)
+    exchanges = match_exchanges(matches, neighbors, profile, chosen, coverage=coverage.shares, exclude=asked)
     more = list(exchanges.numbers())
     if more:
-        return to_columns(sums.distinct([chosen, sums.ints(more)])), exchanges
-    return CandidateColumns(*(take(column, best) for column in columns)), exchanges
+        return to_columns(sums.distinct([chosen, sums.ints(more)])), exchanges, coverage.best
+    return CandidateColumns(*(take(column, best) for column in columns)), exchanges, coverage.best
 
 
 def session_scores(columns: CandidateColumns[Any], matches: QueryScorer) -> Any:

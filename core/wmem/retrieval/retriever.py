@@ -1,63 +1,47 @@
 """Retrieval over a scope and its parents by BM25 and vectors: `search` ranks, `match_words` finds shared words."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, tzinfo
 from functools import partial
 from itertools import chain, compress, islice, repeat
-from operator import add, itemgetter, methodcaller, mul, truediv
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from operator import itemgetter, methodcaller
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
-from wmem.model.history import Path
 from wmem.model.recall_profile import RecallProfile
-from wmem.model.results import RecallForm
 from wmem.model.row import Row
-from wmem.retrieval.arrays import ArrayOps, ListOps
+from wmem.retrieval.arrays import ListOps
 from wmem.retrieval.bm25 import Feedback
-from wmem.retrieval.exchange_matches import NO_MATCHES, ExchangeMatches
+from wmem.retrieval.candidate_rows import CandidateRows, Hit, RankedRow
+from wmem.retrieval.exchange_matches import NO_MATCHES
 from wmem.retrieval.index import WordMatches
+from wmem.retrieval.near_equal import order_near_equals
+from wmem.retrieval.postings import TermStatistics
 from wmem.retrieval.ranking import (
     CandidateColumns,
     SignalMaxima,
     Signals,
     recency_decay,
     score_factors,
-    score_function,
-    score_parts,
     select_candidates,
     session_scores,
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
 from wmem.retrieval.updates import mark_updates
 from wmem.rules.importance import importance
+from wmem.rules.precedence import is_item, precedence
 
 if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
-_SHORTEST_TOKENS, _LONGEST_TOKENS = 10, 256  # between which tokens make a difference to the order of a pack
+_FEW_TEXTS = 16  # fewest texts whose words tell what a question is about
 _NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
 
 _SCORE = itemgetter(0)
-_Added: TypeAlias = tuple[str, float]  # what an exchange adds to a score: its name and how much
-
-
-class Hit(NamedTuple):
-    """A matching row, its score, a function that returns the score's parts, and the row's scope.
-
-    Attributes:
-        superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
-        form: Whether it is a record of a matching exchange, or stands where it does because its question matches.
-    """
-
-    row: Row
-    score: float
-    parts: Callable[[], Mapping[str, float]]
-    path: Path
-    superseded_by: str = ""
-    form: RecallForm = ""
 
 
 class QueryVector(NamedTuple):
@@ -65,94 +49,6 @@ class QueryVector(NamedTuple):
 
     name: str
     vector: "Floats"
-
-
-class _CandidateRows(NamedTuple):
-    """Candidate rows of one scope, their signals as columns, and the arithmetic for these.
-
-    Attributes:
-        exchanges: What their exchanges add, by position instead of number.
-        user_factor: Factor of what their exchanges add.
-        density: The profile's, if short texts are preferred.
-    """
-
-    path: Path
-    rows: list[Row]
-    signals: Signals[Any]
-    arithmetic: ArrayOps[Any]
-    exchanges: ExchangeMatches = NO_MATCHES
-    user_factor: float = 1.0
-    density: float = 0.0
-
-    def maxima(self) -> SignalMaxima:
-        """The maximum of each signal that is not from 0 to 1 by itself."""
-        sums, (words, near, session, vector, *_) = self.arithmetic, self.signals
-        return SignalMaxima(sums.maximum(sums.apply(add, words, near)), sums.maximum(session), sums.maximum(vector))
-
-    def score(self, maxima: SignalMaxima, profile: RecallProfile) -> Any:
-        """The score of each row, without what exchanges add."""
-        return self.arithmetic.apply(score_function(maxima, profile), *self.signals)
-
-    def best_without_user(self, scores: Any) -> float:
-        """The best score, if no message counted more for being the user's."""
-        return self.arithmetic.maximum(self.arithmetic.apply(truediv, scores, self.signals.user))
-
-    def rank(
-        self, scores: Any, scale: float, limit: int
-    ) -> Iterator[tuple[float, "_CandidateRows", int, _Added | None]]:
-        """The best scores and their positions, with what exchanges add to them, best first.
-
-        Args:
-            scale: Of the scores of exchanges.
-        """
-        sums, added = self.arithmetic, dict[int, _Added]()
-        if self.density:
-            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
-        if self.exchanges != NO_MATCHES:
-            values = sums.to_list(scores)
-            for at, score in self.exchanges.scores.items():
-                added[at] = "exchange", scale * self.user_factor * score
-                values[at] += added[at][1]
-            for question, answers, share, part in self.exchanges.answers:
-                lent = share * values[question]
-                for at in answers:
-                    if lent > values[at]:
-                        values[at] = lent
-                        added[at] = part, lent
-            scores = sums.floats(values)
-        places = sums.top_indices(scores, limit)
-        return (
-            (score, self, at, added.get(at))
-            for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
-        )
-
-    def _density_factor(self, position: int) -> float:
-        """The factor of one row for its tokens: 1 for a short one, and for what stands in an exchange with a record."""
-        if position in self.exchanges.scores:
-            return 1.0
-        tokens = self.rows[position].tokens or _SHORTEST_TOKENS
-        return float((_SHORTEST_TOKENS / min(max(tokens, _SHORTEST_TOKENS), _LONGEST_TOKENS)) ** self.density)
-
-    def hit(
-        self, position: int, score: float, added: _Added | None, maxima: SignalMaxima, profile: RecallProfile
-    ) -> Hit:
-        """One row as a hit."""
-        part = "" if added is None else added[0]
-        form: RecallForm = "answer" if part == "answer" else "record" if position in self.exchanges.records else ""
-        parts = partial(self.parts, position, added, maxima, profile)
-        return Hit(self.rows[position], score, parts, self.path, form=form)
-
-    def parts(
-        self, position: int, added: _Added | None, maxima: SignalMaxima, profile: RecallProfile
-    ) -> Mapping[str, float]:
-        """The parts of one row's score."""
-        if added is not None and added[0] != "exchange":
-            return dict([added])
-        signals = Signals(*(float(column[position]) for column in self.signals))
-        parts = dict(score_parts(signals, maxima, profile))
-        if self.density and (factor := self._density_factor(position)) != 1.0:
-            parts["x density"] = factor
-        return parts if added is None else {**parts, added[0]: added[1]}
 
 
 class Query(NamedTuple):
@@ -165,7 +61,8 @@ class Query(NamedTuple):
         vector: The text's embedding; None ranks by words alone.
         accepts: Which rows may be hits; None for those that are visible.
         zone: In which the days of the query and of the rows are counted.
-        short_first: Whether short texts are preferred, by the profile's `density`.
+        for_note: Whether the hits are to be quoted: short texts are preferred, by the profile's `density`, and
+            what is below its floors is marked so.
     """
 
     text: str
@@ -175,7 +72,7 @@ class Query(NamedTuple):
     vector: QueryVector | None = None
     accepts: Callable[[Row], bool] | None = None
     zone: tzinfo = UTC
-    short_first: bool = False
+    for_note: bool = False
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -185,17 +82,23 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
         replicas: The scope's, then its parents'.
     """
     profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
-    found = [_collect_candidates(replica, query, profile, nearer) for replica, nearer in levels]
+    shared = _share_statistics(replicas, query.text)
+    asker = replicas[0]
+    found = [_collect_candidates(replica, query, profile, nearer, asker, shared) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     scores = [each.score(maxima, profile) for each in found]
     most = max(each.exchanges.best for each in found)
     # As much as the best score for the exchange that matches best.
-    best = max(map(_CandidateRows.best_without_user, found, scores)) if most else 0.0
+    best = max(map(CandidateRows.best_without_user, found, scores)) if most else 0.0
     scale = profile.exchange * best / most if most else 0.0
-    ranked = chain.from_iterable(map(_CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
+    ranked = chain.from_iterable(map(CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
-    best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    hits = (each.hit(at, score, added, maxima, profile) for score, each, at, added in best_first)
+    best_first = _order_items(sorted(ranked, key=_SCORE, reverse=True)[: query.limit], query.now)
+    hits: Iterator[Hit] = (each.hit(at, score, added, maxima, profile) for score, each, at, added in best_first)
+    if query.for_note and best_first:
+        relevant = any(each.coverage >= profile.question_floor for each in found)
+        least = profile.score_floor * best_first[0][0] if relevant else math.inf
+        hits = (hit._replace(below_floor=hit.score < least) for hit in hits)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
 
@@ -270,18 +173,58 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
 
 
-def _collect_candidates(
-    replica: Replica[Any], query: Query, profile: RecallProfile, nearer: Sequence[Replica[Any]]
-) -> _CandidateRows:
-    """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries."""
+def _share_statistics(replicas: Sequence[Replica[Any]], text: str) -> TermStatistics | None:
+    """How many texts of all the scopes have each term of a query: one ranking needs one rarity; None for one scope."""
+    if not any(replica.state.items or replica.state.entries for replica in replicas[1:]):
+        return None  # of a parent no messages are seen
+    terms = list(
+        dict.fromkeys(
+            chain.from_iterable(
+                replica.use_derived(RecallIndex, lambda memory: memory.index.query_terms(text), replica.analyzer)
+                for replica in replicas
+            )
+        )
+    )
+    return TermStatistics.sum(
+        replica.use_derived(RecallIndex, lambda memory: memory.index.count_texts(terms), replica.analyzer)
+        for replica in replicas
+    )
 
-    def collect(memory: RecallIndex) -> _CandidateRows:
+
+def _order_items(ranked: list[RankedRow], now: float) -> list[RankedRow]:
+    """The ranked rows, near-equal items by priority, importance and age; each has the score of its place."""
+    places = [at for at, (_, each, position, _) in enumerate(ranked) if is_item(each.rows[position])]
+    if len(places) > 1:
+        items = [(ranked[at][0], ranked[at]) for at in places]
+        ordered = list(order_near_equals(items, lambda each: precedence(each[1].rows[each[2]], now)))
+        for at, (score, _), (own, (_, candidates, position, added)) in zip(places, items, ordered, strict=True):
+            ranked[at] = score, candidates, position, added if score == own else ("near-equal", score - own)
+    return ranked
+
+
+def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that differs
+    replica: Replica[Any],
+    query: Query,
+    profile: RecallProfile,
+    nearer: Sequence[Replica[Any]],
+    asker: Replica[Any],
+    shared: TermStatistics | None,
+) -> CandidateRows:
+    """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
+
+    Args:
+        asker: The scope that asks: what repeats its newest messages is a duplicate.
+        shared: Statistics of all the scopes; None for those of this one.
+    """
+    recent = _list_recent_terms(asker) if profile.duplication else (frozenset[str](), frozenset[str]())
+
+    def collect(memory: RecallIndex) -> CandidateRows:
         with replica.lock:
             rows = replica.state.rows
             newest = [rows[each] for each in islice(reversed(replica.state.messages), _NEWEST_MESSAGES)]
         if not memory.index.count:
             none = ListOps().floats(())
-            return _CandidateRows(replica.path, [], Signals(*[none] * len(Signals._fields)), ListOps())
+            return CandidateRows(replica.path, [], Signals(*[none] * len(Signals._fields)), ListOps())
         question = _find_question(memory, newest, query.text)
         intent = detect_intent(
             query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
@@ -294,12 +237,14 @@ def _collect_candidates(
             question_id=question.id if question else None,
             cue=intent.speaker or "",
             cue_weight=profile.name_weight,
+            names=intent.names,
+            shared=shared,
         )
         question_id = question.id if question else None
         similarities = (
             memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
         )
-        columns, exchanges = select_candidates(
+        columns, exchanges, coverage = select_candidates(
             scorer,
             memory.neighbors,
             intent,
@@ -330,13 +275,17 @@ def _collect_candidates(
             ops.floats([importance(row, query.now, unwritten.get(row.id, (0, 0.0))[0]) for row in candidates])
             if profile.importance
             else none,
-            ops.floats(_overlaps(memory, candidates, newest)) if profile.duplication else none,
+            ops.floats(_overlaps(memory, candidates, *recent)) if profile.duplication else none,
             *score_factors(columns, scorer, memory.neighbors, intent, profile, exchanges=exchanges),
         )
         by_place = exchanges.renumber({number: place for place, number in enumerate(numbers)})
         factor = profile.user if intent.of_user else 1.0
-        density = profile.density if query.short_first else 0.0
-        return _CandidateRows(replica.path, candidates, signals, ops, by_place, factor, density)
+        density = profile.density if query.for_note else 0.0
+        if candidates and (intent.dates or similarities is not None or memory.index.count < _FEW_TEXTS):
+            # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
+            # rare it is.
+            coverage = 1.0
+        return CandidateRows(replica.path, candidates, signals, ops, by_place, factor, density, coverage)
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 
@@ -364,11 +313,18 @@ def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
     return row.role is not None or (row.key is not None and any(each.state.entry(row.key, now) for each in nearer))
 
 
-def _overlaps(memory: RecallIndex, rows: Sequence[Row], newest: Sequence[Row]) -> list[float]:
+def _list_recent_terms(asker: Replica[Any]) -> tuple[frozenset[str], frozenset[str]]:
+    """The ids of a scope's newest messages, and the terms of these."""
+    with asker.lock:
+        ids = frozenset(islice(reversed(asker.state.messages), _NEWEST_MESSAGES))
+    return ids, asker.use_derived(RecallIndex, methodcaller("recent_terms", ids), asker.analyzer)
+
+
+def _overlaps(
+    memory: RecallIndex, rows: Sequence[Row], recent: frozenset[str], recent_terms: frozenset[str]
+) -> list[float]:
     """The share of each row's terms that the newest messages have; 0 for those messages themselves."""
-    new = frozenset(row.id for row in newest)
-    recent_terms = memory.recent_terms(new)
-    return [0.0 if row.id in new else _overlap(memory.index.terms(row.id), recent_terms) for row in rows]
+    return [0.0 if row.id in recent else _overlap(memory.index.terms(row.id), recent_terms) for row in rows]
 
 
 def _overlap(terms: frozenset[str], recent_terms: frozenset[str]) -> float:

@@ -19,7 +19,8 @@ from wmem.retrieval.statements import Stated
 from wmem.rules.updates import Dated, asks_for_past, find_superseded
 
 if TYPE_CHECKING:
-    from wmem.retrieval.retriever import Hit, Query
+    from wmem.retrieval.candidate_rows import Hit
+    from wmem.retrieval.retriever import Query
 
 _LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
 _MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more

@@ -36,7 +36,8 @@ from wmem.pack.request import (
     StandingClause,
 )
 from wmem.pack.shares import recalls_messages
-from wmem.retrieval.retriever import CANDIDATE_LIMIT, Hit, Query, list_query_terms, search
+from wmem.retrieval.candidate_rows import Hit
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, list_query_terms, search
 from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
 from wmem.scope.embedding_backfill import embed_query
@@ -114,7 +115,7 @@ def pack_scope(
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
-        wanted = Query(query, now, weighing, limit, dense, zone=days_in, short_first=True)
+        wanted = Query(query, now, weighing, limit, dense, zone=days_in, for_note=True)
         hits: Iterable[Hit] = search(replicas, wanted)
         if standing:
             hits = _favor_preferences(hits)
@@ -258,8 +259,9 @@ def _list_recalled(
             parts,
             bool(newer),
             form,
+            below_floor,
         )
-        for row, score, parts, at, newer, form in hits
+        for row, score, parts, at, newer, form, below_floor in hits
     ]
 
 

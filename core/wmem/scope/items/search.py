@@ -19,13 +19,14 @@ from wmem.model.checks import check_limit
 from wmem.model.results import BelowFloor, SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
-from wmem.policy import PRIORITIES, Policy
+from wmem.policy import Policy
 from wmem.retrieval.floor import Match
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.relevance import relevance
 from wmem.retrieval.retriever import intersect_terms, match_words
 from wmem.rules.importance import importance as importance_of
+from wmem.rules.precedence import precedence
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.items.filters import ItemFilter
@@ -195,10 +196,10 @@ def _items_among(state: State, ids: Collection[str]) -> list[str]:
 
 
 def _precedence(state: State, row: Row, now: float) -> tuple[int, float, float]:
-    """What decides between items that match nearly alike: priority, importance to a tenth, and the newer one."""
+    """See `wmem.rules.precedence.precedence`; fetches that are not yet written count."""
     unwritten = state.unwritten_touches
     fetches = unwritten[row.id][0] if unwritten and row.id in unwritten else 0
-    return PRIORITIES.index(row.priority), round(importance_of(row, now, fetches), 1), row.created_at
+    return precedence(row, now, fetches)
 
 
 def _rank(

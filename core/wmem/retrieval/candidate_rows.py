@@ -1,0 +1,127 @@
+"""Candidates of one scope as rows with their signals, and what their scores are made of."""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import add, mul, truediv
+from typing import Any, NamedTuple, TypeAlias
+
+from wmem.model.history import Path
+from wmem.model.recall_profile import RecallProfile
+from wmem.model.results import RecallForm
+from wmem.model.row import Row
+from wmem.retrieval.arrays import ArrayOps
+from wmem.retrieval.exchange_matches import NO_MATCHES, ExchangeMatches
+from wmem.retrieval.ranking import SignalMaxima, Signals, score_function, score_parts
+
+_SHORTEST_TOKENS, _LONGEST_TOKENS = 10, 256  # between which tokens make a difference to the order of a pack
+Added: TypeAlias = tuple[str, float]
+"""What an exchange, or the order of near-equal items, adds to a score: its name and how much."""
+RankedRow: TypeAlias = tuple[float, "CandidateRows", int, Added | None]
+"""A score, the candidates, a position in them, and what was added to the score."""
+_WHOLE_SCORES = ("answer", "result")  # what is lent is all of a score
+
+
+class Hit(NamedTuple):
+    """A matching row, its score, a function that returns the score's parts, and the row's scope.
+
+    Attributes:
+        superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
+        below_floor: Whether it is too weak a match to be quoted.
+        form: Whether it is a record of a matching exchange, or stands where it does because its question matches.
+    """
+
+    row: Row
+    score: float
+    parts: Callable[[], Mapping[str, float]]
+    path: Path
+    superseded_by: str = ""
+    form: RecallForm = ""
+    below_floor: bool = False
+
+
+class CandidateRows(NamedTuple):
+    """Candidate rows of one scope, their signals as columns, and the arithmetic for these.
+
+    Attributes:
+        exchanges: What their exchanges add, by position instead of number.
+        user_factor: Factor of what their exchanges add.
+        density: The profile's, if short texts are preferred.
+        coverage: The share of the question's words that the best of the texts has, by rarity.
+    """
+
+    path: Path
+    rows: list[Row]
+    signals: Signals[Any]
+    arithmetic: ArrayOps[Any]
+    exchanges: ExchangeMatches = NO_MATCHES
+    user_factor: float = 1.0
+    density: float = 0.0
+    coverage: float = 0.0
+
+    def maxima(self) -> SignalMaxima:
+        """The maximum of each signal that is not from 0 to 1 by itself."""
+        sums, (words, near, session, vector, *_) = self.arithmetic, self.signals
+        return SignalMaxima(sums.maximum(sums.apply(add, words, near)), sums.maximum(session), sums.maximum(vector))
+
+    def score(self, maxima: SignalMaxima, profile: RecallProfile) -> Any:
+        """The score of each row, without what exchanges add."""
+        return self.arithmetic.apply(score_function(maxima, profile), *self.signals)
+
+    def best_without_user(self, scores: Any) -> float:
+        """The best score, if no message counted more for being the user's."""
+        return self.arithmetic.maximum(self.arithmetic.apply(truediv, scores, self.signals.user))
+
+    def rank(self, scores: Any, scale: float, limit: int) -> Iterator[RankedRow]:
+        """The best scores and their positions, with what exchanges add to them, best first.
+
+        Args:
+            scale: Of the scores of exchanges.
+        """
+        sums, added = self.arithmetic, dict[int, Added]()
+        if self.density:
+            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
+        if self.exchanges != NO_MATCHES:
+            values = sums.to_list(scores)
+            for at, score in self.exchanges.scores.items():
+                added[at] = "exchange", scale * self.user_factor * score
+                values[at] += added[at][1]
+            for question, answers, share, part in self.exchanges.answers:
+                lent = share * values[question]
+                for at in answers:
+                    if lent > values[at]:
+                        values[at] = lent
+                        added[at] = part, lent
+            scores = sums.floats(values)
+        places = sums.top_indices(scores, limit)
+        return (
+            (score, self, at, added.get(at))
+            for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
+        )
+
+    def _density_factor(self, position: int) -> float:
+        """The factor of one row for its tokens: 1 for a short one, and for what stands in an exchange with a record."""
+        if position in self.exchanges.scores:
+            return 1.0
+        tokens = self.rows[position].tokens or _SHORTEST_TOKENS
+        return float((_SHORTEST_TOKENS / min(max(tokens, _SHORTEST_TOKENS), _LONGEST_TOKENS)) ** self.density)
+
+    def hit(
+        self, position: int, score: float, added: Added | None, maxima: SignalMaxima, profile: RecallProfile
+    ) -> Hit:
+        """One row as a hit."""
+        part = "" if added is None else added[0]
+        form: RecallForm = "answer" if part == "answer" else "record" if position in self.exchanges.records else ""
+        parts = partial(self.parts, position, added, maxima, profile)
+        return Hit(self.rows[position], score, parts, self.path, form=form)
+
+    def parts(
+        self, position: int, added: Added | None, maxima: SignalMaxima, profile: RecallProfile
+    ) -> Mapping[str, float]:
+        """The parts of one row's score."""
+        if added is not None and added[0] in _WHOLE_SCORES:
+            return dict([added])
+        signals = Signals(*(float(column[position]) for column in self.signals))
+        parts = dict(score_parts(signals, maxima, profile))
+        if self.density and (factor := self._density_factor(position)) != 1.0:
+            parts["x density"] = factor
+        return parts if added is None else {**parts, added[0]: added[1]}
