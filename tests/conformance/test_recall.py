@@ -40,6 +40,7 @@ def test_recall_is_the_list_that_a_pack_draws_on(session: Scope, call: Call) -> 
     hits = {hit.id: hit for hit in call(session.recall, query, limit=200)}
     assert packed.keys() == hits.keys()
     for id, unit in packed.items():
+        assert unit.score is not None
         if "answer" in unit.parts:  # a share of the score of the question, which a pack weighs by its length
             assert unit.score == unit.parts["answer"] <= hits[id].score
         else:
