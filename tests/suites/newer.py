@@ -93,6 +93,18 @@ class NewerSuite:
         marks = {hit.id: hit.superseded_by for hit in call(session.recall, "When does my parcel arrive?")}
         assert (marks["0"], marks["1"], marks["2"]) == ("2", None, None)
 
+    def test_what_is_below_the_floor_brings_nothing_in_and_the_newer_of_what_is_quoted_is_quoted(
+        self, session: Scope, call: Call
+    ) -> None:
+        _say(session, call, _BERLIN, 0)
+        _say(session, call, _LISBON, 30)
+        _talk(session, call)
+        asked = call(session.pack, "Where do I live, near which river?", budget=200, tail=0)
+        assert _lines(asked)[:2] == [f"> user: {_BERLIN} {_CHANGED}", f"> user: {_LISBON}"]
+        nothing = call(session.pack, "Which violins are from Cremona?", budget=200, tail=0)
+        assert _BERLIN not in nothing.note
+        assert _LISBON not in nothing.note
+
     def test_what_refers_to_the_message_before_changes_it(self, session: Scope, call: Call) -> None:
         _say(session, call, "My budget is 500 euros.", 0, id="old")
         call(session.messages.append, {"role": "assistant", "content": "500 it is.", "created_at": _MAY + 1})

@@ -141,8 +141,11 @@ def _apply(
         missing = next((each for each in (first, second) if each.name not in by_name), None)
         if missing is None or (score >= least > 0 and not _is_question(missing.row, question)):
             template = by_name[second.name if second.name in by_name else first.name]
-            by_name[first.name] = _to_hit(by_name.get(first.name), template, first, score)
-            by_name[second.name] = by_name.get(second.name) or _to_hit(None, template, second, score * _PARTNER_SHARE)
+            weak = all(by_name[each.name].below_floor for each in (first, second) if each.name in by_name)
+            second_hit = by_name.get(second.name) or _to_hit(None, template, second, score * _PARTNER_SHARE)
+            by_name[first.name] = _to_hit(by_name.get(first.name), template, first, score)._replace(below_floor=weak)
+            # Both are quoted, or neither.
+            by_name[second.name] = second_hit._replace(below_floor=weak)
             behind = place.setdefault(second.name, float(len(place)))
             place[first.name] = min(place.get(first.name, behind), behind - _NEXT)
         if older.name in by_name:
@@ -161,7 +164,7 @@ def _to_hit(hit: "Hit | None", template: "Hit", text: _Text, score: float) -> "H
     """A text as a hit of this score, at least."""
     if hit is None:
         return template._replace(
-            row=text.row, path=text.name[0], score=score, parts=lambda: {"update": score}, superseded_by=""
+            row=text.row, path=text.name[0], score=score, parts=lambda: {"update": score}, superseded_by="", form=""
         )
     if score <= hit.score:
         return hit
