@@ -108,29 +108,35 @@ def parse_search(query: str | None, item_filter: ItemFilter, order: Order | None
 def search_items(handle: Handle, search: Search) -> Flow[SearchResults]:
     """The items of a scope that match, best first."""
     (replica,) = yield from handle.replicas(local_only=True)
-    if search.query:
+    if _compares_words(replica, search, handle.policy):
         yield from prepare_index(handle.engine, [replica])
     return search_replica(replica, search, handle.policy, handle.settings.clock())
 
 
 def search_replica(replica: Replica[Any], search: Search, policy: Policy, now: float) -> SearchResults:
     """The items of a replica that match, best first."""
-    text = condense_query(search.query)
-    has_terms = bool(replica.analyzer.analyze_distinct(text).terms)
     order = search.order or policy.search_order
     if not search.query:
         with replica.lock:
             return _rank(replica.state, dict.fromkeys(replica.state.items, 0.0), search, order or "relevance", now)
-    if order is None and has_terms and is_question(text):
-        by_words = _search_by_words(replica, search, policy, "recall", now)
-        if by_words.total:
-            return by_words
-        # Words that are typed in part ("next alp") share none, and stand in a text.
-        as_it_stands = _search_texts(replica, search, "relevance", now)
-        return as_it_stands if as_it_stands.total else by_words
-    if order in (None, "relevance") or not has_terms:
+    if not _compares_words(replica, search, policy):
         return _search_texts(replica, search, order or "relevance", now)
-    return _search_by_words(replica, search, policy, order, now)
+    if order is not None:
+        return _search_by_words(replica, search, policy, order, now)
+    by_words = _search_by_words(replica, search, policy, "recall", now)
+    if by_words.total:
+        return by_words
+    # Words that are typed in part ("next alp") share none, and stand in a text.
+    as_it_stands = _search_texts(replica, search, "relevance", now)
+    return as_it_stands if as_it_stands.total else by_words
+
+
+def _compares_words(replica: Replica[Any], search: Search, policy: Policy) -> bool:
+    """Whether a search goes through the index, and does not look for its text as it stands."""
+    order, text = search.order or policy.search_order, condense_query(search.query)
+    if order == "relevance" or not replica.analyzer.analyze_distinct(text).terms:
+        return False
+    return order is not None or is_question(text)
 
 
 def _search_by_words(replica: Replica[Any], search: Search, policy: Policy, order: Order, now: float) -> SearchResults:
