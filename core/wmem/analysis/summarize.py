@@ -34,13 +34,14 @@ class _Sentence(NamedTuple):
     text: str
     tokens: int
     score: float
+    is_piece: bool
 
 
 def extract(texts: Sequence[WeightedText], limit: int, counter: Counter, analyzer: Analyzer | None = None) -> Extract:
     """The sentences of the texts with the highest weights, in the order of the texts, one a line, each once.
 
-    Of about equal weight, sentences with rarer words come first. A sentence that does not fit is skipped; one that is
-    longer than the whole extract is parted, and its pieces have marks where they are cut.
+    Of about equal weight, sentences with rarer words come first. A sentence that does not fit is skipped; of those that
+    are longer than the whole extract, pieces fill what others leave, with marks where they are cut.
 
     Args:
         limit: Most tokens of the extract.
@@ -64,7 +65,7 @@ def _extract(
     chosen: list[tuple[int, _Sentence]] = []
     tokens = 0
     sentences = _score_sentences(split, limit, counter, analyzer or Analyzer())
-    for index, sentence in sorted(enumerate(sentences), key=lambda each: (-each[1].score, each[0])):
+    for index, sentence in sorted(enumerate(sentences), key=lambda each: (each[1].is_piece, -each[1].score, each[0])):
         if tokens + sentence.tokens <= limit:
             chosen.append((index, sentence))
             tokens += sentence.tokens
@@ -87,19 +88,19 @@ def _score_sentences(
     Args:
         split: The places of their texts, the sentences, and their weights.
     """
-    distinct: dict[str, tuple[int, str, float, int]] = {}
+    distinct: dict[str, tuple[int, str, float, int, bool]] = {}
     for index, sentence, weight in split:
         for part, tokens in _split_too_long(sentence, limit, counter):
             same = part.casefold()
             if same not in distinct or distinct[same][2] < weight:
-                distinct[same] = (index, part, weight, tokens)
+                distinct[same] = (index, part, weight, tokens, part is not sentence)
     terms = {same: frozenset(analyzer.to_terms(same)) for same in distinct}
     held_by = Tally(chain.from_iterable(terms.values()))
     sentences = []
-    for same, (index, sentence, weight, tokens) in distinct.items():
+    for same, (index, sentence, weight, tokens, is_piece) in distinct.items():
         rarity = math.fsum(math.log(1 + len(distinct) / held_by[term]) for term in terms[same])
         # Rarity adds at most 0.1: it decides among texts of about equal weight.
-        sentences.append(_Sentence(index, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens)))
+        sentences.append(_Sentence(index, sentence, tokens, weight + 0.1 * rarity / (rarity + tokens), is_piece))
     return sorted(sentences, key=lambda each: each.source_index)
 
 
