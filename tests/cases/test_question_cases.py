@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.conformance.conftest import Call
+from tests.conformance.conftest import Call, MemoryOpener
 from tests.counting import count_calls
 from tests.steps import Steps
 from wmem import Scope
@@ -89,3 +89,26 @@ def test_b151_what_is_asked_before_or_after_a_pasted_log_is_found(session: Scope
     query = "\n".join([asked, LOG] if place == "first" else [LOG, asked])
     assert "attic" in call(session.recall, query, limit=1)[0].text
     assert "attic" in call(session.pack, query, budget=500, tail=0).note
+
+
+class CharCounter:
+    """Counts the characters that it is given."""
+
+    name = "characters"
+    read = 0
+
+    def __call__(self, text: str, /) -> int:
+        self.read += len(text)
+        return -(-len(text) // 4)
+
+
+def test_b151_a_long_question_that_is_stored_is_not_counted_again(open_memory: MemoryOpener, call: Call) -> None:
+    counter = CharCounter()
+    session = open_memory(counter=counter).scope("session")
+    fill(session, call)
+    asked = {"role": "user", "content": LOG, "id": "asked"}
+    call(session.messages.append, asked)
+    for messages in ([asked], [{**asked, "content": f"{LOG} and so on"}]):
+        counter.read = 0
+        call(session.pack, LOG, budget=2_000, messages=messages)
+        assert (counter.read < len(LOG)) is (messages == [asked]), "what the framework changed is counted"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 C = TypeVar("C")
+_MAX_FEEDBACK_TERMS = 2_048  # distinct terms of a text that gives feedback: one of more is about nothing in particular
 _SPELLING_SHARE = 0.3
 """Share of a word's score for its spelling: texts that are equal otherwise are ordered by it, others hardly."""
 _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table of gains pays off
@@ -292,9 +293,10 @@ class QueryScorer:
         numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
         for number, score in zip(numbers, scores, strict=True):
             share = score / scores[0]
-            if number == question:
+            terms = held.terms_at(number)
+            if number == question or len(terms) > _MAX_FEEDBACK_TERMS:
                 continue
-            for term in held.terms_at(number):
+            for term in terms:
                 shares[term] = shares.get(term, 0.0) + share
         for term in self._terms:
             shares.pop(term, None)

@@ -65,6 +65,8 @@ _MIN_HITS = 64  # hits that are considered however small the budget
 _SHORT_MEMORY_TOKENS = 8  # tokens of a short memory
 _LONG_MEMORY_DIVISOR = 4  # a long memory is truncated to the budget divided by this
 _BUDGETS_OF_HITS = 3  # hits are taken until they fill so many budgets
+_LONG_CONTENT = 8_192  # bytes of a message that takes longer to count than to compare
+_COUNTED = attrgetter("role", "name", "parts", "tool_calls", "tool_call_id")
 _ID = attrgetter("id")
 _PREFERENCE_FACTOR = 1.25
 
@@ -294,7 +296,7 @@ class _CandidateFactory:
         self,
         counter: Counter,
         previous: Mapping[str, DecodedMessage],
-        overrides: Mapping[str, Message],
+        overrides: Mapping[str, Candidate],
         fitter: BlockFitter | None,
     ) -> None:
         self._counter = counter
@@ -309,7 +311,7 @@ class _CandidateFactory:
         """The row as a candidate, or the framework's message that overrides it."""
         live = self._overrides.get(row.id)
         if live is not None:
-            return _to_live_candidate(row, live, self._counter, self._fitter, place)
+            return live._replace(place=place)
         candidate = self.to_stored(row, place)
         is_text = row.counter == self._text_name and is_text_alone(row.content)
         if self._fitter is None or is_text or row.role is None:
@@ -369,13 +371,20 @@ class _CandidateFactory:
         return candidate
 
 
-def _to_live_candidate(
-    row: Row, message: Message, counter: Counter, fitter: BlockFitter | None, place: int = 0
-) -> Candidate:
+def _to_live_candidate(row: Row, message: Message, counter: Counter, fitter: BlockFitter | None) -> Candidate:
     """A framework's message as a candidate, with what only its row has."""
     live = message if fitter is None else fitter(message, row.id)
-    candidate = _to_candidate(row, message_cost(live, counter), partial(_identity, live))
-    return candidate._replace(calls=live.answers, pinned=live.pinned, place=place)
+    candidate = _to_candidate(row, _count_live(row, live, counter), partial(_identity, live))
+    return candidate._replace(calls=live.answers, pinned=live.pinned)
+
+
+def _count_live(row: Row, live: Message, counter: Counter) -> MessageCost:
+    """The counts of a framework's message: those of its row, if it is long and the row says the same."""
+    if len(row.content) >= _LONG_CONTENT and row.tokens is not None and row.counter == counter.name:
+        stored = to_message(row)
+        if is_text_alone(row.content) and _COUNTED(stored) == _COUNTED(live):
+            return MessageCost(row.tokens, row.reasoning)
+    return message_cost(live, counter)
 
 
 def _to_candidate(row: Row, cost: MessageCost, load: Callable[[], Message], place: int = 0) -> Candidate:
@@ -430,7 +439,7 @@ class _LiveMessages:
         leading: str | None,  # id of the last message of the system text that the stored conversation begins with
         fitter: BlockFitter | None,
     ) -> None:
-        self.overrides: dict[str, Message] = {}
+        self.overrides: dict[str, Candidate] = {}
         """Stored messages by id, as the framework has them now."""
         self._unstored_after: dict[str | None, list[Candidate]] = {}
         """Messages that are not stored, newest first, by the stored one they follow."""
@@ -451,8 +460,8 @@ class _LiveMessages:
         for at, message in enumerate(live):
             with replica.lock:
                 row = replica.state.rows.get(message.id) if message.id in replica.state.messages else None
+            stored = row is not None
             if row is not None:
-                self.overrides[row.id] = message
                 behind = row.id
                 requests = find_requests(message, message.text, handle) if _is_restated(row, message) else None
                 if requests is not None:
@@ -463,6 +472,8 @@ class _LiveMessages:
                 self.more_messages += 1
                 self.more_tokens += row.tokens or 0
             candidate = _to_live_candidate(row, message, counter, fitter)
+            if stored:
+                self.overrides[row.id] = candidate
             if requests:
                 self._standing.append((candidate, requests))
             begins = begins and message.role in SYSTEM_ROLES
