@@ -23,11 +23,12 @@ __all__ = ["ask_for_facts"]
 BUDGET = 400
 SMALL_TALK = 30
 """Exchanges between what is asked for and the questions: far more than fit the budget."""
+_REASONS = {"floor": "below the floor: too weak a match to be quoted", "older": "older than what fits"}
 _WIDTH = 88  # of a quote as its explanation shows it
 QUESTIONS = (
     ("What is the code of my parcel locker?", "only a tool's result says so"),
     ("Which tea did you recommend for the evening?", "only the assistant said so"),
-    ("How expensive was the violin lesson?", "nobody has spoken of it"),
+    ("Which day is my violin lesson?", 'nobody has spoken of it; "day" is in half of all that was said'),
 )
 
 
@@ -94,5 +95,7 @@ def _show(question: str, known: str, context: wmem.Context) -> None:
     explanation = context.explain()
     recalled = [unit for unit in explanation.units if unit.placed == "note"]
     lines = [f"{unit.rule:10} {' '.join(unit.says.split())[:_WIDTH]}" for unit in recalled]
-    lines += [f"left out   {count} × {reason}" for reason, count in sorted(explanation.dropped.items())]
+    lines += [
+        f"left out   {count} × {_REASONS.get(reason, reason)}" for reason, count in sorted(explanation.dropped.items())
+    ]
     paper.print(Text("\n".join(lines), style="dim"))
