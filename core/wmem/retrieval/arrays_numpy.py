@@ -124,13 +124,12 @@ class NumpyScores:
     def scores_of(self, numbers: _Array, /) -> _Array:
         return self._scores[numbers]
 
-    def frequencies(self, postings: "array[int]", numbers: _Array, /) -> Sequence[int]:
+    def frequencies(self, postings: "array[int]", numbers: _Array, /) -> _Array:
         entries = _view(postings)
         places = entries.searchsorted((numbers << TF_BITS).astype(entries.dtype))
         places[places == len(entries)] = 0
         met = entries[places]
-        found: list[int] = np.where(met >> TF_BITS == numbers, met & TF_MAX, 0).tolist()
-        return found
+        return np.where(met >> TF_BITS == numbers, met & TF_MAX, 0)
 
     def top(self, limit: int, /) -> tuple[_Array, _Array]:
         live = _view(self._columns.live)

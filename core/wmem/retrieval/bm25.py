@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from operator import mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -35,7 +36,7 @@ class Scores(Protocol[C]):
         """The scores of these texts; 0 for a text that contains no term."""
         ...
 
-    def frequencies(self, postings: "array[int]", numbers: C, /) -> "Sequence[int]":
+    def frequencies(self, postings: "array[int]", numbers: C, /) -> C:
         """How often a term, which has these postings, occurs in each of these texts."""
         ...
 
@@ -72,7 +73,7 @@ class ListScores:
     def scores_of(self, numbers: list[Any], /) -> list[Any]:
         return list(map(self._scores.__getitem__, numbers))
 
-    def frequencies(self, postings: "array[int]", numbers: list[Any], /) -> "Sequence[int]":
+    def frequencies(self, postings: "array[int]", numbers: list[Any], /) -> list[Any]:
         if len(postings) <= _MAX_READ_RATIO * len(numbers):
             known = {entry >> TF_BITS: entry & TF_MAX for entry in postings}
             return [known.get(number, 0) for number in numbers]
@@ -126,8 +127,13 @@ class Coverage(NamedTuple):
             little of itself. 1 for a query of names alone.
     """
 
-    shares: Sequence[float]
+    shares: Any
     best: float
+
+
+def _add_where(amount: float, total: Any, frequency: Any) -> Any:
+    """The total, and the amount more where there is a frequency."""
+    return total + amount * (frequency > 0)
 
 
 class QueryScorer:
@@ -233,20 +239,20 @@ class QueryScorer:
     def coverage(self, numbers: Any) -> Coverage:
         """How much of the query these texts have."""
         held, unknown = self._postings, [self._unknown_idf(term) for term in self._unknown]
-        shares, others = ([0.0] * len(self.ops.to_list(numbers)) for _ in range(2))
+        add = self.ops.apply
+        shares = others = add(lambda number: 0.0 * number, numbers)
         total, rarities = sum(unknown), unknown
         for term in self._terms:
             rarity, is_name = self._idf(term), held.terms[term] in self._names
             weight = rarity * self._weights.get(term, 1.0)
             total += weight
             rarities += [] if is_name else [rarity]
-            for at, frequency in enumerate(self._scores.frequencies(held.by_term[term], numbers)):
-                if frequency:
-                    shares[at] += weight
-                    others[at] += 0.0 if is_name else rarity
+            frequencies = self._scores.frequencies(held.by_term[term], numbers)
+            shares = add(partial(_add_where, weight), shares, frequencies)
+            others = others if is_name else add(partial(_add_where, rarity), others, frequencies)
         most = min(sum(rarities), _MOST_COVERED * max(rarities, default=0.0))
-        best = max(others, default=0.0) / most if most else 1.0
-        return Coverage([each / total for each in shares] if total else shares, best)
+        best = self.ops.maximum(others) / most if most else 1.0
+        return Coverage(add(lambda share: share / total, shares) if total else shares, best)
 
     def _unknown_idf(self, term: str) -> float:
         shared = self._shared
@@ -271,9 +277,8 @@ class QueryScorer:
         scores = [0.0] * len(texts)
         for term in self._terms:
             frequencies = [0] * len(texts)
-            for at, frequency in zip(
-                owners, self._scores.frequencies(self._postings.by_term[term], numbers), strict=True
-            ):
+            found = self._scores.frequencies(self._postings.by_term[term], numbers)
+            for at, frequency in zip(owners, self.ops.to_list(found), strict=True):
                 frequencies[at] += frequency
             top = self._weights.get(term, 1.0) * self._idf(term) * (self._k1 + 1)
             for at, frequency in enumerate(frequencies):

@@ -1,7 +1,8 @@
 """Exchanges that match a query: what holds a record, as one text, and what answers the query asked before."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import itemgetter
+from functools import partial
+from operator import itemgetter, lt
 from typing import Any, NamedTuple
 
 from wmem.model.recall_profile import RecallProfile
@@ -73,7 +74,7 @@ def match_exchanges(
     profile: RecallProfile,
     candidates: Any,
     *,
-    coverage: Sequence[float],
+    coverage: Any,
     exclude: Collection[int],
 ) -> ExchangeMatches:
     """The exchanges of the candidates that match the query.
@@ -84,8 +85,7 @@ def match_exchanges(
         exclude: Numbers of texts that take no part.
     """
     exchanges = neighbors.exchanges
-    numbers = matches.ops.to_list(candidates)
-    slots = matches.ops.to_list(matches.ops.take(matches.columns.slots, candidates))
+    sums = matches.ops
     of_slot = exchanges.numbers
 
     def members(exchange: int) -> list[int]:
@@ -94,7 +94,8 @@ def match_exchanges(
 
     scores: dict[int, float] = {}
     best, answers = 0.0, list[Answer]()
-    if profile.exchange:
+    if profile.exchange and exchanges.has_records:
+        slots = sums.to_list(sums.take(matches.columns.slots, candidates))
         met = [each for each in dict.fromkeys(map(of_slot.__getitem__, slots)) if each]
         has_record = list(map(exchanges.has_record, met))
         if any(has_record):
@@ -107,8 +108,10 @@ def match_exchanges(
                     scores |= dict.fromkeys(text, score)
                     answers += _find_results(matches, neighbors, text)
     if profile.answer < 1:
-        for number, slot, covered in zip(numbers, slots, coverage, strict=True):
-            if covered > profile.answer and neighbors.is_user[slot]:
+        covers = sums.apply(partial(lt, profile.answer), coverage)
+        chosen = map(sums.to_list, (sums.select(candidates, covers), sums.select(coverage, covers)))
+        for number, covered in zip(*chosen, strict=True):
+            if neighbors.is_user[slot := matches.columns.slots[number]]:
                 share = _ANSWER_SHARE * (covered - profile.answer) / (1 - profile.answer)
                 others = [each for each in members(of_slot[slot]) if each != number][:_MAX_ANSWERS]
                 answers += [Answer(number, others, share, "answer")] if others else []

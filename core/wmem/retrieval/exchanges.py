@@ -26,6 +26,7 @@ class Exchanges:
         self.is_record = array("B", (0,))
         """Whether the message in the slot is a record: `TOOL_RECORD`, `STRUCTURED_RECORD`, or 0."""
         self._slots: dict[int, list[int]] = {}
+        self._record_counts: dict[int, int] = {}  # of the exchanges with records
         self._open: dict[str | None, int] = {}  # the newest exchange of a thread or turn
         self._ends: dict[str | None, float] = {}  # when its last message was said
         self._count = 0
@@ -45,7 +46,12 @@ class Exchanges:
 
     def has_record(self, exchange: int) -> bool:
         """Whether an exchange has a record."""
-        return any(map(self.is_record.__getitem__, self.slots(exchange)))
+        return exchange in self._record_counts
+
+    @property
+    def has_records(self) -> bool:
+        """Whether any exchange has a record."""
+        return bool(self._record_counts)
 
     def put(self, slot: int, text: str, *, role: str, begins: bool, group: str | None, at: float) -> None:
         """Add the newest message of a turn or thread; a known one is only looked at again.
@@ -60,8 +66,9 @@ class Exchanges:
             self.numbers.extend([0] * missing)
             self.is_record.extend([0] * missing)
         structured = STRUCTURED_RECORD if role == "assistant" and _STRUCTURED.match(text) else 0
-        self.is_record[slot] = TOOL_RECORD if role == "tool" else structured
+        before, self.is_record[slot] = self.is_record[slot], TOOL_RECORD if role == "tool" else structured
         if self.numbers[slot] or role in SYSTEM_ROLES:
+            self._count_record(self.numbers[slot], bool(self.is_record[slot]) - bool(before))
             return
         exchange, end = self._open.pop(group, 0), self._ends.pop(group, at)
         if begins or not exchange or abs(at - end) > _GAP_S:
@@ -73,6 +80,7 @@ class Exchanges:
                 del each[next(iter(each))]
         self.numbers[slot] = exchange
         self._slots.setdefault(exchange, []).append(slot)
+        self._count_record(exchange, int(bool(self.is_record[slot])))
 
     def remove(self, slot: int) -> None:
         """Take a message out of its exchange."""
@@ -82,4 +90,11 @@ class Exchanges:
         slots.remove(slot)
         if not slots:
             del self._slots[exchange]
+        self._count_record(exchange, -bool(self.is_record[slot]))
         self.numbers[slot], self.is_record[slot] = 0, 0
+
+    def _count_record(self, exchange: int, more: int) -> None:
+        if exchange and more:
+            count = self._record_counts.pop(exchange, 0) + more
+            if count:
+                self._record_counts[exchange] = count

@@ -93,7 +93,9 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     scale = profile.exchange * best / most if most else 0.0
     ranked = chain.from_iterable(map(CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
-    best_first = _order_items(sorted(ranked, key=_SCORE, reverse=True)[: query.limit], query.now)
+    best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
+    if any(replica.state.items for replica in replicas):
+        best_first = _order_items(best_first, query.now)
     hits: Iterator[Hit] = (each.hit(at, score, added, maxima, profile) for score, each, at, added in best_first)
     if query.for_note and best_first:
         relevant = any(each.coverage >= profile.question_floor for each in found)
