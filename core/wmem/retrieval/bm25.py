@@ -131,9 +131,12 @@ class Coverage(NamedTuple):
     best: float
 
 
-def _add_where(amount: float, total: Any, frequency: Any) -> Any:
-    """The total, and the amount more where there is a frequency."""
-    return total + amount * (frequency > 0)
+def _sum_where(amounts: Sequence[float], number: Any, *frequencies: Any) -> Any:
+    """The sum of the amounts whose terms occur in a text of this number, or in columns of texts."""
+    total = 0.0 * number
+    for amount, frequency in zip(amounts, frequencies, strict=True):
+        total = total + amount * (frequency > 0)
+    return total
 
 
 class QueryScorer:
@@ -238,21 +241,24 @@ class QueryScorer:
 
     def coverage(self, numbers: Any) -> Coverage:
         """How much of the query these texts have."""
-        held, unknown = self._postings, [self._unknown_idf(term) for term in self._unknown]
-        add = self.ops.apply
-        shares = others = add(lambda number: 0.0 * number, numbers)
-        total, rarities = sum(unknown), unknown
-        for term in self._terms:
-            rarity, is_name = self._idf(term), held.terms[term] in self._names
-            weight = rarity * self._weights.get(term, 1.0)
-            total += weight
-            rarities += [] if is_name else [rarity]
-            frequencies = self._scores.frequencies(held.by_term[term], numbers)
-            shares = add(partial(_add_where, weight), shares, frequencies)
-            others = others if is_name else add(partial(_add_where, rarity), others, frequencies)
+        sums, held, unknown = self.ops, self._postings, [self._unknown_idf(term) for term in self._unknown]
+        rarities = list(map(self._idf, self._terms))
+        weights = [rarity * self._weights.get(term, 1.0) for term, rarity in zip(self._terms, rarities, strict=True)]
+        if self._names:
+            rarities = [
+                0.0 if held.terms[term] in self._names else rarity
+                for term, rarity in zip(self._terms, rarities, strict=True)
+            ]
+        found = [self._scores.frequencies(held.by_term[term], numbers) for term in self._terms]
+        shares = sums.apply(partial(_sum_where, weights), numbers, *found)
+        others = sums.apply(partial(_sum_where, rarities), numbers, *found) if self._names else shares
+        rarities += unknown
         most = min(sum(rarities), _MOST_COVERED * max(rarities, default=0.0))
-        best = self.ops.maximum(others) / most if most else 1.0
-        return Coverage(add(lambda share: share / total, shares) if total else shares, best)
+        total = sum(weights) + sum(unknown)
+        return Coverage(
+            sums.apply(partial(mul, 1 / total), shares) if total else shares,
+            sums.maximum(others) / most if most else 1.0,
+        )
 
     def _unknown_idf(self, term: str) -> float:
         shared = self._shared

@@ -1,7 +1,7 @@
 """Candidates of one scope as rows with their signals, and what their scores are made of."""
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from operator import add, mul, truediv
 from typing import Any, NamedTuple, TypeAlias
 
@@ -19,6 +19,12 @@ Added: TypeAlias = tuple[str, float]
 RankedRow: TypeAlias = tuple[float, "CandidateRows", int, Added | None]
 """A score, the candidates, a position in them, and what was added to the score."""
 _WHOLE_SCORES = ("answer", "result")  # what is lent is all of a score
+
+
+@lru_cache(16)
+def _density_table(density: float) -> list[float]:
+    """The factor for each number of tokens, up to the longest that makes a difference."""
+    return [(_SHORTEST_TOKENS / max(tokens, _SHORTEST_TOKENS)) ** density for tokens in range(_LONGEST_TOKENS + 1)]
 
 
 class Hit(NamedTuple):
@@ -79,7 +85,7 @@ class CandidateRows(NamedTuple):
         """
         sums, added = self.arithmetic, dict[int, Added]()
         if self.density:
-            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
+            scores = sums.apply(mul, scores, sums.floats(self._density_factors()))
         if self.exchanges != NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
@@ -98,21 +104,34 @@ class CandidateRows(NamedTuple):
             for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
         )
 
-    def _density_factor(self, position: int) -> float:
-        """The factor of one row for its tokens: 1 for a short one, and for what stands in an exchange with a record."""
-        if position in self.exchanges.scores:
-            return 1.0
-        tokens = self.rows[position].tokens or _SHORTEST_TOKENS
-        return float((_SHORTEST_TOKENS / min(max(tokens, _SHORTEST_TOKENS), _LONGEST_TOKENS)) ** self.density)
+    def _density_factors(self) -> list[float]:
+        """The factor of each row for its tokens: 1 for a short one, and in an exchange with a record."""
+        table, longest = _density_table(self.density), _LONGEST_TOKENS
+        factors = [table[tokens if (tokens := row.tokens or 0) < longest else longest] for row in self.rows]
+        for position in self.exchanges.scores:
+            factors[position] = 1.0
+        return factors
 
     def hit(
-        self, position: int, score: float, added: Added | None, maxima: SignalMaxima, profile: RecallProfile
+        self,
+        position: int,
+        score: float,
+        added: Added | None,
+        maxima: SignalMaxima,
+        profile: RecallProfile,
+        *,
+        floor: float,
     ) -> Hit:
-        """One row as a hit."""
-        part = "" if added is None else added[0]
-        form: RecallForm = "answer" if part == "answer" else "record" if position in self.exchanges.records else ""
+        """One row as a hit.
+
+        Args:
+            floor: The score that it must have to be quoted.
+        """
+        form: RecallForm = ""
+        if added is not None:  # there is one of these for each hit, so that most take the shortest way
+            form = "answer" if added[0] == "answer" else "record" if position in self.exchanges.records else ""
         parts = partial(self.parts, position, added, maxima, profile)
-        return Hit(self.rows[position], score, parts, self.path, form=form)
+        return Hit(self.rows[position], score, parts, self.path, "", form, score < floor)
 
     def parts(
         self, position: int, added: Added | None, maxima: SignalMaxima, profile: RecallProfile
@@ -122,6 +141,6 @@ class CandidateRows(NamedTuple):
             return dict([added])
         signals = Signals(*(float(column[position]) for column in self.signals))
         parts = dict(score_parts(signals, maxima, profile))
-        if self.density and (factor := self._density_factor(position)) != 1.0:
+        if self.density and (factor := self._density_factors()[position]) != 1.0:
             parts["x density"] = factor
         return parts if added is None else {**parts, added[0]: added[1]}

@@ -96,11 +96,11 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
     if any(replica.state.items for replica in replicas):
         best_first = _order_items(best_first, query.now)
-    hits: Iterator[Hit] = (each.hit(at, score, added, maxima, profile) for score, each, at, added in best_first)
+    floor = 0.0
     if query.for_note and best_first:
-        relevant = any(each.coverage >= profile.question_floor for each in found)
-        least = profile.score_floor * best_first[0][0] if relevant else math.inf
-        hits = (hit._replace(below_floor=hit.score < least) for hit in hits)
+        is_relevant = any(each.coverage >= profile.question_floor for each in found)
+        floor = profile.score_floor * best_first[0][0] if is_relevant else math.inf
+    hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
 
