@@ -142,6 +142,16 @@ def test_what_is_not_whole_is_no_index(end: int, more: bytes) -> None:
     assert cut == content or read_index(cut) is None
 
 
+def test_what_is_indexed_after_a_dump_is_not_in_it() -> None:
+    index, held = make_index()
+    dump = dump_index(index, held)
+    content = encode_index(dump, LIFE)
+    for number, role in enumerate(("assistant", "user", "assistant")):
+        row = make_row(f"more {number}", "and then the ferry", role, at=60.0 * (len(held) + number))
+        index.apply({row.id: row})
+    assert encode_index(dump, LIFE) == content
+
+
 def test_every_part_of_an_index_is_stored() -> None:
     others = {"_last_user_message", "_recent_terms", "changes", "vector_caches"}  # small, or stored for themselves
     assert {*RecallIndex.__slots__} == {"index", "neighbors", "statements"} | others

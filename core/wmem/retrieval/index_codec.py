@@ -169,7 +169,8 @@ def _encode_value(value: Any, blocks: list[bytes]) -> list[Any]:
             blocks.append(b"".join(value))
             return ["arrays", first.typecode]
         case dict():
-            return ["dict", list(value), list(value.values())]
+            # Lists in it are copied, too: the index may go on before this is written.
+            return ["dict", list(value), [each.copy() if isinstance(each, list) else each for each in value.values()]]
         case list():
             return ["plain", value.copy()]
         case _:
