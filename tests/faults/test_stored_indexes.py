@@ -95,7 +95,9 @@ def test_an_index_that_is_interrupted_while_it_is_stored_leaves_no_word_of_what_
             session = memory.scope("session")
             if number % 5 == 0 or not was_interrupted:
                 session.erase("secret")
-                assert SECRET.lower().encode() not in read_store_bytes(url)
+                stored_bytes = read_store_bytes(url)
+                assert SECRET[:7].lower().encode() not in stored_bytes  # in halves: a word may go on on another page
+                assert SECRET[7:].lower().encode() not in stored_bytes
                 assert ask(session) == told
                 session.messages.append({"id": f"again {number}", "role": "user", "content": SECRET})
                 session.erase(f"again {number}")

@@ -21,7 +21,13 @@ __all__ = ["IndexesSuite"]
 STORED = ("disk", "sqlite", "redis", "disk+key")
 ENOUGH = index_store.MIN_TEXTS
 SECRET = "zqXvKw9PjLmTrB"  # no word of any text; what is indexed of it is in small letters
+HALVES = SECRET[:7].lower().encode(), SECRET[7:].lower().encode()  # a file may go on with a word on another page
 WORDS = ("harbour", "ferry", "lantern", "orchard", "violin", "glacier", "teapot", "compass")
+
+
+def is_left(stored: bytes) -> bool:
+    """Whether a store's bytes hold the secret as it is indexed."""
+    return any(half in stored for half in HALVES)
 
 
 def say(session: Scope, call: Call, count: int = ENOUGH, begin: int = 0) -> None:
@@ -239,15 +245,14 @@ class IndexesSuite(FacetSuite):
         item = call(session.items.add, f"expires {SECRET}", ttl_s=60)
         ask(session, call)
         call(first.close)
-        word = SECRET.lower().encode()
-        assert not is_plaintext or word in store_bytes()
+        assert not is_plaintext or is_left(store_bytes())
         memory = open_memory.in_other_process()
         session = memory.scope("session")
         if way == "maintain":
             call(session.erase, "m")
             ask(session, call)
             call(memory.maintain)
-            assert not is_plaintext or word in store_bytes()
+            assert not is_plaintext or is_left(store_bytes())
             clock.advance(61)
         elif way == "erase the rest":
             call(session.messages.withdraw, "m")
@@ -263,10 +268,10 @@ class IndexesSuite(FacetSuite):
         }
         ways[way]()
         if way != "maintain":  # what expired is in the journal until that is compacted
-            assert word not in store_bytes()
+            assert not is_left(store_bytes())
         assert not self._is_stored(memory) or way == "maintain"
         call(memory.close)
-        assert word not in store_bytes()
+        assert not is_left(store_bytes())
 
     @pytest.mark.backends(*STORED)
     def test_who_does_not_know_of_an_erasure_stores_no_word_of_it(
@@ -278,11 +283,11 @@ class IndexesSuite(FacetSuite):
         ask(there.scope("session"), call)
         assert call(here.scope("session").erase, "m").complete
         call(there.maintain)
-        assert SECRET.lower().encode() not in store_bytes()
+        assert not is_left(store_bytes())
         ask(there.scope("session"), call)
         call(there.maintain)
         assert self._is_stored(there)
-        assert SECRET.lower().encode() not in store_bytes()
+        assert not is_left(store_bytes())
 
     @pytest.mark.backends(*STORED)
     @pytest.mark.parametrize("way", ["erase", "clear", "dispose"])
@@ -305,7 +310,7 @@ class IndexesSuite(FacetSuite):
         engine = there._core.store.engine
         run(index_store.keep_indexes(engine, "agent", 0.0), {**ports, "Journal.append": append})
         assert appended == 1
-        assert SECRET.lower().encode() not in store_bytes()
+        assert not is_left(store_bytes())
 
     # -- a loop goes on
 
