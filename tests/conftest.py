@@ -53,7 +53,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out of the fast tier what the others are for, unless it is asked for by its file or its marker."""
+    """Leave out of the fast tier what the others are for, unless it is asked for by its file or its marker.
+
+    Where lines are counted, they are counted in as few variants of a test as meet each mode and each value: counting
+    takes longer than most tests.
+    """
+    if config.pluginmanager.hasplugin("_cov"):
+        for item in set(items).difference(thin_products(items, by_mode=True)):
+            item.add_marker("no_cover")
     is_named = any(".py" in argument for argument in config.option.file_or_dir)
     if config.getoption("tier") != "fast" or config.option.markexpr or is_named:
         return

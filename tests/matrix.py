@@ -10,10 +10,10 @@ its tier names. A backend joins with one line in `BACKENDS`, and one in `OPTIONS
 """
 
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import pytest
 from hypothesis import settings
@@ -120,19 +120,26 @@ def parametrize_variants(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("variant", chosen, ids=str)
 
 
-def thin_products(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def thin_products(items: Iterable[pytest.Item], *, by_mode: bool = False) -> list[pytest.Item]:
     """Of each test that is run with several parameters, as few combinations as meet each value of each of them.
 
     What is run on every backend in every tier stays whole.
+
+    Args:
+        by_mode: Meet each mode instead of each backend, where a test is about no backend in particular.
     """
     chosen: list[pytest.Item] = []
     variants: dict[str, dict[pytest.Item, frozenset[tuple[int, str]]]] = {}
     for item in items:
         mark = item.get_closest_marker("backends")
-        if not isinstance(item, pytest.Function) or (mark and mark.kwargs.get("always")):
+        if not isinstance(item, pytest.Function) or (mark and (by_mode or mark.kwargs.get("always"))):
             chosen.append(item)
         else:
-            ids = item.callspec._idlist if hasattr(item, "callspec") else ()  # one for each `parametrize`, or fixture
+            ids: Sequence[str] = ()
+            if hasattr(item, "callspec"):
+                ids = item.callspec._idlist  # one for each `parametrize`, or fixture
+                variant = cast("Variant | None", item.callspec.params.get("variant"))
+                ids = [variant.mode if variant and by_mode and each == str(variant) else each for each in ids]
             name = f"{item.parent and item.parent.nodeid}::{item.originalname}"
             variants.setdefault(name, {})[item] = frozenset(enumerate(ids))
     for each in variants.values():
