@@ -89,6 +89,7 @@ def _use(memory: wmem.AgentMemory) -> wmem.Scope:
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # it walks over all objects
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/memory.db"])
 def test_after_an_erasure_nothing_holds_the_text(url: str, tmp_path: Path) -> None:
     with wmem.open(url.format(tmp_path), agent_id="agent", embedder=Embedder()) as memory:
@@ -106,6 +107,7 @@ def test_after_an_erasure_nothing_holds_the_text(url: str, tmp_path: Path) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # it walks over all objects
 @pytest.mark.parametrize("url", ["memory://", "sqlite:///{}/memory.db"])
 def test_after_a_close_nothing_holds_the_text(url: str, tmp_path: Path) -> None:
     memory = wmem.open(url.format(tmp_path), agent_id="agent")

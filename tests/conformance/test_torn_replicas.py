@@ -16,7 +16,11 @@ import pytest
 import wmem
 from wmem.testing import Call, MemoryOpener
 
-pytestmark = [pytest.mark.slow, pytest.mark.backends("memory", "sqlite", "disk", "redis")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.no_cover,  # its own tracer takes the place of the one that counts
+    pytest.mark.backends("memory", "sqlite", "disk", "redis"),
+]
 
 _ROOT = Path(wmem.__file__).parent
 TRACED = tuple(

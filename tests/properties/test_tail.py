@@ -208,6 +208,7 @@ def faults_of(talk: Iterable[Turn], watches: Iterable[Watch], *, within: Contain
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines at each turn
 def test_a_prompt_of_a_long_talk_holds_what_trimming_holds_and_more() -> None:
     """Some turns in a row: before anything is left out, around a paste of 3,000 tokens, and late."""
     within = {*range(21, 29), *range(80, 86), *range(118, 124)}
@@ -271,12 +272,14 @@ def test_what_recall_finds_moves_no_message(
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines at each turn
 @pytest.mark.parametrize("name", ["the least", "without a query"])
 def test_no_prompt_of_600_turns_jumps(name: str) -> None:
     assert faults_of(templated_talk(TURNS, seed=8), [WATCHES[name]], within=range(TURNS)) == []
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines at each turn
 @pytest.mark.parametrize("name", ["crosswoz-open", "tau-open", "beam-04-open"])
 def test_a_prompt_of_a_natural_talk_holds_what_trimming_holds_and_more(name: str) -> None:
     talk = natural_talk(name, TURNS)

@@ -15,7 +15,7 @@ from tests.adapters.langchain.side_by_side import Pair, Side, WmemSide
 from tests.adapters.langchain.test_equality_machine import QUESTIONS, Machine, endings, tool_names, towns
 from tests.matrix import examples
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.no_cover]  # each act has tests of its own
 
 
 class _GraphSide(Side):

@@ -424,6 +424,7 @@ def tool_turns(
 
 
 @pytest.mark.slow
+@pytest.mark.no_cover  # the same lines at each turn
 def test_thirty_tool_turns_repeat_the_front_of_their_prompts_while_usage_is_learned(memory: wmem.AgentMemory) -> None:
     prompts, budgets = tool_turns(memory, 30, stable=True)
     assert any(is_note(message) for message in prompts[-1])
