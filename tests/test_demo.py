@@ -36,7 +36,7 @@ class Run:
             env={**environment, "WMEM_DEMO_DIR": str(directory), "PYTHONIOENCODING": "utf-8"},
             capture_output=True,
             encoding="utf-8",
-            timeout=240,
+            timeout=300,
             check=False,
         )
         self.printed = self.ended.stdout

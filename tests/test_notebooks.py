@@ -62,7 +62,7 @@ def test_a_notebook_runs_top_to_bottom_and_shows_what_is_committed(path: Path) -
         cell.outputs = []
     # The kernel runs elsewhere: where modules are found must not hang on the folder.
     found = os.pathsep.join(str(Path(each).resolve()) for each in sys.path if each)
-    client = NotebookClient(fresh, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(COOKBOOK)}})
+    client = NotebookClient(fresh, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(COOKBOOK)}})
     client.execute(env={**os.environ, "PYTHONPATH": found})
     for was, now in zip(code(committed), code(fresh), strict=True):
         assert not [output for output in now.outputs if output.output_type == "error"]

@@ -54,7 +54,7 @@ def python(code: str, *, blocked: Iterable[str] = (), cwd: Path | None = None) -
         cwd=cwd,
         env=environ,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -109,7 +109,7 @@ def test_import_wmem_imports_no_more_than_a_few_modules_beside_pydantic() -> Non
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    done = subprocess.run(build, capture_output=True, check=False, cwd=ROOT, text=True, timeout=120)
+    done = subprocess.run(build, capture_output=True, check=False, cwd=ROOT, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     (path,) = folder.glob("*.whl")
     return zipfile.ZipFile(path)

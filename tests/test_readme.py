@@ -63,7 +63,7 @@ def run(code: str, python: list[str], folder: Path) -> str:
     environ["PYTHONPATH"] = os.pathsep.join((str(folder), *(str(Path(each).resolve()) for each in sys.path if each)))
     environ["HOME"] = str(folder)
     done = subprocess.run(
-        [*python, "-c", code], capture_output=True, check=False, cwd=folder, env=environ, text=True, timeout=180
+        [*python, "-c", code], capture_output=True, check=False, cwd=folder, env=environ, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -345,7 +345,7 @@ def test_another_process_opens_an_encrypted_session_by_its_name_alone(name: str,
         (folder / f"{named}-3.pickle").write_bytes(pickle.dumps(history))
         (folder / f"{named}-4.context").write_text(saved_context(memory))
     command = [sys.executable, "-c", ELSEWHERE, str(folder), url, KEY.hex(), name]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300)
     saved = [f"{which}-{number}" for which in ("named", "nameless") for number in (1, 2, 3, 4)]
     refused = sorted(f"{each} is told to call wmem.register" for each in saved)
     # Once the name has opened it, it is open in the process, and those without a name find it.

@@ -67,7 +67,7 @@ class _Outcome(NamedTuple):
 def _run(pytester: pytest.Pytester, tests: Sequence[str]) -> _Outcome:
     # In a process of its own: see `test_broken_journals.py`.
     result = pytester.runpytest_subprocess(
-        "-p", "no:cacheprovider", "-p", "no:asyncio", "-rA", "--timeout=60", "--durations=4", *tests
+        "-p", "no:cacheprovider", "-p", "no:asyncio", "-rA", "--timeout=200", "--durations=4", *tests
     )
     for wrong in WRONG_MUTANTS:
         result.stdout.no_fnmatch_line(f"E*{wrong}*")

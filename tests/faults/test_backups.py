@@ -129,7 +129,7 @@ def test_a_process_killed_in_a_backup_leaves_no_target(kind: "Kind", url: str, t
     memory.backup(sys.argv[2])
     """
     child = spawn(code, url, str(target))
-    child.communicate(timeout=60)
+    child.communicate(timeout=300)
     assert child.returncode == -9
     assert not target.exists()
     with wmem.open(url, agent_id="agent") as memory:

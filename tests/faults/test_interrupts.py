@@ -424,7 +424,7 @@ if not url.startswith("memory"):
     assert os.waitpid(child, 0)[1] == 0
     acknowledged.append("child")
     code = "import sys, wmem; wmem.open(sys.argv[1], agent_id='agent').scope('s').entries.set('probe', 'other')"
-    subprocess.run([sys.executable, "-c", code, url], timeout=60, check=True)
+    subprocess.run([sys.executable, "-c", code, url], timeout=300, check=True)
     assert session.entries.get("probe") == "other"
 ids = [message.id for message in session.messages.all()]
 assert len(ids) == len(set(ids)), "doubled"

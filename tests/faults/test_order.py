@@ -137,7 +137,7 @@ def test_B81_a_locale_that_is_no_utf8_changes_no_byte(url: str) -> None:
     """
     # ASCII stands for every locale that is not UTF-8: what cp1252 would garble, it refuses.
     env = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
-    subprocess.run([sys.executable, "-c", code], check=True, env=env, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, env=env, timeout=300)
     with wmem.open(url, agent_id=text) as memory:
         assert memory.scope(text).messages.all()[0].text == text
         assert memory.scope(text).entries.get(text) == text

@@ -684,7 +684,7 @@ memory.put(ChatMessage(role="tool", content="2", additional_kwargs={"tool_call_i
 
 async def test_B10_a_session_with_tools_is_read_by_another_process(tmp_path: Path) -> None:
     url = f"disk://{tmp_path / 'store'}"
-    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", WRITER, url], check=True, timeout=60)
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", WRITER, url], check=True, timeout=300)
     memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a")
     for shown in (memory.get_all(), memory.get(), await memory.aget_all(), await memory.aget()):
         assert [message.role.value for message in shown] == ["user", "assistant", "tool"]

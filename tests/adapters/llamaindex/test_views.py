@@ -369,7 +369,7 @@ def test_another_process_goes_on_with_a_view_that_has_a_note(tmp_path: Path) -> 
     memory = WmemMemory.from_defaults(session_id="s", url=url, agent_id="a", token_limit=300)
     memory.put_messages(garden())
     sent = json.dumps([message.model_dump(mode="json") for message in [*memory.get("dog"), NEW]])
-    subprocess.run([sys.executable, "-c", SETTER, url, sent], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", SETTER, url, sent], check=True, timeout=300)
     assert memory.get_all() == [*garden(), NEW]
     memory.close()
 
