@@ -10,6 +10,8 @@ FRAMEWORKS := .frameworks
 BIN := $(VENV)/bin
 INPUTS := pyproject.toml constraints.txt
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Nothing is compiled beforehand: a first run compiles what it imports, less than a third of what is installed.
+INSTALL := install -qq --no-compile
 PACKAGES := core/wmem langchain_wmem llamaindex_wmem
 WORKERS ?= 2
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
@@ -30,12 +32,12 @@ $(VENV)/pip.stamp:
 # README.md is named in pyproject.toml: without it nothing can be built.
 $(VENV)/demo.stamp: $(INPUTS) | $(VENV)/pip.stamp
 	@echo "installing what the demo needs into $(VENV)"
-	@$(PIP) install -qq -c constraints.txt -e '.[demo]'
+	@$(PIP) $(INSTALL) -c constraints.txt -e '.[demo]'
 	@touch $@
 
 $(VENV)/dev.stamp: $(INPUTS) | $(VENV)/pip.stamp
 	@echo "installing what the tests need into $(VENV)"
-	@$(PIP) install -qq -c constraints.txt -e '.[all,demo]' --group dev
+	@$(PIP) $(INSTALL) -c constraints.txt -e '.[all,demo]' --group dev
 	@touch $@
 
 demo: $(VENV)/demo.stamp  ## two frameworks, one remembered session, one budget; no key, no server
@@ -54,7 +56,7 @@ $(PROVIDERS)/stamp: pyproject.toml constraints-providers.txt
 	@echo "installing the providers' packages into $(PROVIDERS)"
 	@$(PYTHON) -m venv $(PROVIDERS)
 	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check install -qq --upgrade 'pip>=25.1'
-	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check install -qq -c constraints-providers.txt -e '.[all]' --group providers
+	@$(PROVIDERS)/bin/python -m pip --disable-pip-version-check $(INSTALL) -c constraints-providers.txt -e '.[all]' --group providers
 	@touch $@
 
 test-providers: $(PROVIDERS)/stamp  ## what each provider's own LangChain package makes of a prompt; deepagents
