@@ -21,7 +21,7 @@ _AWAY = re.compile(r"\A(?:up|out|off|down|back) (?=at |on |until )")
 _ISO = re.compile(r"\b(?:19|20)\d\d-(?P<month>\d{1,2})-(?P<day>\d{1,2})\b")
 _NUMBER = re.compile(
     r"(?:[$€£¥]|us\$|eur |usd |chf )? ?(?P<number>\d{1,3}(?:[,' ]\d{3}){1,4}(?:\.\d{1,2})?|\d{1,12}(?:[.,]\d{1,4})?)"
-    r" ?(?P<scale>k|m|million|thousand)?(?! ?\d|[\w.:/-]*\w)|(?:[$€£¥]) ?(?P<short>\d{1,6}(?:\.\d)?)(?P<scale2>k|m)\b"
+    r" ?(?P<scale>k|m|million|thousand)?(?! ?\d|[.:/-]*\w)|(?:[$€£¥]) ?(?P<short>\d{1,6}(?:\.\d)?)(?P<scale2>k|m)\b"
 )
 _NUMBERED = re.compile(r"(?P<thing>port|room|gate|platform|version|floor|building|line|seat|track|page|desk) ")
 _MARKS = ".,;:!?\"'()[]*_~"
