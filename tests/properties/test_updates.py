@@ -114,6 +114,8 @@ def test_an_index_of_statements_is_the_same_when_it_was_stored_and_loaded(texts:
     assert not any(getattr(index, name) for name in StatementIndex.__slots__)
 
 
+@pytest.mark.slow
+@pytest.mark.no_cover  # it counts the steps of patterns
 def test_no_pattern_takes_more_than_its_share_of_steps_on_any_text() -> None:
     for table in TABLES:
         for pattern in table.patterns:
