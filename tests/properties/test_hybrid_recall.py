@@ -1,14 +1,17 @@
 """Recall with an embedder: it adds what words cannot tell, and takes nothing away."""
 
 from collections.abc import Callable, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import wmem
+from tests.matrix import examples
+from wmem.retrieval import bm25
 from wmem.retrieval.vectors import VectorIndex, decode_vector, encode_vector, to_unit_rows
 
 WORDS = st.sampled_from(["dog", "cat", "boat", "when", "did", "Anna", "sail", "May", "2023", "yesterday", "I", "we"])
@@ -41,6 +44,52 @@ def test_with_vectors_that_say_nothing_a_pack_is_that_of_words_alone(texts: list
     for each in (zeros, blind) if query not in texts else (zeros,):
         assert (each.to_openai(), each.included, each.dropped) == (plain.to_openai(), plain.included, plain.dropped)
     assert (zeros.warnings != (), blind.warnings) == (True, ())
+
+
+def _draw_vector(text: str) -> list[float]:
+    """What has nothing to do with the text, and is always the same."""
+    return [float(number) - 127.5 for number in blake2b(text.encode(), digest_size=8).digest()]
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=12), query=TEXTS)
+@example(texts=["dog", "boat", "cat"], query="dog")
+@examples(0.6)
+def test_nonsense_of_an_embedder_puts_nothing_without_a_word_of_the_query_first(texts: list[str], query: str) -> None:
+    profile = wmem.RecallProfile()
+    assert profile.vector < profile.similarity
+    for embedder in (Embedder(_draw_vector), Embedder(lambda _: [1.0, 0.0])):
+        with wmem.open("memory://", agent_id="a", embedder=embedder) as memory:
+            scope = memory.scope("s")
+            for text in texts:
+                scope.items.add(text)
+            hits = scope.recall(query, limit=100)
+        assert all(0 <= hit.parts.get("vector", 0.0) <= profile.vector + 1e-6 for hit in hits)
+        if any("bm25" in hit.parts for hit in hits):
+            assert "bm25" in hits[0].parts
+
+
+@given(texts=st.lists(TEXTS, min_size=1, max_size=12), query=TEXTS)
+@examples(0.6)
+def test_vectors_and_words_rank_alike_by_lists_and_by_arrays(texts: list[str], query: str) -> None:
+    ranked = []
+    for least in (0, 10**9):
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            wmem.open("memory://", agent_id="a", embedder=Embedder(_draw_vector), clock=lambda: 1.0e9) as memory,
+        ):
+            patch.setattr(bm25, "_NUMPY_MIN_TEXTS", least)
+            scope = memory.scope("s")
+            for place, text in enumerate(texts):
+                asks = "?" * (place % 3 == 0)
+                role = ("user", "assistant")[place % 2]
+                scope.messages.append(
+                    {"id": f"m{place}", "role": role, "name": f"P{place % 2}", "content": text + asks}
+                )
+            ranked.append([(hit.id, hit.score, hit.parts) for hit in scope.recall(query, limit=100)])
+    assert [id for id, _, _ in ranked[0]] == [id for id, _, _ in ranked[1]]
+    for one, other in zip(*ranked, strict=True):
+        assert one[1] == pytest.approx(other[1])
+        assert one[2] == pytest.approx(other[2])
 
 
 @given(

@@ -59,6 +59,17 @@ class HybridSuite(EmbedderSuite):
         call(session.pack, "car", budget=1_000)
         assert embedder.pop_texts() == ["car"]  # RAIN is embedded already
 
+    def test_a_question_is_embedded_without_the_names_of_those_who_speak(
+        self, session: Scope, embedder: Embedder, call: Call
+    ) -> None:
+        for number in range(3):
+            call(session.messages.append, {"role": "user", "name": "Ann", "content": f"a puppy {number}"})
+        call(session.items.add, "a car of Grace", type="fact")
+        call(session.pack, "has Ann's dog met Grace?", budget=1_000)
+        assert "has dog met Grace?" in embedder.pop_texts(), "Grace never spoke"
+        call(session.recall, "Ann", limit=3)
+        assert embedder.pop_texts() == ["Ann"], "nothing else is left of it"
+
     def test_without_a_query_the_embedder_is_not_asked(self, session: Scope, embedder: Embedder, call: Call) -> None:
         self.add_facts(session, call)
         call(session.pack, budget=1_000)

@@ -33,6 +33,7 @@ _TIME_WORD_LIST = (
 _TIME_WORDS = frozenset((*_TIME_WORD_LIST.split(), *map(str, range(1900, 2100))))
 _UNSPACED_TIME_WORDS = re.compile("昨日|今日|明日|先週|来週|先月|去年|昨天|今天|明天|上周|下周|어제|오늘|내일")
 _WORD = re.compile(r"\w+")
+_NAME = re.compile(r"(\w+)(?:['\u2019]s\b)?")
 _ASCII_TO_WORDS = bytes(
     ord(chr(code).lower()) if code < 128 and _WORD.match(chr(code)) else 32  # noqa: PLR2004  # ASCII, and a blank
     for code in range(256)
@@ -114,6 +115,24 @@ def detect_speaker(name: str | None, text: str) -> str | None:
         match = _TRANSCRIPT_SPEAKER.match(text)
         name = match[1] if match and len(match[1].split()) <= _MAX_NAME_WORDS else None
     return None if name is None else to_plain_spelling(" ".join(to_words(name)))
+
+
+def remove_names(query: str, speakers: Collection[str]) -> str:
+    """A question without the speakers it names: to an embedder a name means those that say it, not who bears it.
+
+    Unchanged if it names none of them, or nothing else.
+
+    Args:
+        speakers: Names of the known speakers, folded and in plain spelling.
+    """
+    if not speakers:
+        return query
+    named = _find_named_speakers(list(map(to_plain_spelling, to_words(read_ends(query, _MAX_BYTES)))), speakers)
+    if not named:
+        return query
+    names = frozenset(" ".join(named).split())
+    rest = _NAME.sub(lambda word: "" if to_plain_spelling(word[1].casefold()) in names else word[0], query)
+    return " ".join(rest.split()) if _WORD.search(rest) else query
 
 
 def mentions_time(text: str) -> bool:

@@ -58,8 +58,8 @@ class RecallProfile(BaseModel):
             pack quotes nothing that recall found; not where there are few texts, an embedder, or a date in the
             question.
         score_floor: Share of the best score below which a pack quotes nothing.
-        vector: Weight of the squared cosine with the query, its neighbours' included, relative to the best;
-            only with an embedder.
+        vector: Weight of the squared cosine with the query, half of its neighbours' included, relative to the best;
+            only with an embedder. Below `similarity`, what shares no word is never before what shares the most.
         item_floor: Share of what the best item holds of a question that another must hold to be found by
             `items.search` in the order of recall, weak words counted little. With a floor, an item that shares no
             more than a weak word, in nearly every item or common in the language, is not found.
@@ -96,7 +96,7 @@ class RecallProfile(BaseModel):
     density: float = Field(0.08, ge=0, le=1)
     question_floor: float = Field(0.13, ge=0, le=1)
     score_floor: float = Field(0.05, ge=0, le=1)
-    vector: float = Field(0.4, ge=0)
+    vector: float = Field(0.8, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
     def __init__(self, **coefficients: object) -> None:

@@ -24,6 +24,7 @@ _BEST_SCORES = 3  # best scores of a speaker, which are compared with the best o
 _LEAST_RATIO, _RATIO_RANGE = 0.4, 0.5  # the speaker's factor counts from this ratio on, and in full after that range
 _OVERSAMPLING = 2  # candidates scored per result wanted: a factor may raise one
 _BEFORE, _AFTER = 0, 1  # columns of the nearest neighbours
+_VECTOR_LENDING = 0.5  # of what is lent by words: a text that means the same is mostly the one that is wanted
 _LENDING_TOKENS_RATIO = 2
 """The longest message that lends in full has so many times the tokens of the longest that borrows in full."""
 
@@ -35,7 +36,7 @@ class CandidateColumns(NamedTuple, Generic[C]):
         doc_numbers: Numbers of the texts in the index.
         bm25: Their own BM25 scores.
         near: The BM25 scores that their neighbours lend them.
-        vector: The squared cosines relative to the best, plus those their neighbours lend.
+        vector: The squared cosines relative to the best, plus half of what their neighbours lend.
         borrow_share: The share each takes of what is lent: less for a long message, unless the
             query asks for what was answered, and none for a fact.
     """
@@ -93,7 +94,8 @@ def select_candidates(
         if similarities is not None:
             vector = sums.floats(list(map(similarities.score, matches.ids(numbers))))
             if felt is not None:
-                vector = sums.apply(add, vector, sums.apply(mul, borrows, felt(numbers)))
+                lent_alike = sums.apply(mul, borrows, felt(numbers))
+                vector = sums.apply(lambda own, near: own + _VECTOR_LENDING * near, vector, lent_alike)
         return CandidateColumns(numbers, words, near, vector, borrows)
 
     columns = to_columns(sums.distinct(gathered))
@@ -224,7 +226,7 @@ class Signals(NamedTuple, Generic[C]):
         bm25: Its own BM25 score.
         near: The BM25 score that its neighbours lend it.
         session: The damped BM25 score of its session.
-        vector: Its squared cosine with the query relative to the best, plus what its neighbours lend.
+        vector: Its squared cosine with the query relative to the best, plus half of what its neighbours lend.
         overlap: The share of its terms that the newest messages have.
     """
 

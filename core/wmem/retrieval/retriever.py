@@ -125,6 +125,11 @@ def intersect_terms(replica: Replica[Any], terms: Sequence[str], ids: Sequence[s
     return replica.use_derived(RecallIndex, lambda memory: memory.index.intersect_terms(terms, ids), replica.analyzer)
 
 
+def list_speakers(replica: Replica[Any]) -> list[str]:
+    """The names of those who speak in a scope, folded and in plain spelling."""
+    return replica.use_derived(RecallIndex, lambda memory: memory.neighbors.speaker_names(), replica.analyzer)
+
+
 def rows_without_vectors(
     replica: Replica[Any], name: str, width: int, now: float, *, include_messages: bool
 ) -> list[Row]:

@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wmem.analysis.query_intent import remove_names
 from wmem.analysis.query_terms import condense_query
 from wmem.describe import describe_failure
 from wmem.engine.ports import TimedCallback
@@ -23,7 +24,7 @@ from wmem.model.row_text import row_text
 from wmem.model.sendable import to_sendable
 from wmem.model.validation import describe_error
 from wmem.retrieval.embedder import GuardedEmbedder, fingerprint
-from wmem.retrieval.retriever import QueryVector, add_vectors, rows_without_vectors
+from wmem.retrieval.retriever import QueryVector, add_vectors, list_speakers, rows_without_vectors
 from wmem.retrieval.vectors import to_unit_rows
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle
@@ -58,7 +59,7 @@ def embed_query(
 ) -> Flow[tuple[QueryVector | None, Sequence[str]]]:
     """Embed a query, and first the texts it is compared with that have no vector.
 
-    Of a long query its beginning and its end are embedded.
+    Of a long query its beginning and its end are embedded, without the names of speakers of the scope.
 
     Args:
         replicas: The scope's, then its parents', whose messages are not retrieved.
@@ -76,7 +77,7 @@ def embed_query(
     if (left := embedding.disabled_until - handle.settings.clock()) > 0:
         told = f"recalled by words alone: the embedder {embedding.name!r} failed and is left alone for {left:.0f} s"
         return None, (told,)
-    query = condense_query(query)
+    query = remove_names(condense_query(query), list_speakers(replicas[0]))
     try:
         vector = yield from _embed_query_text(handle, embedding, query)
         if embedding.disabled_until <= handle.settings.clock():
