@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import wmem
+from wmem.retrieval.arrays import ListOps
+from wmem.retrieval.neighbors import NeighborGraph
 
 NOW = 1_700_000_000.0
 THANKS = ("Thank you!", "You are welcome.", "Thanks a lot.", "Any time.", "Great, thanks.")
@@ -190,3 +192,63 @@ def test_priority_decides_between_near_equal_items(session: wmem.Scope) -> None:
     assert [hit.score for hit in hits] == sorted([hit.score for hit in hits], reverse=True)
     note = session.pack("When does the backup run?", budget=2_000).note
     assert "attic" in note
+
+
+def test_parts_of_a_score_add_up_where_an_exchange_and_the_order_of_items_add_to_it(session: wmem.Scope) -> None:
+    for number in range(4):
+        session.items.add(f"which gearbox is in the car {number}", type="user_message")
+        session.items.add("I look", type="tool_call")
+        session.items.add(
+            f"gearbox number {number} car", type="tool_result", priority="high" if number == 2 else "medium"
+        )
+    for number in range(20):
+        session.items.add(f"something else entirely, number {number}", type="fact")
+    hits = session.recall("which gearbox is in the car", limit=30)
+    assert any({"exchange", "near-equal"} <= hit.parts.keys() for hit in hits)
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(hit.parts.values())), hit.parts
+
+
+def test_a_loop_of_thousands_of_calls_is_no_single_exchange(session: wmem.Scope) -> None:
+    session.messages.append({"role": "user", "content": "Find the broken gearbox"})
+    for number in range(2_000):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        told = f"gearbox {number} is {'broken' if number % 100 == 7 else 'fine'}"
+        session.messages.append(
+            [
+                {"role": "assistant", "content": "", "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"c{number}", "content": told},
+            ]
+        )
+    hits = session.recall("broken gearbox", limit=4_000)
+    assert "broken" in hits[0].text
+    assert 50 < sum(not {"exchange", "result"}.isdisjoint(hit.parts) for hit in hits) < 600
+
+
+def test_without_a_floor_a_match_with_a_negative_score_is_quoted(session: wmem.Scope) -> None:
+    say(session, "the red fox of the alpha forest")
+    chat(session, 10)
+    say(session, "a red fox was in the alpha forest, the fox of the forest")
+    profile = wmem.RecallProfile.balanced(recency=0, importance=0, duplication=3)
+    packed = session.pack("alpha forest fox", budget=300, recent=0, tail=0.2, scoring=profile)
+    (quoted,) = [unit for unit in packed.included if unit.rule == "recalled" and "the red fox of" in unit.says]
+    assert quoted.score is not None
+    assert quoted.score < 0
+
+
+def test_nothing_is_left_of_the_name_of_a_thread_whose_messages_are_gone() -> None:
+    graph = NeighborGraph()
+    for id, role in (("m1", "user"), ("m2", "tool")):
+        graph.put(id, "a text", role=role, name=None, thread="alice@example.com", at=0.0, tokens=3)
+    graph.remove("m1")
+    assert graph.exchanges.has_records
+    graph.remove("m2")
+    assert "alice" not in repr((vars(graph), vars(graph.exchanges)))
+    assert not graph.exchanges.has_records
+
+
+@pytest.mark.parametrize("values", [[], [-2.0, -1.0], [-1.0, 3.0]])
+def test_the_largest_of_lists_and_arrays_is_the_same(values: list[float]) -> None:
+    numpy = pytest.importorskip("wmem.retrieval.arrays_numpy", exc_type=ImportError)
+    arrays = numpy.NumpyOps(1)
+    assert ListOps().maximum(values) == arrays.maximum(arrays.floats(values)) == max(0.0, *values, 0.0)

@@ -74,7 +74,7 @@ class ArrayOps(Protocol[C]):
         ...
 
     def maximum(self, column: C, /) -> float:
-        """The largest number; 0 for an empty column."""
+        """The largest number; 0 for an empty column, or one of negative numbers."""
         ...
 
 
@@ -126,4 +126,4 @@ class ListOps:
         return sorted(range(len(column)), key=column.__getitem__, reverse=True)[:limit]
 
     def maximum(self, column: list[Any], /) -> float:
-        return max(column, default=0.0)
+        return max(0.0, max(column, default=0.0))

@@ -14,9 +14,9 @@ from wmem.retrieval.exchange_matches import NO_MATCHES, ExchangeMatches
 from wmem.retrieval.ranking import SignalMaxima, Signals, score_function, score_parts
 
 _SHORTEST_TOKENS, _LONGEST_TOKENS = 10, 256  # between which tokens make a difference to the order of a pack
-Added: TypeAlias = tuple[str, float]
-"""What an exchange, or the order of near-equal items, adds to a score: its name and how much."""
-RankedRow: TypeAlias = tuple[float, "CandidateRows", int, Added | None]
+Added: TypeAlias = tuple[tuple[str, float], ...]
+"""What an exchange and the order of near-equal items add to a score: the name of each and how much."""
+RankedRow: TypeAlias = tuple[float, "CandidateRows", int, Added]
 """A score, the candidates, a position in them, and what was added to the score."""
 _WHOLE_SCORES = ("answer", "result")  # what is lent is all of a score
 
@@ -89,18 +89,19 @@ class CandidateRows(NamedTuple):
         if self.exchanges != NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
-                added[at] = "exchange", scale * self.user_factor * score
-                values[at] += added[at][1]
+                more = scale * self.user_factor * score
+                added[at] = (("exchange", more),)
+                values[at] += more
             for question, answers, share, part in self.exchanges.answers:
                 lent = share * values[question]
                 for at in answers:
                     if lent > values[at]:
                         values[at] = lent
-                        added[at] = part, lent
+                        added[at] = ((part, lent),)
             scores = sums.floats(values)
         places = sums.top_indices(scores, limit)
         return (
-            (score, self, at, added.get(at))
+            (score, self, at, added.get(at, ()))
             for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
         )
 
@@ -116,7 +117,7 @@ class CandidateRows(NamedTuple):
         self,
         position: int,
         score: float,
-        added: Added | None,
+        added: Added,
         maxima: SignalMaxima,
         profile: RecallProfile,
         *,
@@ -128,19 +129,17 @@ class CandidateRows(NamedTuple):
             floor: The score that it must have to be quoted.
         """
         form: RecallForm = ""
-        if added is not None:  # there is one of these for each hit, so that most take the shortest way
-            form = "answer" if added[0] == "answer" else "record" if position in self.exchanges.records else ""
+        if added:  # there is one of these for each hit, so that most take the shortest way
+            form = "answer" if added[0][0] == "answer" else "record" if position in self.exchanges.records else ""
         parts = partial(self.parts, position, added, maxima, profile)
         return Hit(self.rows[position], score, parts, self.path, "", form, score < floor)
 
-    def parts(
-        self, position: int, added: Added | None, maxima: SignalMaxima, profile: RecallProfile
-    ) -> Mapping[str, float]:
+    def parts(self, position: int, added: Added, maxima: SignalMaxima, profile: RecallProfile) -> Mapping[str, float]:
         """The parts of one row's score."""
-        if added is not None and added[0] in _WHOLE_SCORES:
-            return dict([added])
+        if added and added[0][0] in _WHOLE_SCORES:
+            return dict(added)
         signals = Signals(*(float(column[position]) for column in self.signals))
         parts = dict(score_parts(signals, maxima, profile))
         if self.density and (factor := self._density_factors()[position]) != 1.0:
             parts["x density"] = factor
-        return parts if added is None else {**parts, added[0]: added[1]}
+        return {**parts, **dict(added)} if added else parts

@@ -11,6 +11,7 @@ from wmem.retrieval.exchanges import TOOL_RECORD
 from wmem.retrieval.neighbors import NeighborGraph
 
 _MAX_EXCHANGES = 40  # exchanges with a record that are scored as one text
+_MAX_TEXTS = 512  # messages of these; none is looked for after so many
 _MAX_ANSWERS = 8  # messages that answer one of the user
 _LENGTH_NORMALIZATION = 0.5  # of an exchange: the length of a record says little
 _ANSWER_SHARE = 0.999  # of the question's score, which comes first
@@ -104,7 +105,7 @@ def match_exchanges(
             best = max(joint)
             ranked = sorted(zip(joint, texts, has_record, strict=True), key=itemgetter(0), reverse=True)
             for score, text, is_wanted in ranked[:_MAX_EXCHANGES]:
-                if is_wanted:
+                if is_wanted and len(scores) < _MAX_TEXTS:
                     scores |= dict.fromkeys(text, score)
                     answers += _find_results(matches, neighbors, text)
     if profile.answer < 1:

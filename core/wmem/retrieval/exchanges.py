@@ -1,4 +1,4 @@
-"""Exchanges of a conversation: a user's message and all up to the next one of its turn or thread.
+"""Exchanges of a conversation: a user's message and all up to the next one of its turn or thread; long ones in parts.
 
 A record is what a tool returned, or an assistant's message that is structured data: it holds
 the facts of its exchange, and mostly not the words in which a question asks for them.
@@ -13,6 +13,7 @@ from wmem.model.alternation import SYSTEM_ROLES
 
 TOOL_RECORD, STRUCTURED_RECORD = 1, 2
 _GAP_S = 4 * 3_600.0  # a longer time between two messages of a thread starts a new exchange
+_MAX_MESSAGES = 64  # of an exchange: one is read whole, and a loop of an agent may go on for thousands
 _MAX_OPEN = 256  # threads and turns that may go on
 _STRUCTURED = re.compile(r"\A\s*(?:\{\s*[\"'}]|\[\s*[\[{\"'\d\]-])")
 
@@ -71,7 +72,8 @@ class Exchanges:
             self._count_record(self.numbers[slot], bool(self.is_record[slot]) - bool(before))
             return
         exchange, end = self._open.pop(group, 0), self._ends.pop(group, at)
-        if begins or not exchange or abs(at - end) > _GAP_S:
+        is_full = len(self.slots(exchange)) >= _MAX_MESSAGES
+        if begins or is_full or not exchange or abs(at - end) > _GAP_S:
             self._count += 1
             exchange = self._count
         self._open[group], self._ends[group] = exchange, at
@@ -90,6 +92,8 @@ class Exchanges:
         slots.remove(slot)
         if not slots:
             del self._slots[exchange]
+            for group in [each for each, newest in self._open.items() if newest == exchange]:
+                del self._open[group], self._ends[group]  # the name of a thread is not left behind
         self._count_record(exchange, -bool(self.is_record[slot]))
         self.numbers[slot], self.is_record[slot] = 0, 0
 

@@ -96,10 +96,14 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
     if any(replica.state.items for replica in replicas):
         best_first = _order_items(best_first, query.now)
-    floor = 0.0
+    floor = -math.inf
     if query.for_note and best_first:
         is_relevant = any(each.coverage >= profile.question_floor for each in found)
-        floor = profile.score_floor * best_first[0][0] if is_relevant else math.inf
+        best = best_first[0][0]
+        if not is_relevant:
+            floor = math.inf
+        elif best > 0 < profile.score_floor:  # a penalty makes scores negative
+            floor = profile.score_floor * best
     hits = (each.hit(at, score, added, maxima, profile, floor=floor) for score, each, at, added in best_first)
     names = ((each.path, each.rows[at].id) for _, each, at, _ in best_first)
     return iter(mark_updates(hits, names, replicas, query, partial(_accept_rows, query)))
@@ -205,7 +209,7 @@ def _order_items(ranked: list[RankedRow], now: float) -> list[RankedRow]:
         items = [(ranked[at][0], ranked[at]) for at in places]
         ordered = list(order_near_equals(items, lambda each: precedence(each[1].rows[each[2]], now)))
         for at, (score, _), (own, (_, candidates, position, added)) in zip(places, items, ordered, strict=True):
-            ranked[at] = score, candidates, position, added if score == own else ("near-equal", score - own)
+            ranked[at] = score, candidates, position, added if score == own else (*added, ("near-equal", score - own))
     return ranked
 
 
