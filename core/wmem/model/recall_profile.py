@@ -128,12 +128,12 @@ class RecallProfile(BaseModel):
     def balanced(cls, **coefficients: object) -> Self:
         """Only similarity, recency, importance and duplication, weighted as in the memory system document.
 
-        With an embedder, vectors count as much as words.
+        With an embedder, vectors count half as much as words: as much, they lose what tools said.
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0, "exchange": 0, "density": 0}
         off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0}
-        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.4}
+        factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.2}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 
 
