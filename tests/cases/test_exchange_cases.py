@@ -178,6 +178,17 @@ def test_a_word_is_as_rare_as_in_all_scopes_together(memory: wmem.AgentMemory) -
     assert first.text == "the harbour office closes at noon", "in the child alone, lantern would be the rarer word"
 
 
+def test_a_word_is_no_less_rare_for_the_messages_of_a_parent_which_are_not_seen_from_below(
+    memory: wmem.AgentMemory,
+) -> None:
+    session = memory.scope("session")
+    child = session.child("task")
+    session.entries["shed"] = "the lantern is in the shed"
+    say(session, *[f"lantern talk, part {number}" for number in range(100)])
+    say(child, "My favourite lantern is blue", *[f"a fine day, the {number}th" for number in range(40)])
+    assert "lantern is blue" in child.pack("Describe the lantern", budget=400, recent=0, tail=0).note
+
+
 # -- priority
 
 

@@ -171,9 +171,17 @@ class Index:
             found.expand_query(feedback, question_id)
         return found
 
-    def count_texts(self, terms: Sequence[str]) -> TermStatistics:
-        """How many texts there are, and how many have each of these terms."""
+    def count_texts(self, terms: Sequence[str], ids: Iterable[str] | None = None) -> TermStatistics:
+        """How many texts there are, and how many have each of these terms.
+
+        Args:
+            ids: Of the texts that count; None for all.
+        """
         held = self._postings
+        if ids is not None:
+            numbers = {number for id in ids if (number := held.number_by_id.get(id)) is not None}
+            length = sum(map(held.columns.lengths.__getitem__, numbers))
+            return TermStatistics(len(numbers), length, {term: held.count_among(term, numbers) for term in terms})
         counts = zip(terms, held.text_counts(terms), strict=True)
         return TermStatistics(self.count, held.total_length, dict(counts))
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count, repeat
+from operator import rshift
 from typing import Any, NamedTuple
 
 from wmem.analysis.analyzer import SPELLED
@@ -251,6 +252,11 @@ class Postings:
         """How many live texts contain each term."""
         numbers = map(self.number_by_term.get, terms)
         return [0 if number is None else self.document_frequencies[number] for number in numbers]
+
+    def count_among(self, term: str, numbers: set[int]) -> int:
+        """How many of these texts contain a term."""
+        place = self.number_by_term.get(term)
+        return 0 if place is None else len(numbers.intersection(map(rshift, self.by_term[place], repeat(TF_BITS))))
 
     def idf(self, term: int) -> float:
         """The inverse document frequency of a term."""

@@ -185,9 +185,12 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
 
 
 def _share_statistics(replicas: Sequence[Replica[Any]], text: str) -> TermStatistics | None:
-    """How many texts of all the scopes have each term of a query: one ranking needs one rarity; None for one scope."""
+    """How many texts of all the scopes have each term of a query: one ranking needs one rarity; None for one scope.
+
+    What is not seen from below, the messages of parents, says nothing about how rare a word is.
+    """
     if not any(replica.state.items or replica.state.entries for replica in replicas[1:]):
-        return None  # of a parent no messages are seen
+        return None
     terms = list(
         dict.fromkeys(
             chain.from_iterable(
@@ -196,10 +199,22 @@ def _share_statistics(replicas: Sequence[Replica[Any]], text: str) -> TermStatis
             )
         )
     )
+
+    def count(memory: RecallIndex, ids: Sequence[str] | None) -> TermStatistics:
+        return memory.index.count_texts(terms, ids)
+
+    seen = [None, *map(_list_inherited, replicas[1:])]
     return TermStatistics.sum(
-        replica.use_derived(RecallIndex, lambda memory: memory.index.count_texts(terms), replica.analyzer)
-        for replica in replicas
+        replica.use_derived(RecallIndex, partial(count, ids=ids), replica.analyzer)
+        for replica, ids in zip(replicas, seen, strict=True)
     )
+
+
+def _list_inherited(parent: Replica[Any]) -> Sequence[str] | None:
+    """The ids of what is seen of a parent from below, which are no messages; None for all."""
+    with parent.lock:
+        state = parent.state
+        return [*state.items, *state.entries.values()] if state.messages else None
 
 
 def _order_items(ranked: list[RankedRow], now: float) -> list[RankedRow]:
