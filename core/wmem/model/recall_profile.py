@@ -58,6 +58,7 @@ class RecallProfile(BaseModel):
             pack quotes nothing that recall found; not where there are few texts, an embedder, or a date in the
             question.
         score_floor: Share of the best score below which a pack quotes nothing.
+        near_equal: Share of a score within which items are ordered by priority, importance and age.
         vector: Weight of the squared cosine with the query, half of its neighbours' included, relative to the best;
             only with an embedder. Below `similarity`, what shares no word is never before what shares the most.
         item_floor: Share of what the best item holds of a question that another must hold to be found by
@@ -96,6 +97,7 @@ class RecallProfile(BaseModel):
     density: float = Field(0.08, ge=0, le=1)
     question_floor: float = Field(0.13, ge=0, le=1)
     score_floor: float = Field(0.05, ge=0, le=1)
+    near_equal: float = Field(0.05, ge=0, le=1)
     vector: float = Field(0.8, ge=0)
     item_floor: float = Field(0.5, ge=0, le=1)
 
@@ -132,7 +134,7 @@ class RecallProfile(BaseModel):
         """
         document = {"similarity": 0.40, "recency": 0.25, "importance": 0.25, "duplication": 0.10}
         off = {"feedback": 0, "next_to": 0, "next_but_one": 0, "session": 0, "date": 0, "exchange": 0, "density": 0}
-        off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0}
+        off |= {"item_floor": 0, "question_floor": 0, "score_floor": 0, "near_equal": 0}
         factors = {"speaker": 1, "name_weight": 1, "user": 1, "when": 1, "answer": 1, "vector": 0.2}
         return cls(**{"name": "balanced", **document, **off, **factors, **coefficients})
 

@@ -94,8 +94,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     ranked = chain.from_iterable(map(CandidateRows.rank, found, scores, repeat(scale), repeat(query.limit)))
     # A stable sort: of equal scores the nearer scope's and the better match stays first.
     best_first = sorted(ranked, key=_SCORE, reverse=True)[: query.limit]
-    if any(replica.state.items for replica in replicas):
-        best_first = _order_items(best_first, query.now)
+    if profile.near_equal and any(replica.state.items for replica in replicas):
+        best_first = _order_items(best_first, query.now, profile.near_equal)
     floor = -math.inf
     if query.for_note and best_first:
         is_relevant = any(each.coverage >= profile.question_floor for each in found)
@@ -217,12 +217,12 @@ def _list_inherited(parent: Replica[Any]) -> Sequence[str] | None:
         return [*state.items, *state.entries.values()] if state.messages else None
 
 
-def _order_items(ranked: list[RankedRow], now: float) -> list[RankedRow]:
+def _order_items(ranked: list[RankedRow], now: float, near: float) -> list[RankedRow]:
     """The ranked rows, near-equal items by priority, importance and age; each has the score of its place."""
     places = [at for at, (_, each, position, _) in enumerate(ranked) if is_item(each.rows[position])]
     if len(places) > 1:
         items = [(ranked[at][0], ranked[at]) for at in places]
-        ordered = list(order_near_equals(items, lambda each: precedence(each[1].rows[each[2]], now)))
+        ordered = list(order_near_equals(items, lambda each: precedence(each[1].rows[each[2]], now), near))
         for at, (score, _), (own, (_, candidates, position, added)) in zip(places, items, ordered, strict=True):
             ranked[at] = score, candidates, position, added if score == own else (*added, ("near-equal", score - own))
     return ranked
