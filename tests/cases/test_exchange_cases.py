@@ -189,6 +189,16 @@ def test_a_word_is_no_less_rare_for_the_messages_of_a_parent_which_are_not_seen_
     assert "lantern is blue" in child.pack("Describe the lantern", budget=400, recent=0, tail=0).note
 
 
+def test_what_a_parent_knows_is_found_however_many_of_its_messages_match_better(memory: wmem.AgentMemory) -> None:
+    session = memory.scope("session")
+    child = session.child("task")
+    session.entries["shed"] = "the lantern is kept in the shed behind the old house of the gardener"
+    say(session, *[f"lantern talk {number}" for number in range(600)])
+    assert [hit.text for hit in child.recall("where is the lantern")] == [
+        "shed: the lantern is kept in the shed behind the old house of the gardener"
+    ]
+
+
 # -- priority
 
 

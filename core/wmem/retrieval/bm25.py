@@ -149,6 +149,7 @@ class QueryScorer:
         k1: Term frequency saturation.
         b: Length normalization, 0 to 1.
         spellings: Those of the query that differ from its terms, see `wmem.analysis.analyzer.Analysis`.
+        only: Ids of the texts that may be found; None for all.
     """
 
     def __init__(
@@ -162,8 +163,10 @@ class QueryScorer:
         weights: Mapping[str, float] | None = None,
         names: Collection[str] = (),
         shared: TermStatistics | None = None,
+        only: Iterable[str] | None = None,
     ) -> None:
         self._postings = postings
+        self._score_columns = postings.columns if only is None else postings.hide_others(only)
         terms = list(terms)
         self._terms = [
             number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
@@ -353,8 +356,8 @@ class QueryScorer:
         if len(held.ids) >= _NUMPY_MIN_TEXTS and has_numpy():
             from wmem.retrieval.arrays_numpy import NumpyOps, NumpyScores
 
-            return NumpyScores(held.columns), NumpyOps(len(held.ids))
-        return ListScores(held.columns, held.max_length), ListOps()
+            return NumpyScores(self._score_columns), NumpyOps(len(held.ids))
+        return ListScores(self._score_columns, held.max_length), ListOps()
 
     def _make_saturation(self, count: int, terms: int) -> Saturation:
         return Saturation(self._k1 * (1 - self._b), self._k1 * self._b * count / max(1, terms))

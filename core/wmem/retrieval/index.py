@@ -143,6 +143,7 @@ class Index:
         cue_weight: float = 1.0,
         names: Iterable[str] = (),
         shared: TermStatistics | None = None,
+        only: Iterable[str] | None = None,
     ) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`.
 
@@ -151,6 +152,7 @@ class Index:
             cue: Words that have another weight, as a name that says who is meant.
             names: Names in the query, which are no part of what a text covers of it.
             shared: Statistics of more texts than these; None for these alone.
+            only: Ids of the texts that may be found; None for all.
         """
         weights = None
         if cue and cue_weight != 1:
@@ -166,6 +168,7 @@ class Index:
             weights=weights,
             names=known_as,
             shared=shared,
+            only=only,
         )
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)

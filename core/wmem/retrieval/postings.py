@@ -253,6 +253,14 @@ class Postings:
         numbers = map(self.number_by_term.get, terms)
         return [0 if number is None else self.document_frequencies[number] for number in numbers]
 
+    def hide_others(self, ids: Iterable[str]) -> Columns:
+        """The columns, with all texts but these as if they were dropped."""
+        live = array("B", bytes(len(self.ids)))
+        for id in ids:
+            if (number := self.number_by_id.get(id)) is not None:
+                live[number] = 1
+        return self.columns._replace(live=live)
+
     def count_among(self, term: str, numbers: set[int]) -> int:
         """How many of these texts contain a term."""
         place = self.number_by_term.get(term)

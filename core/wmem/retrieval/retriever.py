@@ -265,6 +265,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             cue_weight=profile.name_weight,
             names=intent.names,
             shared=shared,
+            only=_list_inherited(replica) if nearer else None,
         )
         question_id = question.id if question else None
         similarities = (
