@@ -136,3 +136,13 @@ def test_a_stored_vector_reads_as_it_was_written(numbers: list[float]) -> None:
 def test_what_is_too_large_for_a_float_is_refused_without_a_warning_of_numpy_s() -> None:
     with pytest.raises(ValueError, match="finite"):
         to_unit_rows([[1e300, 1.0]], 1)
+
+
+def test_what_a_parent_knows_is_found_by_its_vector_however_many_of_its_messages_are_as_like() -> None:
+    alike = Embedder(lambda _: [1.0, 0.5])
+    with wmem.open("memory://", agent_id="a", embedder=alike, clock=lambda: 1_764_288_000.0) as memory:
+        session = memory.scope("s")
+        session.entries["shed"] = "lanterns stand in sheds"
+        session.messages.append([{"role": "user", "content": f"where is the lamp {number}"} for number in range(300)])
+        session.recall("lamp")
+        assert [hit.kind for hit in session.child("task").recall("bulb")] == ["entry"]

@@ -255,6 +255,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         intent = detect_intent(
             query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
         )
+        inherited = _list_inherited(replica) if nearer else None
         scorer = memory.index.scorer(
             query.text,
             k1=profile.k1,
@@ -265,12 +266,14 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             cue_weight=profile.name_weight,
             names=intent.names,
             shared=shared,
-            only=_list_inherited(replica) if nearer else None,
+            only=inherited,
         )
         question_id = question.id if question else None
         similarities = (
             memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
         )
+        if similarities is not None and inherited is not None:
+            similarities = similarities.hide_others(inherited)
         columns, exchanges, coverage = select_candidates(
             scorer,
             memory.neighbors,

@@ -2,7 +2,8 @@
 
 import math
 from base64 import b64decode, b64encode
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from wmem.errors import InvalidInputError
 
@@ -83,6 +84,13 @@ class Similarities(NamedTuple):
         """The similarity of one vector; 0 for an unknown id."""
         place = self.row_by_id.get(id)
         return 0.0 if place is None else float(self.scores[place])
+
+    def hide_others(self, ids: Iterable[str]) -> Self:
+        """The same, with all but these as if they were unlike."""
+        places = [place for id in ids if (place := self.row_by_id.get(id)) is not None]
+        scores = self.scores * 0
+        scores[places] = self.scores[places]
+        return self._replace(scores=scores)
 
     def top(self, limit: int) -> dict[str, float]:
         """The similarities of the best by id, best first, at most `limit`; equal ones in order of their rows."""
