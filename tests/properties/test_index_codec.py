@@ -30,7 +30,7 @@ from wmem.scope import index_store
 
 PATH = ("agent", "session")
 LIFE = Incarnation(7)
-ANALYSES = {5: 1726538354}
+ANALYSES = {6: 1726538354}
 """By `INDEX_VERSION`: a checksum of all that is computed of the texts below. To whom the test fails that compares it:
 raise the version, and write the checksum that it tells beside it."""
 

@@ -336,9 +336,10 @@ def test_where_people_take_turns_only_two_messages_away_are_near(session: wmem.S
 
 
 def test_what_happened_beside_an_item_is_found_and_a_fact_stands_for_itself(session: wmem.Scope) -> None:
-    asked = session.items.add("Ada: What did you name the puppy?", ttl_s=None)
-    answered = session.items.add("Grace: Biscuit!", ttl_s=None)
+    asked = session.items.add("Ada: What did you name the puppy?", type="user_message", ttl_s=None)
+    answered = session.items.add("Grace: Biscuit!", type="assistant_message", ttl_s=None)
     session.items.add("water boils at 100 degrees", type="fact", ttl_s=None)
+    session.items.add("the ferry leaves at noon", ttl_s=None)
     assert ranked(session, "name of the puppy") == [asked.id, answered.id]
 
 

@@ -26,13 +26,12 @@ _REMARKS = ("update", "correction", "note", "fyi", "ps", "edit", "reminder", "ch
 _SEQUENTIAL_TYPES = {
     "user_message": "user",
     "assistant_message": "assistant",
-    "observation": "assistant",
     "thought": "assistant",
     "action": "assistant",
     "tool_call": "tool",
     "tool_result": "tool",
 }
-"""Item types that form a sequence, and the speaker's role; other types, such as facts, have no neighbours."""
+"""Item types that form a sequence, and the speaker's role; other types, and items without one, stand for themselves."""
 
 
 class StatedText(NamedTuple):
