@@ -86,9 +86,11 @@ def test_what_is_a_subject_is_not_common(text: str) -> None:
     assert not is_common("want", "german")
 
 
-@pytest.mark.parametrize(("text", "pair"), [("你喜欢什么", "什么"), ("他是誰", "是誰"), ("どこですか", "です")])
-def test_what_asks_is_common_in_chinese_and_japanese(text: str, pair: str) -> None:
-    assert pair in to_terms(text)
+@pytest.mark.parametrize(
+    ("text", "pairs"), [("你喜欢什么", {"什么"}), ("他是誰", {"是誰", "是谁"}), ("どこですか", {"です"})]
+)
+def test_what_asks_is_common_in_chinese_and_japanese(text: str, pairs: set[str]) -> None:
+    (pair,) = pairs.intersection(to_terms(text))  # the simplified one where OpenCC is installed
     assert is_common(pair, "english")
     assert not is_common("饼干", "english")
 
