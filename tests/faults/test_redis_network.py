@@ -81,18 +81,19 @@ def test_a_cold_open_of_a_thousand_items_takes_at_most_two_round_trips(
     assert len(proxy.commands) - before <= 2
 
 
-@pytest.mark.parametrize("verb", ["clear", "dispose"])
+@pytest.mark.parametrize(("verb", "round_trips"), [("clear", 8), ("dispose", 7)])
 def test_what_takes_everything_away_asks_for_vectors_in_no_round_trip_of_their_own(
-    verb: str, open_memory: MemoryOpener, call: Call, proxy: Proxy
+    verb: str, round_trips: int, open_memory: MemoryOpener, call: Call, proxy: Proxy
 ) -> None:
     # Reads, the mark, the deletion or the checkpoint, and what the server tells of its files: without vectors no less.
+    # What stays after `clear` loses its stored index, which `dispose` deletes with all that is below.
     memory = open_memory()
     for name in ("known to the server", "another", "session"):
         session = memory.scope(name)
         call(session.entries.set, "key", "value")
         if name == "known to the server":
             call(getattr(session, verb))
-    assert len(_said(proxy, call, getattr(session, verb))) == 7
+    assert len(_said(proxy, call, getattr(session, verb))) == round_trips
 
 
 def test_a_pack_asks_for_vectors_when_there_is_something_new_alone(
