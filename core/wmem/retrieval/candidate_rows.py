@@ -85,8 +85,8 @@ class CandidateRows(NamedTuple):
         """
         sums, added = self.arithmetic, dict[int, Added]()
         if self.density:
-            scores = sums.apply(mul, scores, sums.floats(self._density_factors()))
-        if self.exchanges != NO_MATCHES:
+            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
+        if self.exchanges is not NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
                 more = scale * self.user_factor * score
@@ -105,13 +105,11 @@ class CandidateRows(NamedTuple):
             for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
         )
 
-    def _density_factors(self) -> list[float]:
-        """The factor of each row for its tokens: 1 for a short one, and in an exchange with a record."""
-        table, longest = _density_table(self.density), _LONGEST_TOKENS
-        factors = [table[tokens if (tokens := row.tokens or 0) < longest else longest] for row in self.rows]
-        for position in self.exchanges.scores:
-            factors[position] = 1.0
-        return factors
+    def _density_factor(self, position: int) -> float:
+        """The factor of a row for its tokens: 1 for a short one, and in an exchange with a record."""
+        if position in self.exchanges.scores:
+            return 1.0
+        return _density_table(self.density)[min(self.rows[position].tokens or 0, _LONGEST_TOKENS)]
 
     def hit(
         self,
@@ -140,6 +138,6 @@ class CandidateRows(NamedTuple):
             return dict(added)
         signals = Signals(*(float(column[position]) for column in self.signals))
         parts = dict(score_parts(signals, maxima, profile))
-        if self.density and (factor := self._density_factors()[position]) != 1.0:
+        if self.density and (factor := self._density_factor(position)) != 1.0:
             parts["x density"] = factor
         return {**parts, **dict(added)} if added else parts

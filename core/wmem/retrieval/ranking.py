@@ -105,7 +105,7 @@ def select_candidates(
         known = sums.apply(lambda each, similarity: each + scale * similarity, known, columns.vector)
     best = sums.top_indices(known, _OVERSAMPLING * limit)
     chosen = take(columns.doc_numbers, best)
-    asked = set() if question_id is None else {matches.number(question_id) or 0}
+    asked = set() if question_id is None or (number := matches.number(question_id)) is None else {number}
     coverage = matches.coverage(chosen)
     exchanges = match_exchanges(matches, neighbors, profile, chosen, coverage=coverage.shares, exclude=asked)
     more = list(exchanges.numbers())

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wmem.retrieval.vectors import Floats
 
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
+_NO_RECENT_TERMS: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 _FEW_TEXTS = 16  # fewest texts whose words tell what a question is about
 _NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
@@ -83,8 +84,8 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     """
     profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
     shared = _share_statistics(replicas, query.text)
-    asker = replicas[0]
-    found = [_collect_candidates(replica, query, profile, nearer, asker, shared) for replica, nearer in levels]
+    recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
+    found = [_collect_candidates(replica, query, profile, nearer, recent, shared) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     scores = [each.score(maxima, profile) for each in found]
     most = max(each.exchanges.best for each in found)
@@ -233,16 +234,15 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     query: Query,
     profile: RecallProfile,
     nearer: Sequence[Replica[Any]],
-    asker: Replica[Any],
+    recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
 ) -> CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
 
     Args:
-        asker: The scope that asks: what repeats its newest messages is a duplicate.
+        recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
     """
-    recent = _list_recent_terms(asker) if profile.duplication else (frozenset[str](), frozenset[str]())
 
     def collect(memory: RecallIndex) -> CandidateRows:
         with replica.lock:
@@ -255,20 +255,20 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         intent = detect_intent(
             query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
         )
+        question_id = question.id if question else None
         inherited = _list_inherited(replica) if nearer else None
         scorer = memory.index.scorer(
             query.text,
             k1=profile.k1,
             b=profile.b,
             feedback=Feedback(profile.feedback, profile.feedback_texts, profile.feedback_terms),
-            question_id=question.id if question else None,
+            question_id=question_id,
             cue=intent.speaker or "",
             cue_weight=profile.name_weight,
             names=intent.names,
             shared=shared,
             only=inherited,
         )
-        question_id = question.id if question else None
         similarities = (
             memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
         )
@@ -292,7 +292,6 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         if len(candidates) < len(found):
             places = ops.ints(list(compress(range(len(found)), accepted)))
             columns = CandidateColumns(*(ops.take(column, places) for column in columns))
-        numbers = ops.to_list(columns.doc_numbers) if exchanges is not NO_MATCHES else ()
         none = ops.floats([0.0] * len(candidates))
         signals = Signals(
             columns.bm25,
@@ -308,14 +307,16 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             ops.floats(_overlaps(memory, candidates, *recent)) if profile.duplication else none,
             *score_factors(columns, scorer, memory.neighbors, intent, profile, exchanges=exchanges),
         )
-        by_place = exchanges.renumber({number: place for place, number in enumerate(numbers)})
+        if exchanges is not NO_MATCHES:
+            numbers = ops.to_list(columns.doc_numbers)
+            exchanges = exchanges.renumber({number: place for place, number in enumerate(numbers)})
         factor = profile.user if intent.of_user else 1.0
         density = profile.density if query.for_note else 0.0
         if candidates and (intent.dates or similarities is not None or memory.index.count < _FEW_TEXTS):
             # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
             # rare it is.
             coverage = 1.0
-        return CandidateRows(replica.path, candidates, signals, ops, by_place, factor, density, coverage)
+        return CandidateRows(replica.path, candidates, signals, ops, exchanges, factor, density, coverage)
 
     return replica.use_derived(RecallIndex, collect, replica.analyzer)
 

@@ -13,7 +13,7 @@ from functools import partial
 
 from tests.bench.recall.conversations import CATEGORIES, Conversation
 from tests.bench.recall.options import Options
-from tests.bench.recall.systems import PEERS, Answer, Bounded, Dialogue, Memory, Wmem
+from tests.bench.recall.systems import PEERS, Answer, Bounded, Dialogue, Memory, Wmem, open_memories
 from wmem.analysis.analyzer import to_terms
 
 __all__ = ["Result", "ask_all", "measure_evidence", "table"]
@@ -111,15 +111,9 @@ def measure_evidence(talks: Sequence[Conversation], options: Options) -> Mapping
     results = []
     for make in systems:
         result = Result("")
-        for talk in talks:
-            try:
-                memory = make(talk)
-            except ImportError as exc:
-                print(f"left out: {exc.name} is not installed")
-                break
+        for talk, memory in open_memories(make, talks):
             result.name = memory.name
             ask_all(result, talk, memory, options.budgets)
-            memory.close()
         if result.name:
             results.append(result)
     print(f"{sum(len(talk.questions) for talk in talks)} questions about {len(talks)} conversations")

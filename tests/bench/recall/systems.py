@@ -9,10 +9,10 @@ import sqlite3
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import wmem
 from tests.bench.recall.conversations import Said
@@ -32,6 +32,7 @@ __all__ = [
     "LangGraphStore",
     "Memory",
     "Wmem",
+    "open_memories",
 ]
 
 _count = TiktokenCounter("o200k_base")
@@ -64,6 +65,9 @@ class Dialogue(Protocol):
     def first_speaker(self) -> str: ...
 
 
+D = TypeVar("D", bound=Dialogue)
+
+
 class Memory(Protocol):
     """A memory of one conversation, complete when it is made."""
 
@@ -76,6 +80,18 @@ class Memory(Protocol):
     def context(self, question: str, budget: int) -> Answer: ...
 
     def close(self) -> None: ...
+
+
+def open_memories(make: Callable[[Dialogue], Memory], talks: Iterable[D]) -> Iterator[tuple[D, Memory]]:
+    """A memory of each talk, closed when the next one is asked for; none where what they need is not installed."""
+    for talk in talks:
+        try:
+            memory = make(talk)
+        except ImportError as exc:
+            print(f"left out: {exc.name} is not installed")
+            return
+        yield talk, memory
+        memory.close()
 
 
 class Wmem:

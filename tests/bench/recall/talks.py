@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import wmem
 from tests.bench.recall.conversations import Said
 from tests.bench.recall.options import Options
-from tests.bench.recall.systems import TALK_PEERS, Answer, Dialogue, Memory, Wmem
+from tests.bench.recall.systems import TALK_PEERS, Answer, Dialogue, Memory, Wmem, open_memories
 from wmem.types import Scoring
 
 __all__ = ["Question", "Score", "Talk", "ask", "list_talk_files", "measure_talks", "read_talk", "talk_table", "to_text"]
@@ -143,15 +143,9 @@ def measure_talks(talks: Sequence[Talk], options: Options) -> dict[str, float]:
     scores = []
     for make in systems:
         score = Score("")
-        for talk in talks:
-            try:
-                memory = make(talk)
-            except ImportError as exc:
-                print(f"left out: {exc.name} is not installed")
-                break
+        for talk, memory in open_memories(make, talks):
             score.name = memory.name
             ask(talk, memory, score, budgets)
-            memory.close()
         if score.name:
             scores.append(score)
     print(talk_table(scores, budgets))
