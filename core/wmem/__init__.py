@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         WrongKeyError,
     )
     from wmem.model.context import Context
+    from wmem.model.filters import Filters
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
     from wmem.model.message import Message
@@ -82,6 +83,7 @@ __all__ = [
     "EstimateCounter",
     "EstimateWarning",
     "ExpiredError",
+    "Filters",
     "Forgotten",
     "InvalidInputError",
     "KeyRing",
@@ -132,6 +134,7 @@ _HOMES = {
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
+    "wmem.model.filters": ("Filters",),
     "wmem.model.fingerprint": ("agent_fingerprint",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),
