@@ -25,6 +25,7 @@ from wmem.model.change import (
     ScopeMerged,
     ScopeOpened,
     StepAdvanced,
+    TurnEnded,
 )
 from wmem.model.row import Row
 
@@ -50,4 +51,5 @@ __all__ = [
     "ScopeMerged",
     "ScopeOpened",
     "StepAdvanced",
+    "TurnEnded",
 ]

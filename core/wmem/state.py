@@ -31,6 +31,7 @@ from wmem.model.change import (
     ScopeMerged,
     ScopeOpened,
     StepAdvanced,
+    TurnEnded,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
@@ -40,6 +41,7 @@ from wmem.model.values import load_json
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers
+TURNS_MAX = 256  # ended turns that a scope remembers, so that none is a second step
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -66,6 +68,7 @@ class Checkpoint(NamedTuple):
     step: int = 0
     renewed_at: float = 0.0
     unfinished: tuple[Erased, ...] = ()
+    turns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,8 @@ class State:
         """Of what was erased by an erasure that is not finished: where else it goes."""
         self.step = 0
         """How many turns its agent has taken."""
+        self.turns: dict[str, None] = {}
+        """The ids of the turns that ended last, oldest first."""
         self.renewed_at = 0.0
         """When a scope with a lease, or one below such a scope, was last written; when any other was opened."""
         self.bytes = 0
@@ -418,6 +423,15 @@ class State:
         self.step = max(self.step, change.step)
         self.renewed_at = max(self.renewed_at, change.at)
 
+    def _end_turn(self, change: TurnEnded) -> None:
+        self.renewed_at = max(self.renewed_at, change.at)
+        if change.turn_id in self.turns:
+            return
+        self.step += 1
+        self.turns[change.turn_id] = None
+        if len(self.turns) > TURNS_MAX:
+            del self.turns[next(iter(self.turns))]
+
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], Row | None]]] = {
         ItemPut: _put,
         ItemRemoved: _remove,
@@ -434,6 +448,7 @@ class State:
         PolicyChanged: _set_policy,
         ScopeMerged: _merge,
         StepAdvanced: _advance,
+        TurnEnded: _end_turn,
     }
 
     # -- checkpoints
@@ -451,6 +466,7 @@ class State:
             step=self.step,
             renewed_at=self.renewed_at,
             unfinished=tuple(Erased(tuple(ids), others) for ids, others in self._group_unfinished()),
+            turns=tuple(self.turns),
         )
 
     def _group_unfinished(self) -> Iterable[tuple[list[str], tuple[RowPlace, ...]]]:
@@ -476,6 +492,7 @@ class State:
             state.decisions = list(checkpoint.decisions)
             state.erased = dict.fromkeys(checkpoint.erased)
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
+            state.turns = dict.fromkeys(checkpoint.turns)
             state.unfinished = {id: each.others for each in checkpoint.unfinished for id in each.ids if each.others}
         return state
 

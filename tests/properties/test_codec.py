@@ -33,6 +33,7 @@ from wmem.model.change import (
     ScopeMerged,
     ScopeOpened,
     StepAdvanced,
+    TurnEnded,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -106,6 +107,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     PolicyChanged: st.builds(PolicyChanged, TEXT, INSTANT),
     ScopeMerged: st.builds(ScopeMerged, PATHS, CURSORS, WHOLE, INSTANT, st.booleans(), st.booleans()),
     StepAdvanced: st.builds(StepAdvanced, WHOLE, INSTANT),
+    TurnEnded: st.builds(TurnEnded, TEXT, INSTANT),
 }
 CHECKPOINTS = st.builds(
     Checkpoint,
@@ -119,6 +121,7 @@ CHECKPOINTS = st.builds(
     step=WHOLE,
     renewed_at=INSTANT,
     unfinished=st.lists(st.builds(Erased, st.lists(TEXT, max_size=2).map(tuple), PLACES), max_size=2).map(tuple),
+    turns=st.lists(TEXT, max_size=2).map(tuple),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -32,6 +32,7 @@ from wmem.model.change import (
     ScopeMerged,
     ScopeOpened,
     StepAdvanced,
+    TurnEnded,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -109,6 +110,7 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
         INSTANTS,
     ),
     st.builds(StepAdvanced, st.integers(0, 30), INSTANTS),
+    st.builds(TurnEnded, st.sampled_from(("t1", "t2", "t3")), INSTANTS),
 )
 RECORDS = st.lists(st.tuples(st.integers(1, 40), st.lists(CHANGES, min_size=1, max_size=4)), max_size=40)
 
@@ -125,6 +127,7 @@ class Plain:
         self.erased: list[str] = []
         self.unfinished: dict[str, Sequence[RowPlace]] = {}
         self.step = 0
+        self.turns: list[str] = []
         self.applied: list[int] = []
 
     def record(self, record_id: int, changes: list[Change]) -> None:
@@ -180,6 +183,9 @@ class Plain:
                 self.merged[source, overwrite, with_items] = cursor
             case StepAdvanced(step, _):
                 self.step = max(step, self.step)
+            case TurnEnded(turn, _):
+                self.step += turn not in self.turns
+                self.turns += [turn] if turn not in self.turns else []
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):
@@ -239,6 +245,7 @@ def told(state: State) -> dict[str, Any]:
         "erased": list(state.erased),
         "unfinished": state.unfinished,
         "step": state.step,
+        "turns": list(state.turns),
         "applied": state.applied,
         "recent": list(state.applied_order),
         "bytes": state.bytes,
@@ -272,6 +279,7 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "erased": plain.erased,
         "unfinished": plain.unfinished,
         "step": plain.step,
+        "turns": plain.turns,
         "applied": set(plain.applied),
         "recent": plain.applied,
         "bytes": sum(row.size_bytes for row in plain.rows),

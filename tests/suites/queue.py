@@ -1,6 +1,7 @@
 """Suite of the bounded queue: memorize, remember, forget, summarize, capacity."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -63,6 +64,38 @@ class QueueSuite(FacetSuite):
     def test_a_step_goes_forward(self, session: Scope, call: Call, steps: Any) -> None:
         with pytest.raises(InvalidInputError, match="steps"):
             call(session.queue.advance_step, steps)
+
+    def test_a_turn_is_one_step_however_often_and_by_whomever_it_is_ended(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        scopes = [open_memory().scope("s"), open_memory.in_other_process().scope("s")]
+
+        def ending(number: int) -> Callable[[], int]:
+            return partial(scopes[number % 2].queue.advance_step, turn_id=f"turn {number // 4}")
+
+        call.run_concurrently([ending(number) for number in range(12)])
+        assert call(scopes[0].queue.advance_step, turn_id="turn 1") == 3
+        assert call(scopes[1].queue.advance_step, turn_id="another") == 4
+        assert call(open_memory.in_other_process().scope("s").queue.advance_step, turn_id="another") == 4
+
+    @pytest.mark.parametrize("bad", [{"turn_id": ""}, {"turn_id": 3}, {"turn_id": "a", "steps": 2}], ids=repr)
+    def test_what_names_no_turn_or_more_than_one_ends_none(
+        self, session: Scope, call: Call, bad: dict[str, Any]
+    ) -> None:
+        with pytest.raises(InvalidInputError):
+            call(session.queue.advance_step, **bad)
+        assert call(session.queue.advance_step) == 1
+
+    def test_a_turn_of_a_disposed_scope_does_not_end_in_the_next_one_of_its_name(
+        self, memory: wmem.AgentMemory, call: Call
+    ) -> None:
+        old, new = memory.scope("s"), memory.scope("s")
+        assert call(old.queue.advance_step, turn_id="t") == 1
+        call(memory.scope("s").dispose)
+        with pytest.raises(wmem.DisposedError):
+            call(old.queue.advance_step, turn_id="t")
+        call(new.items.add, "a new life")
+        assert call(new.queue.advance_step, turn_id="t") == 1
 
     # -- remember
 

@@ -233,6 +233,7 @@ class JsonCodec:
                 unfinished=tuple(
                     Erased(_check_texts(ids), _decode_places(others)) for ids, others in document.get("unfinished", ())
                 ),
+                turns=_check_texts(document.get("turns", ())),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)

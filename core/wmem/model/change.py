@@ -144,6 +144,13 @@ class StepAdvanced(NamedTuple):
     at: float
 
 
+class TurnEnded(NamedTuple):
+    """A turn ended, by its id: the scope's step is one more, unless this turn ended before."""
+
+    turn_id: str
+    at: float
+
+
 Change: TypeAlias = (
     ItemPut
     | ItemRemoved
@@ -160,6 +167,7 @@ Change: TypeAlias = (
     | PolicyChanged
     | ScopeMerged
     | StepAdvanced
+    | TurnEnded
 )
 
 CHANGE_TYPES: tuple[type[Change], ...] = get_args(Change)

@@ -84,9 +84,9 @@ class AsyncQueue(AsyncQueueReads):
         """See `Queue.forget`."""
         return await self._drive(flows.forget(self._handle, instruction, mode))
 
-    async def advance_step(self, steps: int = 1) -> int:
+    async def advance_step(self, steps: int = 1, *, turn_id: str | None = None) -> int:
         """See `Queue.advance_step`."""
-        return await self._drive(flows.advance_step(self._handle, steps))
+        return await self._drive(flows.advance_step(self._handle, steps, turn_id))
 
     async def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
         """See `Queue.evict_to`."""

@@ -121,9 +121,14 @@ class Queue(QueueReads):
         """
         return self._drive(flows.forget(self._handle, instruction, mode))
 
-    def advance_step(self, steps: int = 1) -> int:
-        """Begin a new step (a turn of the agent) and return its number; the first step is 0."""
-        return self._drive(flows.advance_step(self._handle, steps))
+    def advance_step(self, steps: int = 1, *, turn_id: str | None = None) -> int:
+        """Begin a new step (a turn of the agent) and return its number; the first step is 0.
+
+        Args:
+            turn_id: The turn that ended: it is one step, however often and by whomever this is called, as long as
+                it is one of the last 256 of the scope.
+        """
+        return self._drive(flows.advance_step(self._handle, steps, turn_id))
 
     def evict_to(self, *, items: int | None = None, tokens: int | None = None) -> list[MemoryItem]:
         """Evict the least important items until at most so many are left; returns them, first to last.

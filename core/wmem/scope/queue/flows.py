@@ -8,8 +8,8 @@ from wmem.analysis.summarize import WeightedText, extract
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.change import Change, Erased, ItemPut, StepAdvanced
-from wmem.model.checks import check_count, check_fraction, check_limit, check_whole_number
+from wmem.model.change import Change, Erased, ItemPut, StepAdvanced, TurnEnded
+from wmem.model.checks import check_count, check_fraction, check_id, check_limit, check_whole_number
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
 from wmem.model.row import Row
@@ -191,8 +191,31 @@ def evict_to(handle: Handle, *, items: int | None, tokens: int | None) -> Flow[l
     return _to_evicted_items(gone)
 
 
-def advance_step(handle: Handle, steps: int) -> Flow[int]:
+def end_turn(handle: Handle, turn_id: str) -> Flow[int]:
+    """Advance the step counter by one for a turn, once; see `Queue.advance_step`."""
+    turn_id = check_id(turn_id)
+    handle.check_usable()
+    now = handle.settings.clock()
+    # The fold counts a turn once, so that this depends on no state and meets no conflict.
+    if not _knows_turn(handle, turn_id):
+        yield from handle.post([TurnEnded(turn_id, now)], now)
+    if not _knows_turn(handle, turn_id):  # others wrote meanwhile
+        yield from handle.replica()
+    return handle.engine.replica(handle.path).state.step
+
+
+def _knows_turn(handle: Handle, turn_id: str) -> bool:
+    """Whether the replica, as it is, knows that a turn of this incarnation ended."""
+    replica = handle.engine.replica(handle.path)
+    return replica.incarnation == handle.incarnation is not None and turn_id in replica.state.turns
+
+
+def advance_step(handle: Handle, steps: int, turn_id: str | None = None) -> Flow[int]:
     """Advance the step counter; see `Queue.advance_step`."""
+    if turn_id is not None:
+        if steps != 1:
+            raise InvalidInputError(f"a turn is one step, not {describe(steps)}")
+        return (yield from end_turn(handle, turn_id))
     check_whole_number(steps, "steps", 1)
     now = handle.settings.clock()
 
