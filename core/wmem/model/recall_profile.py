@@ -44,6 +44,8 @@ class RecallProfile(BaseModel):
         speaker: Factor for messages of the one person the query names; less where what he said has fewer
             words of the query than what others said.
         name_weight: Weight of that person's name as a word of the query, if there are others.
+        beside: Weight of the words of what an agent aims at and just did, beside the question's own; see
+            `AgentMemory.turn`.
         user: Factor for messages of the user when the query speaks in the first person, unless it asks what the
             assistant said.
         date: Weight of how well the day of the message matches dates in the query.
@@ -89,6 +91,7 @@ class RecallProfile(BaseModel):
     session: float = Field(0.2, ge=0)
     speaker: float = Field(1.8, ge=1)
     name_weight: float = Field(0.1, ge=0, le=1)
+    beside: float = Field(0.2, ge=0)
     user: float = Field(4.0, ge=1)
     date: float = Field(1.0, ge=0)
     when: float = Field(1.25, ge=1)

@@ -326,6 +326,12 @@ class QueryScorer:
         )[: feedback.terms]
         self._add_terms([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
 
+    def add_beside(self, weighted: Iterable[tuple[str, float]]) -> None:
+        """Add terms beside the query's: they add to scores, and are no part of what a text covers of the query."""
+        numbers, own = self._postings.number_by_term, set(self._terms)
+        found = [(number, weight) for term, weight in weighted if (number := numbers.get(term)) is not None]
+        self._add_terms([(number, weight) for number, weight in found if number not in own])
+
     def _weigh_spellings(self, spellings: frozenset[str]) -> list[tuple[int, float]]:
         """What a text gains that spells a word as the query does, or loses that does not: a share of the word's own."""
         held, weighted = self._postings, []

@@ -144,6 +144,7 @@ class Index:
         names: Iterable[str] = (),
         shared: TermStatistics | None = None,
         only: Iterable[str] | None = None,
+        beside: Sequence[tuple[str, float]] = (),
     ) -> QueryScorer:
         """The BM25 scores of all texts for the query; see `QueryScorer`.
 
@@ -153,6 +154,7 @@ class Index:
             names: Names in the query, which are no part of what a text covers of it.
             shared: Statistics of more texts than these; None for these alone.
             only: Ids of the texts that may be found; None for all.
+            beside: Terms that are looked for beside the query's, with their weights.
         """
         weights = None
         if cue and cue_weight != 1:
@@ -172,6 +174,8 @@ class Index:
         )
         if feedback is not None and feedback.weight:
             found.expand_query(feedback, question_id)
+        if beside:
+            found.add_beside(beside)
         return found
 
     def count_texts(self, terms: Sequence[str], ids: Iterable[str] | None = None) -> TermStatistics:

@@ -30,6 +30,7 @@ from wmem.retrieval.ranking import (
 )
 from wmem.retrieval.recall_index import RecallIndex, VectorCache
 from wmem.retrieval.updates import mark_updates
+from wmem.rules.composite_query import BesideText
 from wmem.rules.importance import importance
 from wmem.rules.precedence import is_item, precedence
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 CANDIDATE_LIMIT = 200  # candidates of one scope; a budget with room for more is not tight
 _NO_RECENT_TERMS: tuple[frozenset[str], frozenset[str]] = frozenset(), frozenset()
 _FEW_TEXTS = 16  # fewest texts whose words tell what a question is about
+_MAX_BESIDE = (
+    12  # terms of a text beside the question that are looked for, the rarest: a long one is no second question
+)
 _NEWEST_MESSAGES = 4  # the newest messages, which every pack includes: what repeats them is a duplicate
 
 
@@ -64,6 +68,8 @@ class Query(NamedTuple):
         zone: In which the days of the query and of the rows are counted.
         for_note: Whether the hits are to be quoted: short texts are preferred, by the profile's `density`, and
             what is below its floors is marked so.
+        beside: Texts that are looked for beside the question, as what an agent aims at, by the profile's `beside`;
+            dates, speakers, intent and floors are read from the question alone.
     """
 
     text: str
@@ -74,6 +80,7 @@ class Query(NamedTuple):
     accepts: Callable[[Row], bool] | None = None
     zone: tzinfo = UTC
     for_note: bool = False
+    beside: tuple[BesideText, ...] = ()
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -83,9 +90,10 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
         replicas: The scope's, then its parents'.
     """
     profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
-    shared = _share_statistics(replicas, query.text)
+    shared = _share_statistics(replicas, (query.text, *(each.text for each in query.beside)))
+    beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
-    found = [_collect_candidates(replica, query, profile, nearer, recent, shared) for replica, nearer in levels]
+    found = [_collect_candidates(replica, query, profile, nearer, recent, shared, beside) for replica, nearer in levels]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     scores = [each.score(maxima, profile) for each in found]
     most = max(each.exchanges.best for each in found)
@@ -185,21 +193,14 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
 
 
-def _share_statistics(replicas: Sequence[Replica[Any]], text: str) -> TermStatistics | None:
-    """How many texts of all the scopes have each term of a query: one ranking needs one rarity; None for one scope.
+def _share_statistics(replicas: Sequence[Replica[Any]], texts: Sequence[str]) -> TermStatistics | None:
+    """How many texts of all the scopes have each term of these: one ranking needs one rarity; None for one scope.
 
     What is not seen from below, the messages of parents, says nothing about how rare a word is.
     """
     if not any(replica.state.items or replica.state.entries for replica in replicas[1:]):
         return None
-    terms = list(
-        dict.fromkeys(
-            chain.from_iterable(
-                replica.use_derived(RecallIndex, lambda memory: memory.index.query_terms(text), replica.analyzer)
-                for replica in replicas
-            )
-        )
-    )
+    terms = _list_terms(replicas, texts)
 
     def count(memory: RecallIndex, ids: Sequence[str] | None) -> TermStatistics:
         return memory.index.count_texts(terms, ids)
@@ -209,6 +210,34 @@ def _share_statistics(replicas: Sequence[Replica[Any]], text: str) -> TermStatis
         replica.use_derived(RecallIndex, partial(count, ids=ids), replica.analyzer)
         for replica, ids in zip(replicas, seen, strict=True)
     )
+
+
+def _list_terms(replicas: Iterable[Replica[Any]], texts: Iterable[str]) -> list[str]:
+    """The distinct terms of these texts by which any of the scopes is searched."""
+
+    def list_terms(memory: RecallIndex) -> list[str]:
+        return [term for text in texts for term in memory.index.query_terms(text)]
+
+    found = (replica.use_derived(RecallIndex, list_terms, replica.analyzer) for replica in replicas)
+    return list(dict.fromkeys(chain.from_iterable(found)))
+
+
+def _weigh_beside(
+    replicas: Sequence[Replica[Any]], query: Query, shared: TermStatistics | None
+) -> list[tuple[str, float]]:
+    """The rarest terms, that some text has, of each text beside the question, with the largest weight of each."""
+    terms = {each.text: _list_terms(replicas, (each.text,)) for each in query.beside}
+    counts = shared or replicas[0].use_derived(
+        RecallIndex,
+        lambda memory: memory.index.count_texts(list({*chain.from_iterable(terms.values())})),
+        replicas[0].analyzer,
+    )
+    weights: dict[str, float] = {}
+    for text, share, is_stored in query.beside:
+        found = [term for term in terms[text] if counts.with_term.get(term, 0) > is_stored]
+        for term in sorted(found, key=counts.with_term.__getitem__)[:_MAX_BESIDE]:
+            weights[term] = max(query.profile.beside * share, weights.get(term, 0.0))
+    return list(weights.items())
 
 
 def _list_inherited(parent: Replica[Any]) -> Sequence[str] | None:
@@ -236,12 +265,14 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     nearer: Sequence[Replica[Any]],
     recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
+    beside: Sequence[tuple[str, float]],
 ) -> CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
 
     Args:
         recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
+        beside: Terms that are looked for beside the question's, with their weights.
     """
 
     def collect(memory: RecallIndex) -> CandidateRows:
@@ -268,6 +299,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             names=intent.names,
             shared=shared,
             only=inherited,
+            beside=beside,
         )
         similarities = (
             memory.similarities(query.vector.name, query.vector.vector, question_id) if query.vector else None
