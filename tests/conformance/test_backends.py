@@ -15,6 +15,7 @@ from tests.suites.document_1 import Document1Suite
 from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
 from tests.suites.eviction import EvictionSuite
+from tests.suites.existence import ExistenceSuite
 from tests.suites.fetches import FetchesSuite
 from tests.suites.flight import FlightSuite
 from tests.suites.foreign_forms import ForeignFormsSuite
@@ -95,6 +96,9 @@ class TestEntries(Everywhere, EntriesSuite): ...
 
 
 class TestEviction(Everywhere, EvictionSuite): ...
+
+
+class TestExistence(Everywhere, ExistenceSuite): ...
 
 
 class TestFetches(Everywhere, FetchesSuite): ...

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Self
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
 from wmem.codec.keyring import KeyRing
+from wmem.errors import NotFoundError
 from wmem.flow import arun
 from wmem.model.history import Cursor, Path
+from wmem.model.results import Erased
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -26,9 +28,9 @@ class AsyncAgentMemory(MemoryProperties):
 
     __slots__ = ()
 
-    def scope(self, *names: str, policy: Policy | None = None) -> AsyncScope:
+    def scope(self, *names: str, policy: Policy | None = None, create: bool = True) -> AsyncScope:
         """See `AgentMemory.scope`; it asks nothing of the store, so it is not awaited."""
-        return AsyncScope(self._core.handle(names, policy), self._core.ports)
+        return AsyncScope(self._core.handle(names, policy, create=create), self._core.ports)
 
     @property
     def working(self) -> AsyncScope:
@@ -77,13 +79,17 @@ class AsyncAgentMemory(MemoryProperties):
 
         return AgentMemory(self._core)
 
+    async def erase_all(self) -> Erased:
+        """See `AgentMemory.erase_all`."""
+        return await arun(self._core.erase_all(), self._core.ports.aio)
+
     async def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # its only option
         """See `AgentMemory.close`."""
         if not self._core.release():
             return
         try:
             if dispose:
-                await self.working.dispose()
+                await arun(self._core.dispose_working_memory(), self._core.ports.aio)
             await arun(self._core.close(), self._core.ports.aio)
         finally:
             self._core.settings.open_state.is_closed = True
@@ -107,7 +113,12 @@ async def aopen(
     client: object | None = None,
     embedder: Embedder | None = None,
     media_tokens: Mapping[str, int] | None = None,
+    create: bool = True,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
-    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens)
-    return AsyncAgentMemory(await aopen_core(url, agent_id, options))
+    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens, create)
+    core = await aopen_core(url, agent_id, options)
+    if not create and not await arun(core.exists(), core.ports.aio):
+        await core.store.aclose()
+        raise NotFoundError(f"the store holds nothing of agent {core.agent_id!r}, and nothing is to be created")
+    return AsyncAgentMemory(core)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, maintain
 from wmem.codec.codec import Codec
@@ -24,8 +25,9 @@ from wmem.journal.port import Backup, Journal, Sweep
 from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
-from wmem.model.checks import check_count, check_path, check_seconds
+from wmem.model.checks import check_count, check_flag, check_path, check_seconds
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index
+from wmem.model.results import Erased
 from wmem.model.sendable import to_sendable
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
@@ -82,14 +84,31 @@ class AgentCore:
         settings = replace(self.settings, open_state=OpenState(self.agent_id))
         return AgentCore(store, self.agent_id, settings, self.needs)
 
-    def handle(self, names: tuple[str, ...], policy: Policy | None) -> Handle:
+    def handle(self, names: tuple[str, ...], policy: Policy | None, *, create: bool = True) -> Handle:
         """A new handle; after a disposal it binds to the next incarnation."""
         self.settings.open_state.check_open()
-        handle = Handle(self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None)
         path = check_path(names)
-        for depth, name in enumerate(path):
-            handle = handle.child(name, policy if depth == len(path) - 1 else None)
+        check_flag(create, "create")
+        root = Handle(
+            self.store.engine, self.settings, (self.agent_id,), policy=None, parent=None, create=create or bool(path)
+        )
+        handle = root
+        for depth, name in enumerate(path, 1):
+            is_last = depth == len(path)
+            handle = handle.child(name, policy if is_last else None, create=create or not is_last)
         return handle
+
+    def exists(self) -> Flow[bool]:
+        """Whether the agent has anything stored."""
+        return self.handle((), None).exists()
+
+    def dispose_working_memory(self) -> Flow[None]:
+        """See `AgentMemory.close`."""
+        return dispose_working_memory(self.handle((), None))
+
+    def erase_all(self) -> Flow[Erased]:
+        """See `AgentMemory.erase_all`."""
+        return erase_all(self.handle((), None))
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         self.settings.open_state.check_open()
@@ -237,6 +256,7 @@ class OpenOptions(NamedTuple):
     client: object | None
     embedder: Embedder | None
     media_tokens: Mapping[str, int] | None = None
+    create: bool = True
 
 
 class _CheckedCounter:
@@ -281,7 +301,7 @@ def _check_estimates(media_tokens: Mapping[str, int]) -> dict[str, int]:
 
 def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool = False) -> AgentCore:
     """Open the store of a memory; see `wmem.open`."""
-    policy, counter, clock, key, client, embedder, media_tokens = options
+    policy, counter, clock, key, client, embedder, media_tokens, create = options
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
@@ -298,7 +318,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
     # What never leaves this process is not encrypted.
     codec = None if keys is None or not is_blocking(url) else _encryption_codec(keys)
-    store = open_store(url, codec=codec, client=client)
+    store = open_store(url, codec=codec, client=client, create=check_flag(create, "create"))
     settings = Settings(
         clock=clock or store.clock,
         counter=default_counter

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Self
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
 from wmem.codec.keyring import KeyRing
+from wmem.errors import NotFoundError
 from wmem.flow import run
 from wmem.model.history import Cursor, Path
+from wmem.model.results import Erased
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -25,13 +27,18 @@ class AgentMemory(MemoryProperties):
 
     __slots__ = ()
 
-    def scope(self, *names: str, policy: Policy | None = None) -> Scope:
-        """The scope at a path below the agent; without names the agent's own.
+    def scope(self, *names: str, policy: Policy | None = None, create: bool = True) -> Scope:
+        """The scope at a path below the agent; without names the agent's own. It exists from its first write.
+
+        Args:
+            policy: For a scope that does not exist yet; of one that does it must be the same.
+            create: False: it is never created. This asks nothing of the store yet; where there is no such scope, its
+                first call raises `NotFoundError`, whether it reads or writes. See `Scope.exists`.
 
         Raises:
             InvalidInputError: A name that is blank, reserved or holds control characters.
         """  # async: See `AgentMemory.scope`; it asks nothing of the store, so it is not awaited.
-        return Scope(self._core.handle(names, policy), self._core.ports)
+        return Scope(self._core.handle(names, policy, create=create), self._core.ports)
 
     @property
     def working(self) -> Scope:
@@ -110,17 +117,29 @@ class AgentMemory(MemoryProperties):
 
         return AsyncAgentMemory(self._core)
 
+    def erase_all(self) -> Erased:
+        """Delete all that is stored of this agent, long-term memory and wmem's own scopes too, and purge its bytes.
+
+        Other agents keep theirs. The memory stays open: what is written to new scopes afterwards begins anew, while
+        those at hand are disposed. If it is interrupted, what is left is erased by another call.
+
+        Returns:
+            What outside of wmem's control may still keep bytes of it; it lists no ids.
+        """
+        return run(self._core.erase_all(), self._core.ports.sync)
+
     def close(self, dispose: bool = False) -> None:  # noqa: FBT001, FBT002  # its only option
         """Close the memory; stored data stays unless `dispose`. A second call does nothing.
 
         Args:
-            dispose: Delete everything this agent has stored first.
+            dispose: End the agent's working memory first: all its scopes and their bytes, but for long-term memory,
+                which stays. To delete that too, call `erase_all` before.
         """
         if not self._core.release():
             return
         try:
             if dispose:
-                self.working.dispose()  # await
+                run(self._core.dispose_working_memory(), self._core.ports.sync)
             run(self._core.close(), self._core.ports.sync)
         finally:
             self._core.settings.open_state.is_closed = True
@@ -144,6 +163,7 @@ def open(
     client: object | None = None,
     embedder: Embedder | None = None,
     media_tokens: Mapping[str, int] | None = None,
+    create: bool = True,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -170,12 +190,18 @@ def open(
         media_tokens: What your model charges at most for one ``image``, ``audio``, ``video`` or ``file``,
             for any of them; by default 1,600, 2,000, 8,000 and 4,000. A small image costs less if
             its bytes say its size, a document of text its text.
+        create: False: open only what is there. Nothing is created by asking, no file either.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
             an invalid key or embedder.
+        NotFoundError: ``create=False``, and there is no such store, or it holds nothing of this agent.
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """  # async: Open an agent's memory for coroutines; see `open`.
-    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens)
-    return AgentMemory(open_core(url, agent_id, options))
+    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens, create)
+    core = open_core(url, agent_id, options)
+    if not create and not run(core.exists(), core.ports.sync):
+        core.store.close()  # async: await core.store.aclose()
+        raise NotFoundError(f"the store holds nothing of agent {core.agent_id!r}, and nothing is to be created")
+    return AgentMemory(core)

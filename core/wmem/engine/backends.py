@@ -8,6 +8,7 @@ import inspect
 import os
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -17,9 +18,11 @@ from wmem.engine.ports import InPlaceJournal, PooledJournal
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError
 from wmem.journal.memory import MemoryJournal
 from wmem.journal.redis_url import parse_redis_url
-from wmem.model.history import Cursor, Path
+from wmem.model.history import Cursor
+from wmem.model.history import Path as ScopePath
 
 PRIVATE_URL = "memory://"
+_DISK_FILE = "cache.db"  # diskcache's name for it; the driver is not imported to ask
 _POOL_THREADS = 4  # of one engine, for async calls of a file journal
 
 
@@ -37,7 +40,7 @@ class Backend:
     backup_advice: ClassVar[str] = "copy it with the means of the journal that was passed as client"
 
     @property
-    def head(self) -> Callable[[Path], Cursor] | None:
+    def head(self) -> Callable[[ScopePath], Cursor] | None:
         return None
 
     def is_current(self) -> bool:
@@ -75,7 +78,7 @@ class MemoryBackend(Backend):
         self._journal = fresh if name == PRIVATE_URL else self.shared_journals.setdefault(name, fresh)
 
     @property
-    def head(self) -> Callable[[Path], Cursor]:
+    def head(self) -> Callable[[ScopePath], Cursor]:
         return self._journal.head
 
     def sync_journal(self) -> Any:
@@ -264,6 +267,15 @@ def _parse_file_url(name: str) -> tuple[str, bool]:
     return unquote(quoted), _FILE_OPTIONS.get(options, False)
 
 
+def _has_file(below: str, name: str) -> bool:
+    """Whether a normalised URL names a file that holds something, or a directory that has such a file."""
+    file, _ = _parse_file_url(name)
+    try:
+        return Path(file, below).stat().st_size > 0
+    except OSError:
+        return False
+
+
 class Scheme(NamedTuple):
     """What a URL's scheme stands for.
 
@@ -271,17 +283,19 @@ class Scheme(NamedTuple):
         normalise: Checks a URL and writes it as equal ones are, without waiting for anything.
         connect: Connects the backend of a name.
         resolve: The name of the store that a normalised URL stands for now, if the disk must be asked.
+        exists: Whether there is a store of that name, where opening it would make one.
     """
 
     normalise: Callable[[str], str]
     connect: Callable[[str, object | None], Backend]
     resolve: Callable[[str], str] | None = None
+    exists: Callable[[str], bool] | None = None
 
 
 BACKENDS: Mapping[str, Scheme] = {
-    "memory": Scheme(_memory_name, MemoryBackend),
-    "disk": Scheme(partial(_file_url, "directory"), _connect_disk, _real_path_url),
-    "sqlite": Scheme(partial(_file_url, "file"), _connect_sqlite, _real_path_url),
+    "memory": Scheme(_memory_name, MemoryBackend, exists=MemoryBackend.shared_journals.__contains__),
+    "disk": Scheme(partial(_file_url, "directory"), _connect_disk, _real_path_url, partial(_has_file, _DISK_FILE)),
+    "sqlite": Scheme(partial(_file_url, "file"), _connect_sqlite, _real_path_url, partial(_has_file, "")),
     "redis": Scheme(parse_redis_url, _connect_redis),
     "rediss": Scheme(parse_redis_url, _connect_redis),
     "unix": Scheme(parse_redis_url, _connect_redis),

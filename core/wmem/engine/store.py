@@ -11,7 +11,7 @@ from wmem.describe import describe, describe_field
 from wmem.engine.backends import BACKENDS, PRIVATE_URL, Backend, Scheme
 from wmem.engine.engine import Engine
 from wmem.engine.ports import async_ports, sync_ports
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Ports
 from wmem.fork import cached_property
 from wmem.journal.redis_url import RedisUrl
@@ -134,7 +134,9 @@ os.register_at_fork(after_in_child=_registry.reset_after_fork)
 os.register_at_fork(before=build_models)
 
 
-def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | None = None) -> Store:
+def open_store(
+    url: str, *, codec: Codec[bytes] | None = None, client: object | None = None, create: bool = True
+) -> Store:
     """Open the store of a URL, or join the one that is open in this process.
 
     A store whose file was removed, moved or replaced since is not joined: what has its name now is opened.
@@ -142,9 +144,11 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
     Args:
         codec: Encodes changes as bytes; JSON by default. Equal codecs share an engine.
         client: A driver's client that the caller owns; it is never closed here.
+        create: Whether to make a file or directory that is not there.
 
     Raises:
         InvalidInputError: wmem knows no such URL.
+        NotFoundError: There is no such store, and it is not to be created.
         MissingExtraError: The backend's driver is not installed.
         StoreError: The store cannot be opened.
     """
@@ -152,6 +156,8 @@ def open_store(url: str, *, codec: Codec[bytes] | None = None, client: object | 
     name = scheme.normalise(url)
     if scheme.resolve is not None:
         name = scheme.resolve(name)
+    if not create and scheme.exists is not None and not scheme.exists(name):
+        raise NotFoundError(f"there is no store at {name!r}, and none is to be created")
     # By identity: two clients may use two servers. The store holds the client, so its id is not reused.
     key = (name, codec, None if client is None else id(client))
     _registry.close_unused()

@@ -58,9 +58,13 @@ class AsyncScope(ScopeProperties):
 
         return Scope(self._handle, self._ports)
 
-    def child(self, name: str, policy: Policy | None = None) -> "AsyncScope":
+    async def exists(self) -> bool:
+        """See `Scope.exists`."""
+        return await self._drive(self._handle.exists())
+
+    def child(self, name: str, policy: Policy | None = None, *, create: bool = True) -> "AsyncScope":
         """See `Scope.child`; it does no IO, so it is not awaited."""
-        return AsyncScope(self._child_handle(name, policy), self._ports)
+        return AsyncScope(self._child_handle(name, policy, create=create), self._ports)
 
     @asynccontextmanager
     async def temporary(

@@ -35,6 +35,15 @@ _LOOKS = 8  # for copies that were under way: more than scopes lie above one ano
 
 def clear(handle: Handle, facet: str) -> Flow[int]:
     """Clear a facet, or with ``all`` the scope, and purge its bytes; returns how many were visible."""
+    count = yield from clear_rows(handle, facet)
+    if handle.incarnation is not None:
+        # Also when it was empty: what was removed earlier may still be in the journal.
+        log_remaining(handle, "cleared", (yield from compact_and_purge(handle, [handle])))
+    return count
+
+
+def clear_rows(handle: Handle, facet: str) -> Flow[int]:
+    """See `clear`; the bytes are not purged yet."""
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], int]:
@@ -47,9 +56,6 @@ def clear(handle: Handle, facet: str) -> Flow[int]:
     count = yield from handle.commit(decide, now)
     if facet in ("entries", "all"):
         _log.info("Working memory cleared for agent %s, removed %d entries", handle.path[0], count)
-    if handle.incarnation is not None:
-        # Also when it was empty: what was removed earlier may still be in the journal.
-        log_remaining(handle, "cleared", (yield from compact_and_purge(handle, [handle])))
     return count
 
 

@@ -13,13 +13,13 @@ from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
 from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
-from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError
+from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError, NotFoundError
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import RESERVED_PREFIX, check_new_names
-from wmem.model.history import Incarnation, Path, to_scope_id
+from wmem.model.history import Incarnation, Path, is_cache, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
@@ -87,7 +87,14 @@ class Handle:
     """A caller's reference to one scope."""
 
     def __init__(
-        self, engine: Engine[Any], settings: Settings, path: Path, *, policy: Policy | None, parent: "Handle | None"
+        self,
+        engine: Engine[Any],
+        settings: Settings,
+        path: Path,
+        *,
+        policy: Policy | None,
+        parent: "Handle | None",
+        create: bool = True,
     ) -> None:
         self.engine = engine
         self.settings = settings
@@ -100,6 +107,9 @@ class Handle:
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
         self._is_disposed = False
         self._is_leased = False  # whether a write renews a lease, of this scope or of a parent
+        above = None if parent is None else parent._must_exist  # noqa: SLF001  # its own class
+        self._must_exist: Handle | None = above if create else self
+        """The nearest handle, from here up, of which nobody has seen yet that its scope exists, though it must."""
 
     @property
     def policy(self) -> Policy:
@@ -139,12 +149,16 @@ class Handle:
         finally:
             self._requested_policy = None
 
-    def child(self, name: str, policy: Policy | None = None) -> "Handle":
-        """A handle on a scope below this one; nothing is stored before its first write."""
+    def child(self, name: str, policy: Policy | None = None, *, create: bool = True) -> "Handle":
+        """A handle on a scope below this one; nothing is stored before its first write.
+
+        Args:
+            create: Whether it may create the scope; if not, its first call raises `NotFoundError` where there is none.
+        """
         self.check_usable()
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
-        return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self)
+        return Handle(self.engine, self.settings, (*self.path, name), policy=policy, parent=self, create=create)
 
     def check_usable(self) -> None:
         """Raise `DisposedError` if the scope is known to be disposed, `InvalidInputError` if its memory is closed."""
@@ -220,6 +234,8 @@ class Handle:
             local_only: Leave the parents out.
         """
         self.check_usable()
+        if self._must_exist is not None:
+            yield from self._check_exists()
         now = self.settings.clock()
         while True:
             replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
@@ -274,6 +290,8 @@ class Handle:
     def replica(self) -> Flow[tuple[Replica[Any], State]]:
         """The scope's own replica, caught up, and the state this handle may see."""
         self.check_usable()
+        if self._must_exist is not None:
+            yield from self._check_exists()
         # Before its first write, only its parents tell whether the scope may still be created.
         replicas = yield from self.engine.sync(self.lineage if self.incarnation is None else self.lineage[:1])
         return replicas[0], self._bind_each(replicas)[0]
@@ -285,6 +303,8 @@ class Handle:
             local_only: Leave the parents out.
         """
         self.check_usable()
+        if self._must_exist is not None:
+            yield from self._check_exists()
         replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
         met = self._bind_each(replicas)
         return [
@@ -400,9 +420,36 @@ class Handle:
 
     # -- the scope itself
 
+    def exists(self) -> Flow[bool]:
+        """Whether the scope, or one below it, was written and is not disposed; creates nothing."""
+        self.settings.open_state.check_open()
+        if self.is_disposed:
+            return False
+        replicas = yield from self.engine.sync(self.lineage)
+        try:
+            self._bind_each(replicas)
+        except DisposedError:
+            return False
+        if self.incarnation is not None:
+            return True
+        if any(replica.state.disposed for replica in replicas):
+            return False  # marked, and not deleted yet
+        below = yield from ask(Journal.paths, self.path)
+        return not all(map(is_cache, below))
+
+    def _check_exists(self) -> Flow[None]:
+        """Raise `NotFoundError` unless the scopes at and above this one that must exist do."""
+        while (wanted := self._must_exist) is not None:
+            if not (yield from wanted.exists()):
+                raise NotFoundError(f"there is no scope {wanted.path!r}, and it is not to be created")
+            above = wanted.parent
+            wanted._must_exist = self._must_exist = None if above is None else above._must_exist  # noqa: SLF001  # its own class
+
     def children(self) -> Flow[list[str]]:
         """The names of the scopes directly below, without wmem's internal and emptied ones."""
         self.check_usable()
+        if self._must_exist is not None:
+            yield from self._check_exists()
         depth = len(self.path)
         listed = yield from ask(Journal.paths, self.path)
         # wmem's internal segments are the first below a scope, or the last.

@@ -2,7 +2,7 @@
 
 import sys
 
-from wmem.model.checks import check_path, check_seconds
+from wmem.model.checks import check_flag, check_path, check_seconds
 from wmem.model.history import Path
 from wmem.model.ids import new_ulid
 from wmem.policy import Policy
@@ -50,9 +50,9 @@ class ScopeProperties:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id!r}{' disposed' if self.is_disposed else ''}>"
 
-    def _child_handle(self, name: str, policy: Policy | None) -> Handle:
+    def _child_handle(self, name: str, policy: Policy | None, *, create: bool = True) -> Handle:
         (segment,) = check_path([name])
-        return self._handle.child(segment, policy)
+        return self._handle.child(segment, policy, create=check_flag(create, "create"))
 
     def _temporary_handle(self, name: str, lease_s: float | None) -> Handle:
         (segment,) = check_path([name])

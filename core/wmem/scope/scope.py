@@ -68,14 +68,26 @@ class Scope(ScopeProperties):
 
         return AsyncScope(self._handle, self._ports)
 
-    def child(self, name: str, policy: Policy | None = None) -> "Scope":
+    def exists(self) -> bool:
+        """Whether this scope, or one below it, was written and is not disposed; nothing is created by asking.
+
+        An empty scope may exist: one that was cleared keeps its policy. Where a store drops what has expired, a scope
+        in which nothing else was does not exist any more.
+        """
+        return self._drive(self._handle.exists())
+
+    def child(self, name: str, policy: Policy | None = None, *, create: bool = True) -> "Scope":
         """The scope of that name below this one; it exists from its first write.
+
+        Args:
+            policy: For a scope that does not exist yet; of one that does it must be the same.
+            create: See `AgentMemory.scope`.
 
         Raises:
             InvalidInputError: A name that is blank, reserved or holds control characters.
             DisposedError: This scope was disposed.
         """  # async: See `Scope.child`; it does no IO, so it is not awaited.
-        return Scope(self._child_handle(name, policy), self._ports)
+        return Scope(self._child_handle(name, policy, create=create), self._ports)
 
     @contextmanager
     def temporary(

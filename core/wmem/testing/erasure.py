@@ -87,6 +87,26 @@ class ErasureSuite(FacetSuite):
         call(memory.scope("b", "c").entries.set, "k", SECRET)
         expect_erased(lambda: call(memory.close, dispose=True))
 
+    def test_closing_a_memory_and_disposing_of_it_leaves_nothing_but_long_term_memory(
+        self, open_memory: MemoryOpener, call: Call, expect_erased: ExpectErased
+    ) -> None:
+        memory = open_memory()
+        call(memory.working.entries.set, "k", SECRET)
+        call(memory.scope("a").messages.append, {"role": "user", "content": SECRET})
+        call(memory.scope("b", "c").items.promote, call(memory.scope("b", "c").items.add, "stays", type="fact").id)
+        call(memory.scope("b").entries.set, "k", SECRET)
+        expect_erased(lambda: call(memory.close, dispose=True))
+        assert [item.content for item in call(open_memory().semantic.items.all)] == ["stays"]
+
+    def test_erasing_all_of_an_agent_leaves_nothing_in_long_term_memory_either(
+        self, open_memory: MemoryOpener, call: Call, expect_erased: ExpectErased
+    ) -> None:
+        memory = open_memory()
+        call(memory.working.entries.set, "k", SECRET)
+        for type in ("fact", "observation"):
+            call(memory.scope("a").items.promote, call(memory.scope("a").items.add, SECRET, type=type).id)
+        assert expect_erased(lambda: call(memory.erase_all)).ids == ()
+
     def test_a_hard_forget_leaves_nothing_and_a_soft_one_until_it_is_erased(
         self,
         session: Scope,
