@@ -30,6 +30,7 @@ from tests.suites.memory import AgentMemorySuite
 from tests.suites.merges import MergesSuite
 from tests.suites.messages import MessagesSuite
 from tests.suites.newer import NewerSuite
+from tests.suites.own_ids import OwnIdsSuite
 from tests.suites.pack import PackSuite
 from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
@@ -135,6 +136,9 @@ class TestMessages(Everywhere, MessagesSuite): ...
 
 
 class TestForeignForms(Everywhere, ForeignFormsSuite): ...
+
+
+class TestOwnIds(Everywhere, OwnIdsSuite): ...
 
 
 class TestPack(Everywhere, PackSuite): ...

@@ -116,13 +116,14 @@ class AsyncItems(AsyncItemReads):
         self,
         content: str,
         *,
+        id: str | None = None,  # the field's own name
         priority: Priority = "medium",
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
     ) -> MemoryItem:
         """See `Items.add`."""
         draft = flows.draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-        return await self._drive(flows.add(self._handle, draft))
+        return await self._drive(flows.add(self._handle, draft, id))
 
     async def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """See `Items.fetch`."""

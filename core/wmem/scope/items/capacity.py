@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ from wmem.engine.ports import Callback
 from wmem.errors import CapacityError, InvalidInputError
 from wmem.flow import Flow, ask
 from wmem.log import find_logger, log_callback_failure
-from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut
+from wmem.model.change import Change, ItemEvicted, ItemExpired, ItemPut, ItemRemoved
 from wmem.model.checks import is_coroutine_function
 from wmem.model.item import to_item
 from wmem.model.row import Row
@@ -94,15 +94,26 @@ def log_evictions(handle: Handle, changes: Iterable[Change]) -> None:
             )
 
 
-def store_item(handle: Handle, row: Row, now: float, *, queued: bool = False) -> Flow[StoreResult]:
+def store_item(
+    handle: Handle,
+    row: Row,
+    now: float,
+    *,
+    queued: bool = False,
+    find_same: Callable[[State], Row | None] | None = None,
+) -> Flow[StoreResult]:
     """Store an item with its evictions, and call `on_flush` if it reaches the threshold.
 
     Args:
+        find_same: Finds the same item where it is stored already, which then changes nothing. An invisible one
+            under its id is replaced.
         queued: Set the scope's step on an item without one, whatever the policy, and return
             all visible rows.
     """
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[StoreResult, Sequence[Change], bool]]:
+        if find_same is not None and (same := find_same(state)) is not None:
+            return [], (StoreResult(same, (), ()), [], False)
         policy = handle.policy
         counts = queued or _counts_steps(policy)
         put = row._replace(step_index=state.step) if counts and row.step_index is None else row
@@ -113,6 +124,8 @@ def store_item(handle: Handle, row: Row, now: float, *, queued: bool = False) ->
         left = {put.id, *(victim.row.id for victim in gone)}
         seen = (*(each for each in before if each.id not in left), put)
         changes = to_changes(gone, now)
+        if put.id in state.rows:
+            changes.append(ItemRemoved(put.id, now))  # it expired or was forgotten: this is another, with its own place
         due = near and len(before) < threshold <= len(seen)
         return [*changes, ItemPut(put)], (StoreResult(put, seen, tuple(gone)), changes, due)
 

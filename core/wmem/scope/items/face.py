@@ -135,6 +135,7 @@ class Items(ItemReads):
         self,
         content: str,
         *,
+        id: str | None = None,  # the field's own name
         priority: Priority = "medium",
         ttl_s: float | DefaultTtl | None = DEFAULT_TTL,
         **fields: Unpack[ItemFields],
@@ -143,14 +144,18 @@ class Items(ItemReads):
 
         Args:
             content: 1 character to 100 KiB of UTF-8 (policy).
+            id: By default a new one. With an id of the caller's own, adding is idempotent: where the scope has the
+                item under it, with the same content, that is returned as it is, and nothing is stored. One that has
+                expired or was softly deleted is replaced.
             ttl_s: Seconds until it expires, None for never; by default the policy's TTL for the priority.
             fields: See `ItemFields`.
 
         Raises:
-            InvalidInputError: Anything out of range; nothing was stored.
+            InvalidInputError: Anything out of range, or an id under which the scope has something else, or has erased
+                something; nothing was stored.
         """
         draft = flows.draft_item(self._handle, content, priority=priority, ttl_s=ttl_s, fields=fields)
-        return self._drive(flows.add(self._handle, draft))
+        return self._drive(flows.add(self._handle, draft, id))
 
     def fetch(self, id: str) -> MemoryItem:  # the field's own name
         """Read an item and count the access, which may promote it; its importance is as of now.

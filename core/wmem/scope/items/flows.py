@@ -7,9 +7,9 @@ from wmem.describe import describe
 from wmem.errors import ExpiredError, InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.change import Change, ItemPut, ItemRemoved
-from wmem.model.checks import check_id, check_tags, plain_text
+from wmem.model.checks import check_id, check_new_names, check_tags, plain_text
 from wmem.model.fingerprint import agent_fingerprint
-from wmem.model.ids import new_ulid
+from wmem.model.ids import new_ulid, parse_promoted_id
 from wmem.model.item import ItemFields, MemoryItem, encode_fields, to_item
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
@@ -92,14 +92,48 @@ def draft_item(
     return row, now
 
 
-def add(handle: Handle, draft: Flow[tuple[Row, float]]) -> Flow[MemoryItem]:
+def add(handle: Handle, draft: Flow[tuple[Row, float]], id: str | None = None) -> Flow[MemoryItem]:
     """Store an item that `draft_item` makes; see `Items.add`."""
+    if id is not None:
+        return (yield from _add_once(handle, draft, id))
     row, now = yield from draft
     if handle.incarnation is not None and not depends_on_state(handle.policy):
         yield from handle.post([ItemPut(row)], now)
     else:
         row = (yield from store_item(handle, row, now)).row
     return to_item(row, importance_of(row, now))
+
+
+def _add_once(handle: Handle, draft: Flow[tuple[Row, float]], id: str) -> Flow[MemoryItem]:
+    """Store an item under its caller's id, unless it is there."""
+    check_new_names(check_id(id))
+    if parse_promoted_id(id) is not None:
+        raise InvalidInputError(f"{id!r} has the form of ids in long-term memory: take another")
+    drafted, now = yield from draft
+    row = drafted._replace(id=plain_text(id))
+    stored = yield from store_item(handle, row, now, find_same=lambda state: _find_same(handle, state, row, now))
+    return to_current_item(handle.engine.replica(handle.path).state, stored.row, now)
+
+
+def _find_same(handle: Handle, state: State, row: Row, now: float) -> Row | None:
+    """The visible item under the id of a new one, if it has the same content.
+
+    Raises:
+        InvalidInputError: The id is that of something else, or of what was erased.
+    """
+    there = state.rows.get(row.id)
+    if row.id in state.erased:
+        raise InvalidInputError(f"{row.id!r} was erased from scope {handle.path!r}: what is new needs another id")
+    if there is None:
+        return None
+    if there.id not in state.items:
+        raise InvalidInputError(f"{row.id!r} is the id of an entry or message of this scope; an item needs another")
+    if not there.visible(now):
+        return None
+    if there.content != row.content:
+        msg = f"item {row.id!r} of scope {handle.path!r} has other content: call `items.update`, or take another id"
+        raise InvalidInputError(msg)
+    return there
 
 
 def find_item(handle: Handle, state: State, item_id: str, now: float, *, include_deleted: bool = False) -> Row:
