@@ -1,6 +1,6 @@
 """The policy of a scope: limits, TTLs and thresholds as one frozen value; each source document is a preset."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import from_json
 
 from wmem.errors import InvalidInputError
-from wmem.model.checks import is_coroutine_function
+from wmem.model.checks import check_path, is_coroutine_function
 from wmem.model.recall_profile import RecallProfile, Scoring
 from wmem.model.standing import FindStandingRequests
 from wmem.model.validation import first_fault, parse
@@ -16,7 +16,7 @@ from wmem.model.zones import to_zone
 
 PRIORITIES = ("low", "medium", "high", "critical")
 
-_OPTIONAL = ("recall", "zone")  # fields that a policy which opens a scope need not repeat
+_OPTIONAL = ("recall", "zone", "long_term")  # fields that a policy which opens a scope need not repeat
 _FUNCTIONS = ("on_flush", "find_standing_requests")
 _FLAGS = ("auto_promote", "standing_requests")
 _KIB, _MIB, _HOUR = 1_024, 1_048_576, 3_600.0
@@ -65,6 +65,10 @@ class Policy(BaseModel):
             disposes the scope. None: it stays until it is disposed.
         zone: IANA name of the time zone in which the days of notes and of dated questions are. A policy
             that does not name it opens a scope with any.
+        long_term: Scopes, by their names below the agent's own, whose long-term memory is in every pack of this
+            scope and of those below it, beside the agent's: a user's, so that no other user has any of it. Their
+            own items and entries are recalled, too, and what is promoted here goes to the first of them. A policy
+            that does not name any opens a scope with those that are stored.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
         standing_requests: Whether requests that stand ("from now on answer in French") are recognized in
@@ -109,6 +113,7 @@ class Policy(BaseModel):
     cleanup_every_s: float = Field(300.0, gt=0)
     lease_s: float | None = Field(None, gt=0)
     zone: str = "UTC"
+    long_term: tuple[tuple[str, ...], ...] = ()
     recall: Scoring = "evidence"
     standing_requests: bool = True
     find_standing_requests: FindStandingRequests | None = Field(None, exclude=True, repr=False)
@@ -128,6 +133,17 @@ class Policy(BaseModel):
     @classmethod
     def _expand_ttl(cls, value: object) -> object:
         return value if isinstance(value, Mapping) else dict.fromkeys(PRIORITIES, value)
+
+    @field_validator("long_term", mode="before")
+    @classmethod
+    def _check_long_term(cls, value: object) -> object:
+        """One name for a scope directly below the agent's own, several for one further below."""
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise ValueError("long_term must be a list of scopes, each by its name or names")  # noqa: TRY004  # as others
+        paths = [(each,) if isinstance(each, str) else each for each in value]
+        if not all(isinstance(path, Sequence) and path for path in paths):
+            raise ValueError("each scope of long_term must have a name or several")
+        return tuple(dict.fromkeys(map(check_path, paths)))
 
     @field_validator("zone")
     @classmethod

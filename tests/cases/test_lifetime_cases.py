@@ -85,7 +85,7 @@ def test_B41_nothing_of_what_was_cleared_clings_to_what_comes_under_the_same_ids
         assert [message.text for message in call(each.messages.all)] == ["new"]
         entry = call(each.entries.entry, "k")
         assert (entry.value, entry.tags, entry.metadata) == ("new", (), {})
-        assert "old" not in str(call(each.pack, "needle", budget=500).to_openai())
+        assert "old" not in str(call(each.pack, "needle", budget=500, long_term=False).to_openai())
         stats = call(each.stats)
         assert (stats.total_count, stats.promoted_count, stats.entries, stats.messages) == (1, 0, 1, 1)
     assert call(scope.items.fetch, item.id).access_count == 2

@@ -25,6 +25,7 @@ from tests.suites.indexes import IndexesSuite
 from tests.suites.items import ItemsSuite
 from tests.suites.lifetimes import LifetimesSuite
 from tests.suites.limits import LimitsSuite
+from tests.suites.long_term import LongTermSuite, SharedScopesSuite
 from tests.suites.maintenance import MaintenanceSuite
 from tests.suites.memory import AgentMemorySuite
 from tests.suites.merges import MergesSuite
@@ -157,6 +158,12 @@ class TestFlight(Everywhere, FlightSuite): ...
 
 
 class TestProfiles(Everywhere, ProfilesSuite): ...
+
+
+class TestLongTerm(Everywhere, LongTermSuite): ...
+
+
+class TestSharedScopes(Everywhere, SharedScopesSuite): ...
 
 
 class TestPromotion(Everywhere, PromotionSuite): ...

@@ -158,7 +158,8 @@ class AgentCore:
 
     def long_term_handle(self, name: str) -> Handle:
         self.settings.open_state.check_open()
-        return long_term_handle(self.handle((), None), name)
+        root = self.handle((), None)
+        return long_term_handle(root, root.path, name)
 
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))

@@ -29,6 +29,8 @@ class Explanation:
     units: tuple[UnitReport, ...]
     dropped: Mapping[str, int]
     warnings: tuple[str, ...] = ()
+    scope: str = ""
+    """Id of the scope that was packed."""
 
     def __str__(self) -> str:
         lines = [f"{self.tokens} of {self.budget} tokens: " + ", ".join(f"{k} {v}" for k, v in self.sizes.items() if v)]
@@ -38,6 +40,7 @@ class Explanation:
             cut = f"  (cut by {unit.tokens_cut})" if unit.tokens_cut else ""
             cut += f"  (without calls of {', '.join(unit.left_out)})" if unit.left_out else ""
             cut += f"  (without {', '.join(unit.blocks_left_out)})" if unit.blocks_left_out else ""
+            cut += f"  (of {unit.scope})" if unit.scope != self.scope else ""
             ids = _unit_label(unit)
             where = f"{unit.fate:9} {unit.rule:10} {unit.placed:8} {unit.tokens:6} tokens"
             lines.append(f"  {where}  {ids}{cut}{score}  {parts}".rstrip())
@@ -94,7 +97,19 @@ class Context(Prompt):
             units=(*self.included, *self.truncated, *out),
             dropped=self.dropped.totals,
             warnings=self.warnings,
+            scope=self.scope,
         )
+
+    @property
+    def sources(self) -> Mapping[str, int]:
+        """Tokens of the prompt by the id of the scope that they are from; those of "" are from none.
+
+        They are the system text, the tools, the reserve, and what wraps messages and note.
+        """
+        tokens: dict[str, int] = {}
+        for unit in (*self.included, *self.truncated):
+            tokens[unit.scope] = tokens.get(unit.scope, 0) + unit.tokens
+        return {**tokens, "": self.tokens - sum(tokens.values())}
 
     def uses(self, ids: Iterable[str]) -> list[RecallUse]:
         """Recalled units of the prompt, and whether the answer used each; input of `propose_profile`.

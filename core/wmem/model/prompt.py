@@ -55,3 +55,5 @@ class Prompt:
     """Whether messages were changed for the provider: they are not all as they are stored."""
     warnings: tuple[str, ...] = ()
     all_dropped: Sequence[UnitReport] | None = None
+    scope: str = ""
+    """Id of the scope that was packed."""

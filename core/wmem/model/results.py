@@ -218,6 +218,7 @@ class UnitReport(NamedTuple):
         sources: Of a summary, which has no id: ids of the messages it quotes.
         left_out: Tools whose calls the message goes without, because they have no result.
         blocks_left_out: Kinds of blocks that the messages go without, because the prompt's provider takes none.
+        scope: Id of the scope that it is from: the one that was packed, a parent, or long-term memory.
     """
 
     ids: tuple[str, ...]
@@ -232,6 +233,7 @@ class UnitReport(NamedTuple):
     sources: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     blocks_left_out: tuple[str, ...] = ()
+    scope: str = ""
 
 
 class RecallUse(NamedTuple):

@@ -267,6 +267,7 @@ class _Packer:
                 *request.warnings,
             ),
             all_dropped=report.all_dropped,
+            scope=request.scope,
         )
 
     def _leaves_out_earlier(self, ordered: Sequence[SelectedUnit]) -> bool:

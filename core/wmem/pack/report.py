@@ -3,6 +3,7 @@
 from collections import Counter as Tally
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from wmem.display.html import excerpt
@@ -69,10 +70,16 @@ def build_report(
     elsewhere = len(named - looked_at)
     if (unread := request.total - len(looked_at) - elsewhere) > 0:
         totals["older"] += unread
-    dropped = LazyReports(lambda: [_unit_report(each.members, each.rule, recalled) for each in out])
+    place = partial(_place_in_scope, request.scope)
+    dropped = LazyReports(lambda: [place(_unit_report(each.members, each.rule, recalled)) for each in out])
     changed = _list_changed_blocks(request, ordered) if request.changed_blocks else {}
     stays = LazyReports(
-        lambda: _report_included(ordered, selection.standing, entries, summary, recalled, changed_blocks=changed)
+        lambda: [
+            place(report)
+            for report in _report_included(
+                ordered, selection.standing, entries, summary, recalled, changed_blocks=changed
+            )
+        ]
     )
     return PackReport(
         included=LazyReports(lambda: [report for report in stays if not report.tokens_cut]),
@@ -184,7 +191,13 @@ def _unit_report(
         score=best.score if best else None,
         parts=best.parts() if best else {},
         says=_excerpt_quote(served),
+        scope=members[0].scope,
     )
+
+
+def _place_in_scope(packed: str, report: UnitReport) -> UnitReport:
+    """The report with the scope that its unit is from: the packed one, unless its candidate says otherwise."""
+    return report if report.scope else report._replace(scope=packed)
 
 
 def _excerpt_quote(served: Rendered | NoteEntry | StandingEntry | None) -> str:

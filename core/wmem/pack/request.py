@@ -73,6 +73,7 @@ class Candidate(NamedTuple):
         place: Orders memories of one instant in the note: later ones have larger places.
         plain: How it is sent whole, if it is decoded and known to be plain, see `provider_order.is_plain`, and
             no pack's own: then nothing else of it needs a look. It has no reasoning.
+        scope: Id of the scope that it is from; "" for the one that is packed.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Candidate(NamedTuple):
     reasoning: int = 0
     place: int = 0
     plain: Rendered | None = None
+    scope: str = ""
 
 
 class RecalledCandidate(NamedTuple):
@@ -228,6 +230,7 @@ class PackRequest:
         changed_blocks: The messages whose blocks were changed for the provider, and for each the kinds that were left
             out; complete as far as candidates were read.
         warnings: What went wrong before, for the context to tell.
+        scope: Id of the scope that is packed.
     """
 
     options: PackOptions
@@ -250,3 +253,4 @@ class PackRequest:
     zone: tzinfo = UTC
     changed_blocks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    scope: str = ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
+from wmem.model.ids import parse_promoted_id
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
@@ -93,7 +94,11 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     shared = _share_statistics(replicas, (query.text, *(each.text for each in query.beside)))
     beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
-    found = [_collect_candidates(replica, query, profile, nearer, recent, shared, beside) for replica, nearer in levels]
+    texts = _count_texts(replicas)
+    found = [
+        _collect_candidates(replica, query, profile, nearer, recent, shared, beside, texts)
+        for replica, nearer in levels
+    ]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     scores = [each.score(maxima, profile) for each in found]
     most = max(each.exchanges.best for each in found)
@@ -240,6 +245,12 @@ def _weigh_beside(
     return list(weights.items())
 
 
+def _count_texts(replicas: Sequence[Replica[Any]]) -> int:
+    """How many texts a search looks at: all of the scope, and what is no message of the others."""
+    others = sum(len(replica.state.items) + len(replica.state.entries) for replica in replicas[1:])
+    return len(replicas[0].state.rows) + others
+
+
 def _list_inherited(parent: Replica[Any]) -> Sequence[str] | None:
     """The ids of what is seen of a parent from below, which are no messages; None for all."""
     with parent.lock:
@@ -266,6 +277,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
     beside: Sequence[tuple[str, float]],
+    texts: int,
 ) -> CandidateRows:
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
 
@@ -273,6 +285,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
         recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
         beside: Terms that are looked for beside the question's, with their weights.
+        texts: How many there are in all the scopes.
     """
 
     def collect(memory: RecallIndex) -> CandidateRows:
@@ -344,7 +357,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             exchanges = exchanges.renumber({number: place for place, number in enumerate(numbers)})
         factor = profile.user if intent.of_user else 1.0
         density = profile.density if query.for_note else 0.0
-        if candidates and (intent.dates or similarities is not None or memory.index.count < _FEW_TEXTS):
+        if candidates and (intent.dates or similarities is not None or texts < _FEW_TEXTS):
             # Found by its day or its meaning it need not have the question's words, and few texts tell of no word how
             # rare it is.
             coverage = 1.0
@@ -372,8 +385,13 @@ def _accept_rows(query: Query, rows: Sequence[Row | None], nearer: Sequence[Repl
 
 
 def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
-    """Whether a parent's row is not seen from below: a message, or an entry that a nearer scope has."""
-    return row.role is not None or (row.key is not None and any(each.state.entry(row.key, now) for each in nearer))
+    """Whether a row is not seen from below: a message, an entry that a nearer scope has, a copy of its item."""
+    if row.role is not None or (row.key is not None and any(each.state.entry(row.key, now) for each in nearer)):
+        return True
+    if (source := parse_promoted_id(row.id)) is None:
+        return False
+    items = (each.state.rows.get(source) for each in nearer)  # no lock: a look-up is atomic
+    return any(item is not None and item.promoted_to == row.id and item.visible(now) for item in items)
 
 
 def _list_recent_terms(asker: Replica[Any]) -> tuple[frozenset[str], frozenset[str]]:

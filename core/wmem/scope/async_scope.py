@@ -128,10 +128,15 @@ class AsyncScope(ScopeProperties):
         return await self._drive(take_view(self._handle))
 
     async def recall(
-        self, query: str, *, limit: int = 10, kinds: Collection[RecallKind] = ("entry", "item", "message")
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kinds: Collection[RecallKind] = ("entry", "item", "message"),
+        long_term: bool = True,
     ) -> list[RecallHit]:
         """See `Scope.recall`."""
-        return await self._drive(recall(self._handle, query, limit=limit, kinds=kinds))
+        return await self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
 
     async def pack(
         self,
@@ -148,6 +153,7 @@ class AsyncScope(ScopeProperties):
         orphans: Orphans = "drop",
         messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
+        long_term: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
         summary: bool | int = False,
@@ -179,6 +185,7 @@ class AsyncScope(ScopeProperties):
                 ),
                 messages=messages,
                 inherit=inherit,
+                long_term=long_term,
                 scoring=scoring,
                 zone=zone,
             )

@@ -62,7 +62,7 @@ def embed_query(
     Of a long query its beginning and its end are embedded, without the names of speakers of the scope.
 
     Args:
-        replicas: The scope's, then its parents', whose messages are not retrieved.
+        replicas: The scope's, then its parents' and those of long-term memory, whose messages are not retrieved.
 
     Returns:
         The embedding, None to rank by words alone; and warnings that say why, none if there is no embedder.
@@ -191,13 +191,14 @@ class _Backfill:
     def _purge_removed(self, texts: Sequence[_Text]) -> Flow[None]:
         """Purge again if a text was removed while it was embedded: its removal did not see the vector."""
         try:
-            replicas = yield from self._handle.replicas()
+            replicas = yield from self._handle.replicas_to_recall(inherit=True, long_term=True)
         except DisposedError:
             gone = True
         except StoreError:
             return
         else:
-            gone = any(not _is_unchanged(replicas[text.depth], text) for text in texts)
+            known = {replica.path: replica for replica in replicas}
+            gone = any(not _is_unchanged(known.get(self._replicas[text.depth].path), text) for text in texts)
         if gone:
             log_remaining(self._handle, "gone while its vector was made", (yield from compact_and_purge(self._handle)))
 
@@ -212,8 +213,8 @@ class _Backfill:
         self._index_vectors(texts, find_vectors(replica, {text.id: None for text in texts}, self._width))
 
 
-def _is_unchanged(replica: Replica[Any], text: _Text) -> bool:
-    row = replica.state.rows.get(text.row.id)
+def _is_unchanged(replica: Replica[Any] | None, text: _Text) -> bool:
+    row = None if replica is None else replica.state.rows.get(text.row.id)
     return row is text.row or (row is not None and row_text(row) == text.text)
 
 

@@ -126,7 +126,7 @@ class _Erasure:
 
     def refuse_copies(self) -> Flow[None]:
         """Write to each scope that a copy may be on its way to: it was decided on a state from before this."""
-        for target in {target for path in self.scopes for target in _paths_of_copies(path)} & self.scopes.keys():
+        for target in {target for path in self.scopes for target in self._paths_of_copies(path)} & self.scopes.keys():
             scope = self.scopes[target]
             if scope.incarnation is not None:
                 with suppress(DisposedError):
@@ -193,9 +193,18 @@ class _Erasure:
             named += yield from _session_paths(self._handle, self.trace.session_names)
         # The bytes of a row that was replaced, removed or erased earlier stay in a journal until it is compacted.
         self.changed |= {each for each in named if each not in self.scopes}
-        for new in (*_paths_of_copies(path), *self.merged[path], *named):
+        for new in (*self._paths_of_copies(path), *self.merged[path], *named):
             if new not in self.scopes:
                 self.scopes[new] = Handle(self._handle.engine, self._handle.settings, new, policy=None, parent=None)
+
+    def _paths_of_copies(self, path: Path) -> list[Path]:
+        """The scopes that may hold copies of a scope's rows: its ancestors, and long-term memory.
+
+        A policy names long-term memory for scopes below it, too: all ancestors are looked at in their turn.
+        """
+        above = [path[:depth] for depth in range(1, len(path))]
+        named = self.scopes[path].long_term_scopes
+        return [*above, *((*scope, each) for scope in (path[:1], *named) for each in (SEMANTIC, EPISODIC))]
 
     def list_changed(self) -> list[Handle]:
         """The scopes to compact."""
@@ -245,12 +254,6 @@ def _lacks_tombstone(scope: Handle, ids: Iterable[str], others: Collection[RowPl
 
 def _merge_sources(state: State) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(source for source, _, _ in state.merged))
-
-
-def _paths_of_copies(path: Path) -> list[Path]:
-    """The scopes that may hold copies of a scope's rows: its ancestors, and long-term memory."""
-    above = [path[:depth] for depth in range(1, len(path))]
-    return [*above, (path[0], SEMANTIC), (path[0], EPISODIC)]
 
 
 def _session_paths(handle: Handle, names: Collection[str]) -> Flow[list[Path]]:

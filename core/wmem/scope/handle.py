@@ -13,7 +13,14 @@ from wmem.engine import writing
 from wmem.engine.engine import Engine
 from wmem.engine.replica import Replica
 from wmem.engine.writing import Decide, DecideBeside, StaleIncarnation
-from wmem.errors import CapacityError, CorruptionError, DisposedError, InvalidInputError, NotFoundError
+from wmem.errors import (
+    CapacityError,
+    CorruptionError,
+    DisposedError,
+    InvalidInputError,
+    NotFoundError,
+    WrongKeyError,
+)
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
@@ -24,6 +31,7 @@ from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
 from wmem.retrieval.embedder import GuardedEmbedder
+from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.entries.counts import EntryCounts
 from wmem.state import State
 from wmem.tokens.counter import Counter
@@ -119,6 +127,25 @@ class Handle:
             if self._stored_policy is not None
             else self._requested_policy or self.settings.policy
         )
+
+    @property
+    def long_term_scopes(self) -> tuple[Path, ...]:
+        """The scopes whose long-term memory this one shares, beside the agent's: those of its policy, or a parent's."""
+        handle: Handle | None = self
+        while handle is not None:
+            if names := handle.policy.long_term:
+                return tuple((self.path[0], *each) for each in names)
+            handle = handle.parent
+        return ()
+
+    def long_term_paths(self) -> tuple[Path, ...]:
+        """The scopes of long-term memory that are recalled beside this one and its parents; a reserved one has none."""
+        if self.path[-1].startswith(RESERVED_PREFIX):
+            return ()
+        named = self.long_term_scopes
+        memories = [(*scope, each) for scope in (*named, self.path[:1]) for each in (SEMANTIC, EPISODIC)]
+        paths = dict.fromkeys((*named, *memories) if named else memories)
+        return tuple(path for path in paths if path not in self.lineage)
 
     def _policy_json(self) -> str:
         """The policy as it is stored."""
@@ -306,6 +333,36 @@ class Handle:
         if self._must_exist is not None:
             yield from self._check_exists()
         replicas = yield from self.engine.sync(self.lineage[:1] if local_only else self.lineage)
+        return self._bind_replicas(replicas)
+
+    def replicas_to_recall(self, *, inherit: bool, long_term: bool) -> Flow[list[Replica[Any]]]:
+        """The replicas that recall looks at, of one instant: the scope's, its parents', and long-term memory's.
+
+        Of long-term memory only those that hold anything. One that cannot be read is left out, and logged once.
+
+        Args:
+            inherit: Whether the parents are among them.
+            long_term: Whether long-term memory is.
+        """
+        self.check_usable()
+        if self._must_exist is not None:
+            yield from self._check_exists()
+        while True:
+            beside = self.long_term_paths() if long_term else ()
+            try:
+                replicas = yield from self.engine.sync((*self.lineage, *beside))
+            except (CorruptionError, WrongKeyError):
+                replicas = yield from self.engine.sync(self.lineage)
+                replicas += yield from self.engine.sync_readable(beside)
+            depth = len(self.lineage)
+            own = self._bind_replicas(replicas[:depth])
+            if not long_term or beside == self.long_term_paths():
+                break  # else the policy was not known before
+        others = [each for each in replicas[depth:] if each.state.items or each.state.entries]
+        return [*(own if inherit else own[:1]), *(each for each in others if not each.state.disposed)]
+
+    def _bind_replicas(self, replicas: Sequence[Replica[Any]]) -> list[Replica[Any]]:
+        """The replicas of the scope and its parents as far as this handle may see them."""
         met = self._bind_each(replicas)
         return [
             Replica(replica.path, self.engine.codec, analyzer=self.engine.analyzer)

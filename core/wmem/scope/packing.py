@@ -15,6 +15,7 @@ from wmem.model.alternation import SYSTEM_ROLES
 from wmem.model.call_ids import to_call_record, with_call_ids
 from wmem.model.context import Context
 from wmem.model.history import Path, to_scope_id
+from wmem.model.ids import parse_promoted_id
 from wmem.model.item import to_message
 from wmem.model.message import Message, parse_messages
 from wmem.model.recall_profile import RecallProfile, Scoring
@@ -78,6 +79,7 @@ def pack_scope(
     *,
     messages: Sequence[MessageInput] | None,
     inherit: bool,
+    long_term: bool,
     scoring: Scoring | None,
     zone: tzinfo | str | None,
 ) -> Flow[Context]:
@@ -87,11 +89,9 @@ def pack_scope(
     handle.check_usable()
     now = handle.settings.clock()
     counter = handle.settings.counter()
-    replicas = yield from handle.replicas()
+    replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)
     days_in = to_zone(handle.policy.zone if zone is None else zone)
     weighing = handle.policy.recall_profile if scoring is None else RecallProfile.resolve(scoring)
-    if not inherit:
-        replicas = replicas[:1]
     own = replicas[0]
     with own.lock:
         leading = own.state.leading_system_text()
@@ -153,6 +153,7 @@ def pack_scope(
             else None,
             changed_blocks=unlike,
             warnings=tuple(warnings),
+            scope=handle.id,
         )
     )
     own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=factory.decoded))
@@ -228,23 +229,33 @@ def _favor(hit: Hit) -> Hit:
 
 
 def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tuple[Path, Row]]:
-    """The pinned items with their scopes; what was merged into a parent is there once."""
+    """The pinned items with their scopes; what was merged into a parent is there once.
+
+    What was pinned in a session and then promoted is in the prompts of other sessions where it matters, not in all.
+    """
     found: list[tuple[Path, Row]] = []
     for replica in replicas:
         nearer = {row.content for _, row in found}
         with replica.lock:
             rows = map(replica.state.rows.__getitem__, replica.state.pinned_items)
-            found += [(replica.path, row) for row in rows if row.visible(now) and row.content not in nearer]
+            found += [
+                (replica.path, row)
+                for row in rows
+                if row.visible(now) and row.content not in nearer and parse_promoted_id(row.id) is None
+            ]
     return found
 
 
 def _in_scope(replicas: Sequence[Replica[Any]], path: Path, row: Row, candidate: Candidate) -> Candidate:
-    """The candidate of a row; its id gets the scope's in front where a nearer scope has another row under it."""
+    """The candidate of a row of a scope; its id gets the scope's in front if a nearer one has another row under it."""
+    if path == replicas[0].path:
+        return candidate
+    scope = to_scope_id(path)
     nearer = takewhile(lambda replica: replica.path != path, replicas)
     others = (replica.state.rows.get(row.id) for replica in nearer)  # no lock: a look-up is atomic
     if any(other is not None and other.content != row.content for other in others):
-        return candidate._replace(id=f"{to_scope_id(path)}/{row.id}")
-    return candidate
+        return candidate._replace(id=f"{scope}/{row.id}", scope=scope)
+    return candidate._replace(scope=scope)
 
 
 def _list_recalled(

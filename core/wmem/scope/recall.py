@@ -19,7 +19,9 @@ from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 
 
-def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind]) -> Flow[list[RecallHit]]:
+def recall(
+    handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKind], long_term: bool
+) -> Flow[list[RecallHit]]:
     """What matches a query, best first; see `Scope.recall`."""
     if not isinstance(query, str):
         raise InvalidInputError(f"query must be text, got {describe(query)}")
@@ -28,7 +30,7 @@ def recall(handle: Handle, query: str, *, limit: int, kinds: Collection[RecallKi
         raise InvalidInputError(f"kinds must be several of {', '.join(known)}, got {describe(kinds)}")
     wanted: frozenset[RecallKind] = frozenset(kinds)
     most = check_limit(limit)
-    replicas = yield from handle.replicas()
+    replicas = yield from handle.replicas_to_recall(inherit=True, long_term=long_term)
     if not query.strip() or not wanted:
         return []
     yield from prepare_index(handle.engine, replicas)

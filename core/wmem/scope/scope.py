@@ -229,23 +229,29 @@ class Scope(ScopeProperties):
         return self._drive(take_view(self._handle))
 
     def recall(
-        self, query: str, *, limit: int = 10, kinds: Collection[RecallKind] = ("entry", "item", "message")
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        kinds: Collection[RecallKind] = ("entry", "item", "message"),
+        long_term: bool = True,
     ) -> list[RecallHit]:
         """What matches a query, best first: the ranked list that `pack` draws on. It counts no access.
 
-        It looks at everything here, and at entries and items of the parents; with an embedder also
-        by meaning. A blank query finds nothing. Of two statements of one speaker that agree in subject and differ
-        in value both are found: the newer first, or what held then if the query is in the past tense or
-        names a date; `RecallHit.superseded_by` of the older names the newer.
+        It looks at everything here, and at entries and items of the parents and of long-term memory; with an
+        embedder also by meaning. A blank query finds nothing. Of two statements of one speaker that agree
+        in subject and differ in value both are found: the newer first, or what held then if the query is
+        in the past tense or names a date; `RecallHit.superseded_by` of the older names the newer.
 
         Args:
             limit: How many at most.
             kinds: Which kinds of things to look for.
+            long_term: Look in long-term memory, too; see `pack`.
 
         Raises:
             InvalidInputError: Anything out of range.
         """
-        return self._drive(recall(self._handle, query, limit=limit, kinds=kinds))
+        return self._drive(recall(self._handle, query, limit=limit, kinds=kinds, long_term=long_term))
 
     def pack(
         self,
@@ -262,6 +268,7 @@ class Scope(ScopeProperties):
         orphans: Orphans = "drop",
         messages: Sequence[MessageInput] | None = None,
         inherit: bool = True,
+        long_term: bool = True,
         note_role: NoteRole = "user",
         stable: bool = False,
         summary: bool | int = False,
@@ -312,6 +319,9 @@ class Scope(ScopeProperties):
                 messages are taken in its version, others are inserted at its positions. From its newest
                 user message on it is whole: what others stored of this turn, by its `turn_id`, is left out.
             inherit: Recall entries and items of the parents too.
+            long_term: Recall entries and items of the agent's long-term memory too, and of the scopes that the
+                policy names: see `Policy.long_term`. What was promoted from here is there once. What is pinned
+                there, and was not promoted, is in every prompt. Long-term memory that cannot be read is left out.
             note_role: The role of the message that carries recalled memories.
             stable: Start the conversation at the same message for many turns and put the note just
                 before the newest user message, so that a provider's prompt cache keeps hitting.
@@ -358,6 +368,7 @@ class Scope(ScopeProperties):
                 ),
                 messages=messages,
                 inherit=inherit,
+                long_term=long_term,
                 scoring=scoring,
                 zone=zone,
             )

@@ -34,10 +34,10 @@ _log = find_logger("wmem.scope")
 _LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 
 
-def long_term_handle(handle: Handle, name: str) -> Handle:
-    """The handle of one of the agent's long-term memories."""
+def long_term_handle(handle: Handle, scope: Path, name: str) -> Handle:
+    """The handle of one of the long-term memories of a scope: the agent's own, or one that a policy names."""
     settings = dataclasses.replace(handle.settings, policy=_LONG_TERM_POLICY)
-    return Handle(handle.engine, settings, (handle.path[0], name), policy=None, parent=None)
+    return Handle(handle.engine, settings, (*scope, name), policy=None, parent=None)
 
 
 def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str | None = None) -> Flow[MemoryItem]:
@@ -56,12 +56,13 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
         row = _with_last_access(find_item(handle, state, item_id, now), at)
     if row.promoted_to is not None and if_promoted == "error":
         raise AlreadyPromotedError(f"item {item_id!r} is in long-term memory as {row.promoted_to!r} already")
-    if handle.path[1:2] in ((SEMANTIC,), (EPISODIC,)):
+    if handle.path[-1] in (SEMANTIC, EPISODIC):
         if if_promoted == "error":
             raise AlreadyPromotedError(f"item {item_id!r} is in long-term memory")
         return to_item(row, importance_of(row, now))
     rest = load_json(row.rest or b"{}")
-    target = long_term_handle(handle, route(row, rest.get("kind", "fact")))
+    scope = next(iter(handle.long_term_scopes), handle.path[:1])
+    target = long_term_handle(handle, scope, route(row, rest.get("kind", "fact")))
     draft = _to_promoted_row(handle, row, rest, now, unwritten=unwritten, rule=rule, to=target.path)
     # Copy first, mark second: after a crash in between it is pending, and the next attempt finds the copy.
     kept = yield from _copy(handle, target, row, draft, now)
