@@ -2,13 +2,16 @@
 
 import random
 
-from hypothesis import given, settings
+import pytest
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import wmem
+from tests.steps import Steps
 from wmem.analysis.analyzer import to_terms
+from wmem.analysis.normalization import fold
 from wmem.analysis.sentences import split_sentences
-from wmem.pack.passage import PassageTerms, passage
+from wmem.pack.passage import LongText, PassageTerms, Sentences, passage
 from wmem.tokens.counter import default_counter
 
 COUNT = default_counter()
@@ -29,8 +32,8 @@ def padding(seed: int, count: int) -> list[str]:
 def test_a_passage_keeps_to_its_room_and_says_nothing_that_was_not_said(
     text: str, terms: list[str], tokens: int
 ) -> None:
-    found = passage(text, PassageTerms.of(term.casefold() for term in terms), tokens, COUNT)
-    assert found == passage(text, PassageTerms.of(term.casefold() for term in terms), tokens, COUNT)
+    found = passage(LongText(text, COUNT), PassageTerms.of(term.casefold() for term in terms), tokens)
+    assert found == passage(LongText(text, COUNT), PassageTerms.of(term.casefold() for term in terms), tokens)
     if found is None:
         return
     assert found.tokens <= tokens
@@ -39,6 +42,16 @@ def test_a_passage_keeps_to_its_room_and_says_nothing_that_was_not_said(
     for piece in found.text.split("…"):
         at = said.find("".join(piece.split()), at)
         assert at >= 0, "whole sentences or marked pieces of one, in their order"
+
+
+@settings(deadline=None)
+@example(text="Ran e\n\u0301. \u1161\u1100!\n\u0130 ran\u0301", terms=["run", "e"])
+@given(text=told | st.text(max_size=200), terms=st.lists(words | st.sampled_from(["run", "say", "e"]), max_size=4))
+def test_sentences_that_are_searched_at_once_are_found_as_if_each_were_alone(text: str, terms: list[str]) -> None:
+    sentences = split_sentences(text)
+    for word in PassageTerms.of(map(fold, terms)).words:
+        alone = [at for at, sentence in enumerate(sentences) if Sentences([sentence]).find(word)]
+        assert Sentences(sentences).find(word) == alone
 
 
 def test_a_fact_deep_in_a_long_answer_is_quoted_and_what_leads_to_it() -> None:
@@ -60,10 +73,10 @@ def test_a_fact_deep_in_a_long_text_is_quoted_in_whatever_form_it_is_told() -> N
     for asked, fact in (("What did I buy?", "I bought a grand lamp."), ("Where is my mother?", "Mom sits by the sea.")):
         told = padding(3, 200)
         told[120:121] = [fact]
-        found = passage(" ".join(told), PassageTerms.of(to_terms(asked)), 60, COUNT)
+        found = passage(LongText(" ".join(told), COUNT), PassageTerms.of(to_terms(asked)), 60)
         assert found is not None
         assert fact in found.text
-    assert passage("A grand thing. A brand.", PassageTerms.of(to_terms("Who runs?")), 60, COUNT) is None
+    assert passage(LongText("A grand thing. A brand.", COUNT), PassageTerms.of(to_terms("Who runs?")), 60) is None
 
 
 def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
@@ -71,10 +84,10 @@ def test_the_item_of_a_long_list_is_quoted_whose_place_is_asked_for() -> None:
     assert split_sentences(listed)[0].startswith("1. **"), "a number is no sentence"
     for asked in ("7th", "seventh", "number 7"):
         terms = PassageTerms.of(to_terms(f"What was the {asked} one in the list?"))
-        found = passage(f"Here is the list.\n{listed}", terms, 120, COUNT)
+        found = passage(LongText(f"Here is the list.\n{listed}", COUNT), terms, 120)
         assert found is not None
         assert "7. **" in found.text
-    assert passage(listed, PassageTerms.of(["95th"]), 120, COUNT) is None
+    assert passage(LongText(listed, COUNT), PassageTerms.of(["95th"]), 120) is None
 
 
 def test_a_short_memory_is_quoted_whole() -> None:
@@ -110,7 +123,7 @@ def test_a_passage_of_a_huge_text_encodes_little() -> None:
             return spy(text)
 
     text = " ".join(padding(3, 20_000))
-    assert passage(text, PassageTerms.of(["week"]), 200, Spy()) is not None
+    assert passage(LongText(text, Spy()), PassageTerms.of(["week"]), 200) is not None
     assert sum(looked_at) <= 8 * 200
 
 
@@ -156,3 +169,41 @@ def test_of_a_long_text_that_a_message_says_no_part_is_quoted_again() -> None:
     assert FACT in context.messages[-1].text
     assert FACT not in context.note
     assert context.dropped.totals["duplicate"] == 1
+
+
+def test_a_long_answer_that_was_quoted_before_costs_another_question_hardly_more_than_a_short_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = Steps(monkeypatch)
+    with wmem.open("memory://", agent_id="agent") as memory:
+        cost: dict[str, int] = {}
+        for name, length in (("long", 400), ("short", 10)):
+            session = memory.scope(name)
+            for number in range(20):
+                answer = " ".join([f"The quay of boat {number} is green.", *padding(number, length)])
+                session.messages.append([{"role": "user", "content": f"Boat {number}?"}])
+                session.messages.append([{"role": "assistant", "content": answer}])
+            session.messages.append(
+                [{"role": "user", "content": "Thanks."}, {"role": "assistant", "content": "Welcome."}]
+            )
+            session.pack("Which quay has a boat?", budget=1_024, tail=0)
+            session.pack("Where did boats lie?", budget=1_024, tail=0)
+            cost[name] = steps.count_calls(lambda: session.pack("What about the green boat?", budget=1_024, tail=0))  # noqa: B023
+            assert "is green" in session.pack("What about the green boat?", budget=1_024, tail=0).note
+    assert cost["long"] < 2 * cost["short"]
+
+
+def test_a_long_memory_that_changed_is_quoted_as_it_is_now() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("session")
+        said = padding(1, 400)
+        session.messages.append({"role": "assistant", "content": " ".join([*said, FACT]), "id": "long"})
+        session.messages.append([{"role": "user", "content": f"Remark {n}."} for n in range(6)])
+        assert "third flowerpot" in session.pack("Where is the key of the boathouse?", budget=512, tail=0).note
+        now = FACT.replace("third", "last")
+        session.messages.append({"role": "assistant", "content": " ".join([*said, now]), "id": "long"})
+        note = session.pack("Where is the key of the boathouse?", budget=512, tail=0).note
+        assert "last flowerpot" in note
+        assert "third flowerpot" not in note
+        session.messages.remove("long")
+        assert "flowerpot" not in session.pack("Where is the key of the boathouse?", budget=512, tail=0).note

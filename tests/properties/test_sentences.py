@@ -11,7 +11,7 @@ from wmem.analysis.analyzer import to_terms
 from wmem.analysis.sentences import GAP, split_long, split_sentences
 from wmem.analysis.summarize import WeightedText, extract
 from wmem.graphemes import is_within_cluster
-from wmem.pack.passage import PassageTerms, passage
+from wmem.pack.passage import LongText, PassageTerms, passage
 from wmem.tokens.counter import default_counter
 
 COUNT = default_counter()
@@ -66,7 +66,7 @@ def test_of_a_text_without_full_stops_an_extract_has_pieces_with_marks(text: str
 
 @each_text
 def test_of_a_text_without_full_stops_a_passage_has_the_piece_that_is_asked_for(text: str) -> None:
-    found = passage(text, PassageTerms.of(to_terms("pier297")), 60, COUNT)
+    found = passage(LongText(text, COUNT), PassageTerms.of(to_terms("pier297")), 60)
     assert found is not None
     assert "pier297" in found.text
     assert found.tokens <= 60

@@ -16,4 +16,4 @@ def normalize_nfkc(text: str) -> str:
 
 def fold(text: str) -> str:
     """A text folded for comparison: NFKC, then case, then NFKC again, as casefolding can undo it."""
-    return normalize_nfkc(normalize_nfkc(text).casefold())
+    return text.lower() if text.isascii() else normalize_nfkc(normalize_nfkc(text).casefold())

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from wmem.errors import BudgetError
 from wmem.fork import cached_property
 from wmem.model.results import RecallForm
+from wmem.pack.excerpt import LongMemory
 from wmem.pack.passage import PassageTerms
-from wmem.pack.render import NoteEntry, mark_superseded, to_note_entry, to_quote
+from wmem.pack.render import NoteEntry, mark_superseded, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, Rendered
 from wmem.pack.selection import Selection
@@ -239,27 +240,29 @@ class Note:
         return mark_superseded(entry, self._request.count) if entry and candidate.id in self._ids_of_older else entry
 
     def _to_unmarked_entry(self, candidate: Candidate, max_tokens: int | None) -> NoteEntry | None:
-        request = self._request
+        if max_tokens is not None and candidate.tokens > max_tokens:
+            memory = self._load_long(candidate)
+            return None if memory.recalled else memory.to_note_entry(candidate, max_tokens, self._passage_terms)
+        request, quotes = self._request, self._request.quotes
         rule = "pinned" if max_tokens is None else "recalled"
-        quotes = request.quotes if max_tokens is None or candidate.tokens <= max_tokens else None
         if quotes is not None and (known := quotes.get(candidate)) is not None:
             return NoteEntry(candidate, known, 0, rule)
         message = self._selection.loader.load(candidate)
         if message.recalled:
             return None
+        quote = to_quote(candidate, message, request.count, zone=request.zone)
         if quotes is not None:
-            quote = to_quote(candidate, message, request.count, zone=request.zone)
             quotes.put(candidate, quote)
-            return NoteEntry(candidate, quote, 0, rule)
-        return to_note_entry(
-            candidate,
-            message,
-            request.count,
-            rule=rule,
-            max_tokens=max_tokens,
-            terms=self._passage_terms,
-            zone=request.zone,
-        )
+        return NoteEntry(candidate, quote, 0, rule)
+
+    def _load_long(self, candidate: Candidate) -> LongMemory:
+        request, quotes = self._request, self._request.quotes
+        memory = None if quotes is None else quotes.get_long(candidate)
+        if memory is None:
+            memory = LongMemory(candidate, self._selection.loader.load(candidate), request.count, request.zone)
+            if quotes is not None:
+                quotes.put_long(candidate, memory)
+        return memory
 
     def _texts_in_prompt(self) -> set[str]:
         """The normalized texts of the included messages and standing requests."""

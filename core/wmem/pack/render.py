@@ -13,10 +13,8 @@ from wmem.fork import cached_property
 from wmem.model.message import Message
 from wmem.model.zones import to_day, zone_name
 from wmem.pack.marks import escape_marks
-from wmem.pack.passage import PassageTerms, passage
 from wmem.pack.request import Candidate, NoteRole, Quote
-from wmem.pack.truncation import truncate_text
-from wmem.pack.wording import is_plain_text, message_text, normalize_text
+from wmem.pack.wording import message_text, normalize_text
 from wmem.rules.nearness import gist_of_plain
 from wmem.tokens.bpe import TiktokenCounter
 from wmem.tokens.counter import MESSAGE_OVERHEAD, Counter, message_tokens, text_counter
@@ -38,7 +36,6 @@ _MONTHS = (
 )  # fmt: skip
 _UNDATED = "undated"
 _MIN_LINES = 3
-_MAX_CHARS_PER_TOKEN = 8
 _SUPERSEDED = "[changed later]"
 SUMMARY_HEADING = "Earlier, in short"
 """Heading of the summary, in place of a day."""
@@ -160,50 +157,17 @@ def _is_section(lines: Sequence[str]) -> bool:
     )
 
 
-def to_note_entry(
-    candidate: Candidate,
-    message: Message,
-    count: Counter,
-    *,
-    rule: str,
-    max_tokens: int | None,
-    terms: PassageTerms | None = None,
-    zone: tzinfo = UTC,
-) -> NoteEntry:
-    """The memory as an entry of the note; above `most` tokens only its passage that matches the query.
-
-    If no sentence matches, its middle is cut out.
-
-    Args:
-        terms: The query's; None if there is no query.
-        zone: Of its day.
-    """
-    text = message_text(message)
-    tokens_cut = 0
-    size = candidate.tokens
-    if max_tokens is not None and size > max_tokens and not is_plain_text(message):
-        # In words it takes less: a picture its name only. A text that is too long is not encoded.
-        size = count(text) if len(text) <= _MAX_CHARS_PER_TOKEN * max_tokens else size
-    if max_tokens is not None and size > max_tokens:
-        if terms is not None and (excerpt := passage(text, terms, max_tokens, count)) is not None:
-            head, tail, tokens = excerpt.text, "", excerpt.tokens
-        else:
-            head, tail, tokens = truncate_text(text, max_tokens, count)
-        tokens_cut = max(0, size - tokens)
-        text = f"{head} [… {tokens_cut} tokens left out …] {tail}".rstrip()
-    return NoteEntry(candidate, to_quote(candidate, message, count, text, zone=zone), tokens_cut, rule)
-
-
-def to_quote(
-    candidate: Candidate, message: Message, count: Counter, excerpt: str | None = None, *, zone: tzinfo = UTC
-) -> Quote:
-    """A memory as a quote in a note, whole or an excerpt; a message starts with its speaker."""
+def to_quote(candidate: Candidate, message: Message, count: Counter, *, zone: tzinfo = UTC) -> Quote:
+    """A whole memory as a quote in a note."""
     whole = message_text(message)
-    speaker = "" if candidate.role is None else f"{message.name or candidate.role}: "
-    block = quote_block(f"{speaker}{whole if excerpt is None else excerpt}")
-    # Duplicates are detected by the whole text: a part of what a message says is a duplicate, too.
+    block = quote_block(f"{speaker_in_front(candidate, message)}{whole}")
     text = normalize_text(whole)
     return Quote(format_day(candidate.at, zone), block, text, count(f"{block}\n"), gist_of_plain(text))
+
+
+def speaker_in_front(candidate: Candidate, message: Message) -> str:
+    """What the quote of a memory starts with: a message's speaker."""
+    return "" if candidate.role is None else f"{message.name or candidate.role}: "
 
 
 def mark_superseded(entry: NoteEntry, count: Counter) -> NoteEntry:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Container, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.describe import describe
@@ -19,6 +19,9 @@ from wmem.model.values import dump_argument
 from wmem.pack.provider_rules import RULES, ProviderRules
 from wmem.pack.wording import normalize_text
 from wmem.tokens.counter import Counter
+
+if TYPE_CHECKING:
+    from wmem.pack.excerpt import LongMemory
 
 Orphans: TypeAlias = Literal["drop", "synthesize"]
 NoteRole: TypeAlias = Literal["user", "system"]
@@ -138,7 +141,7 @@ class Quote(NamedTuple):
 
 
 class QuoteStore(Protocol):
-    """Cache of whole-memory quotes under the request's counter and zone."""
+    """Cache of quotes, and of what long memories are quoted from, under the request's counter and zone."""
 
     def get(self, candidate: Candidate, /) -> Quote | None:
         """The candidate's quote, or None if unknown."""
@@ -146,6 +149,14 @@ class QuoteStore(Protocol):
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
         """Store the candidate's quote."""
+        ...
+
+    def get_long(self, candidate: Candidate, /) -> "LongMemory | None":
+        """What the excerpts of a long candidate are made of, or None if unknown."""
+        ...
+
+    def put_long(self, candidate: Candidate, memory: "LongMemory", /) -> None:
+        """Store what the excerpts of a long candidate are made of."""
         ...
 
 

@@ -1,8 +1,10 @@
 """Array operations for ranking, on plain lists; `wmem.retrieval.arrays_numpy` has the same ones on numpy arrays."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from heapq import nlargest
 from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -10,6 +12,7 @@ if TYPE_CHECKING:
     from array import array
 
 C = TypeVar("C")
+_MANY_PER_RESULT = 8  # numbers for each result from which on not all are sorted
 
 
 @cache
@@ -69,6 +72,16 @@ class ArrayOps(Protocol[C]):
         """A function from keys to the sum of their amounts; 0 for a key that has none."""
         ...
 
+    def sum_shares(
+        self, sets: "Sequence[array[int]]", shares: Sequence[float], exclude: Sequence[int], /
+    ) -> tuple[C, C]:
+        """The members of some sets but these, in no order, and for each the sum of the shares of the sets it is in."""
+        ...
+
+    def map_distinct(self, function: Callable[[int], float], column: C, /) -> C:
+        """A function of each integer, which is called once for each distinct one."""
+        ...
+
     def top_indices(self, column: C, limit: int, /) -> C:
         """The indices of the largest, largest first, at most `limit`; equal ones in order."""
         ...
@@ -122,8 +135,27 @@ class ListOps:
             held[key] = held.get(key, 0.0) + amount
         return lambda lookup_keys: [held.get(key, 0.0) for key in lookup_keys]
 
+    def sum_shares(
+        self, sets: "Sequence[array[int]]", shares: Sequence[float], exclude: Sequence[int], /
+    ) -> tuple[list[Any], list[Any]]:
+        held: dict[int, float] = {}
+        for members, share in zip(sets, shares, strict=True):
+            for member in members:
+                held[member] = held.get(member, 0.0) + share
+        for member in exclude:
+            held.pop(member, None)
+        return list(held), list(held.values())
+
+    def map_distinct(self, function: Callable[[int], float], column: list[Any], /) -> list[Any]:
+        values = {value: function(value) for value in set(column)}
+        return list(map(values.__getitem__, column))
+
     def top_indices(self, column: list[Any], limit: int, /) -> list[Any]:
-        return sorted(range(len(column)), key=column.__getitem__, reverse=True)[:limit]
+        indices: Iterable[int] = range(len(column))
+        if len(column) > _MANY_PER_RESULT * limit:
+            least = min(nlargest(limit, column), default=math.inf)
+            indices = compress(indices, map(least.__le__, column))
+        return sorted(indices, key=column.__getitem__, reverse=True)[:limit]
 
     def maximum(self, column: list[Any], /) -> float:
         return max(0.0, max(column, default=0.0))

@@ -15,6 +15,8 @@ from wmem.retrieval.postings import TF_BITS, TF_MAX, Columns, Saturation
 _Array: TypeAlias = NDArray[Any]
 _MAX_JOINED_POSTINGS = 20_000
 """Up to so many postings, those of all terms are added in one call: calls cost more than the sums."""
+_MANY_PER_RESULT = 8
+"""Numbers for each result from which on not all are sorted."""
 _BLOCKS_PER_RESULT = 8
 """Blocks of texts for each result wanted: the best scores of the blocks give a lower bound for the results."""
 
@@ -75,9 +77,29 @@ class NumpyOps:
     def sum_by_key(self, keys: _Array, amounts: _Array, /) -> Callable[[_Array], _Array]:
         return np.bincount(keys, weights=amounts, minlength=self._size).__getitem__
 
+    def sum_shares(
+        self, sets: "Sequence[array[int]]", shares: Sequence[float], exclude: Sequence[int], /
+    ) -> tuple[_Array, _Array]:
+        members = np.concatenate([_view(each) for each in sets]) if sets else np.empty(0, dtype=np.intp)
+        sums = np.bincount(members, weights=np.repeat(shares, [len(each) for each in sets]))
+        sums[[each for each in exclude if each < len(sums)]] = 0.0
+        held = np.flatnonzero(sums)
+        return held, sums[held]
+
+    def map_distinct(self, function: Callable[[int], float], column: _Array, /) -> _Array:
+        distinct = np.flatnonzero(np.bincount(column))
+        values = np.zeros(distinct[-1] + 1 if len(distinct) else 0)
+        values[distinct] = [function(each) for each in distinct.tolist()]
+        return values[column]
+
     def top_indices(self, column: _Array, limit: int, /) -> _Array:
+        indices = None
+        if 0 < limit < len(column) // _MANY_PER_RESULT:
+            least = np.partition(column, len(column) - limit)[len(column) - limit]
+            indices = np.flatnonzero(column >= least)
+            column = column[indices]
         order: _Array = (-column).argsort(kind="stable")[:limit]
-        return order
+        return order if indices is None else indices[order]
 
     def maximum(self, column: _Array, /) -> float:
         return float(column.max(initial=0.0))

@@ -3,7 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
-from operator import mul
+from operator import le, mul
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from wmem.analysis.analyzer import SPELLED
@@ -22,7 +22,8 @@ _MIN_POSTINGS_RATIO = 64  # postings per possible text length from which a table
 _BLOCK_SIZE = 64  # texts in a block, whose best score is found first
 _MOST_COVERED = 12  # terms as rare as the rarest that a text is held against
 _MAX_READ_RATIO = 4  # postings for each text looked for, up to which all are read
-_NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists
+_NUMPY_MIN_TEXTS = 512  # fewest texts for which numpy is faster than lists, by more than it takes to import
+_NUMPY_MIN_TERMS = 32_768  # the same for the terms of fewer texts, which are long
 
 
 class Scores(Protocol[C]):
@@ -301,30 +302,29 @@ class QueryScorer:
         Args:
             question_id: Id of the text that is the query itself; however long, it gives no terms.
         """
-        held = self._postings
+        held, sums = self._postings, self.ops
         question = None if question_id is None else self.number(question_id)
-        shares: dict[int, float] = {}
-        numbers, scores = map(self.ops.to_list, self.top(feedback.texts))
-        for number, score in zip(numbers, scores, strict=True):
-            share = score / scores[0]
-            terms = held.terms_at(number)
-            if number == question or len(terms) > _MAX_FEEDBACK_TERMS:
-                continue
-            for term in terms:
-                shares[term] = shares.get(term, 0.0) + share
-        for term in self._terms:
-            shares.pop(term, None)
+        numbers, scores = map(sums.to_list, self.top(feedback.texts))
+        texts = [
+            (terms, score / scores[0])
+            for number, score in zip(numbers, scores, strict=True)
+            if number != question and len(terms := held.terms_at(number)) <= _MAX_FEEDBACK_TERMS
+        ]
+        terms, shares = sums.sum_shares([terms for terms, _ in texts], [share for _, share in texts], self._terms)
         if held.spellings:
-            shares = {term: share for term, share in shares.items() if SPELLED not in held.terms[term]}
-        count, held_by = len(held.number_by_id), held.document_frequencies
-        weights = {term: share * idf(count, held_by[term]) for term, share in shares.items()}
-        least = sorted(weights.values(), reverse=True)[: feedback.terms][-1:] or [0.0]
+            are_words = sums.ints([SPELLED not in held.terms[term] for term in sums.to_list(terms)])
+            terms, shares = sums.select(terms, are_words), sums.select(shares, are_words)
+        # Long texts have thousands of terms, of which only the best become numbers of Python.
+        held_by = sums.take(held.document_frequencies, terms)
+        weights = sums.apply(mul, shares, sums.map_distinct(partial(idf, len(held.number_by_id)), held_by))
+        least = sums.to_list(sums.take(weights, sums.top_indices(weights, feedback.terms)[-1:]))
+        if not least:
+            return
+        enough = sums.apply(partial(le, least[0]), weights)
+        best = list(zip(*(sums.to_list(sums.select(each, enough)) for each in (weights, terms)), strict=True))
         # Ties by the term itself: term numbers depend on texts that are gone.
-        chosen = sorted(
-            [term for term, weight in weights.items() if weight >= least[0]],
-            key=lambda term: (-weights[term], held.terms[term]),
-        )[: feedback.terms]
-        self._add_terms([(term, feedback.weight * weights[term] / weights[chosen[0]]) for term in chosen])
+        best.sort(key=lambda each: (-each[0], held.terms[each[1]]))
+        self._add_terms([(term, feedback.weight * weight / best[0][0]) for weight, term in best[: feedback.terms]])
 
     def add_beside(self, weighted: Iterable[tuple[str, float]]) -> None:
         """Add terms beside the query's: they add to scores, and are no part of what a text covers of the query."""
@@ -359,7 +359,7 @@ class QueryScorer:
 
     def _new_scores(self) -> "tuple[Scores[Any], ArrayOps[Any]]":
         held = self._postings
-        if len(held.ids) >= _NUMPY_MIN_TEXTS and has_numpy():
+        if (len(held.ids) >= _NUMPY_MIN_TEXTS or held.total_length >= _NUMPY_MIN_TERMS) and has_numpy():
             from wmem.retrieval.arrays_numpy import NumpyOps, NumpyScores
 
             return NumpyScores(self._score_columns), NumpyOps(len(held.ids))

@@ -2,8 +2,9 @@
 
 import marshal
 from collections.abc import Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.engine.derived import Derived
@@ -12,6 +13,7 @@ from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.sendable import to_sendable
 from wmem.model.standing import StandingRequest
+from wmem.pack.excerpt import LongMemory
 from wmem.pack.request import Candidate, Quote
 from wmem.rules.standing import read_in_force
 
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from wmem.engine.replica import Replica
     from wmem.state import State
 
+T = TypeVar("T")
 _MAX_QUOTES = 1_024
 _MAX_CHARACTERS = 1_000  # a longer quote is not cached
+_MAX_LONG_CHARACTERS = 2_000_000  # of the long memories that are cached, whose bytes are some three times as many
 _MAX_STANDING = 256  # messages with standing requests that a pack looks at, the newest
 
 
@@ -78,35 +82,65 @@ class DecodedMessages(Derived):
             self.messages = {id: each for id, each in self.messages.items() if id not in changed}
 
 
-class QuoteCache(Derived):
-    """The newest 1,024 quotes, by row, counter and zone."""
+class _MadeOfRow(NamedTuple, Generic[T]):
+    """Something made of a row for a counter and a zone of these names, and its size."""
 
-    __slots__ = ("_lock", "_quotes")
+    row: Row
+    made_for: tuple[str, str]
+    value: T
+    size: int
+
+
+class _RowCache(Generic[T]):
+    """The newest of what was made of rows, up to a total size."""
+
+    __slots__ = ("_lock", "_made", "_most", "_size")
+
+    def __init__(self, most: int) -> None:
+        self._made: dict[str, _MadeOfRow[T]] = {}
+        self._most = most
+        self._size = 0
+        self._lock = new_renewed_lock()
+
+    def get(self, row: Row, made_for: tuple[str, str]) -> T | None:
+        """What was made of this row for a counter and a zone of these names."""
+        held = self._made.get(row.id)
+        return held.value if held is not None and held.row is row and held.made_for == made_for else None
+
+    def put(self, row: Row, made_for: tuple[str, str], value: T, size: int = 1) -> None:
+        """Store what was made of a row, in place of what came first if there is too much."""
+        with self._lock:
+            self._discard(row.id)
+            self._made[row.id] = _MadeOfRow(row, made_for, value, size)
+            self._size += size
+            while self._size > self._most:
+                self._discard(next(iter(self._made)))
+
+    def remove(self, ids: AbstractSet[str]) -> None:
+        """Drop what was made of rows of these ids."""
+        with self._lock:
+            for id in ids & self._made.keys():
+                self._discard(id)
+
+    def _discard(self, id: str) -> None:
+        if (made := self._made.pop(id, None)) is not None:
+            self._size -= made.size
+
+
+class QuoteCache(Derived):
+    """The newest 1,024 quotes, and what the newest long memories were quoted from, by row, counter and zone."""
+
+    __slots__ = ("long", "short")
 
     begins_empty = True
 
     def __init__(self) -> None:
-        self._quotes: dict[str, tuple[Row, tuple[str, str], Quote]] = {}
-        self._lock = new_renewed_lock()
-
-    def get(self, row: Row, made_for: tuple[str, str]) -> Quote | None:
-        """The quote of a row, made for a counter and a zone of these names."""
-        held = self._quotes.get(row.id)
-        return held[2] if held is not None and held[0] is row and held[1] == made_for else None
-
-    def put(self, row: Row, made_for: tuple[str, str], quote: Quote) -> None:
-        """Store the quote of a row; drops the oldest when full."""
-        if len(quote.block) > _MAX_CHARACTERS:
-            return
-        with self._lock:
-            self._quotes[row.id] = row, made_for, quote
-            if len(self._quotes) > _MAX_QUOTES:
-                del self._quotes[next(iter(self._quotes))]
+        self.short: _RowCache[Quote] = _RowCache(_MAX_QUOTES)
+        self.long: _RowCache[LongMemory] = _RowCache(_MAX_LONG_CHARACTERS)
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
-        with self._lock:
-            for id in changed.keys() & self._quotes.keys():
-                del self._quotes[id]
+        for cache in (self.short, self.long):
+            cache.remove(changed.keys())
 
 
 class StandingCache(Derived):
@@ -178,12 +212,19 @@ class PackQuotes:
 
     def get(self, candidate: Candidate, /) -> Quote | None:
         row = self._find_row(candidate.id)
-        return None if row is None else self._cache.get(row, self._made_for)
+        return None if row is None else self._cache.short.get(row, self._made_for)
 
     def put(self, candidate: Candidate, quote: Quote, /) -> None:
+        if len(quote.block) <= _MAX_CHARACTERS and (row := self._find_row(candidate.id)) is not None:
+            self._cache.short.put(row, self._made_for, quote)
+
+    def get_long(self, candidate: Candidate, /) -> LongMemory | None:
         row = self._find_row(candidate.id)
-        if row is not None:
-            self._cache.put(row, self._made_for, quote)
+        return None if row is None else self._cache.long.get(row, self._made_for)
+
+    def put_long(self, candidate: Candidate, memory: LongMemory, /) -> None:
+        if (row := self._find_row(candidate.id)) is not None:
+            self._cache.long.put(row, self._made_for, memory, memory.characters)
 
     def _find_row(self, id: str) -> Row | None:
         for each in self._changed:  # not `any`: there is one look for each quote
