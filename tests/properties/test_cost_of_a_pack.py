@@ -103,3 +103,28 @@ def test_a_memory_that_changed_is_quoted_as_it_is_now() -> None:
         note = session.pack("kettle?", budget=300).note
         assert "blue" in note
         assert "red" not in note
+
+
+class _Characters:
+    """Counts characters, and remembers what it counted."""
+
+    name = "characters"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, text: str, /) -> int:
+        self.texts.append(text)
+        return len(text)
+
+
+def test_of_memories_that_match_only_those_that_are_quoted_are_counted() -> None:
+    counter = _Characters()
+    memory = wmem.open("memory://", agent_id="a", counter=counter)
+    for at in range(200):
+        memory.semantic.items.add(f"the kettle on shelf {at} leaks", type="fact")
+    counter.texts.clear()
+    context = memory.scope("s").pack("Which kettle leaks?", budget=1_000)
+    quoted = [unit.ids for unit in context.included]
+    assert 5 < len(quoted) < 25
+    assert sum("kettle" in text for text in counter.texts) <= 2 * len(quoted) + 2

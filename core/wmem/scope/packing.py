@@ -6,7 +6,7 @@ from datetime import tzinfo
 from functools import partial
 from itertools import islice, takewhile
 from operator import attrgetter, methodcaller
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wmem.engine.replica import Replica
 from wmem.errors import InvalidInputError
@@ -56,7 +56,14 @@ from wmem.scope.pack_cache import (
     to_sendable_requests,
 )
 from wmem.state import State
-from wmem.tokens.counter import Counter, MessageCost, is_text_alone, message_cost, parts_count_name
+from wmem.tokens.counter import (
+    MESSAGE_OVERHEAD,
+    Counter,
+    MessageCost,
+    is_text_alone,
+    message_cost,
+    parts_count_name,
+)
 
 if TYPE_CHECKING:
     from wmem.model.part import Role
@@ -92,7 +99,7 @@ def pack_scope(
     replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)
     days_in = to_zone(handle.policy.zone if zone is None else zone)
     weighing = handle.policy.recall_profile if scoring is None else RecallProfile.resolve(scoring)
-    own = replicas[0]
+    own, nearer = replicas[0], _list_nearer(replicas)
     with own.lock:
         leading = own.state.leading_system_text()
         always = _list_always_included(leading, own.state)
@@ -107,7 +114,7 @@ def pack_scope(
     candidate = factory if live.overrides or fitter is not None else stored
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in (*leading, *always)})
-    pinned += [_in_scope(replicas, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
+    pinned += [_in_scope(nearer, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
     standing = live.list_standing(own, candidate) if handle.policy.standing_requests else []
     scores: dict[str, float] = {}
     found: Sequence[Hit] = ()
@@ -137,7 +144,7 @@ def pack_scope(
             conversation_tokens=tokens + live.more_tokens,
             pinned=pinned,
             repeated=repeated,
-            recalled=_list_recalled(found, replicas, candidate, stored),
+            recalled=_list_recalled(found, own, nearer, candidate, stored),
             standing=standing,
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
@@ -246,28 +253,36 @@ def _list_pinned_items(replicas: Sequence[Replica[Any]], now: float) -> list[tup
     return found
 
 
-def _in_scope(replicas: Sequence[Replica[Any]], path: Path, row: Row, candidate: Candidate) -> Candidate:
+_Nearer: TypeAlias = Mapping[Path, tuple[str, Sequence[Mapping[str, Row]]]]
+"""By scope: its id, and the rows of each scope that is nearer to the one that is packed."""
+
+
+def _list_nearer(replicas: Sequence[Replica[Any]]) -> _Nearer:
+    rows = [replica.state.rows for replica in replicas]
+    return {each.path: (to_scope_id(each.path), rows[:depth]) for depth, each in enumerate(replicas)}
+
+
+def _in_scope(nearer: _Nearer, path: Path, row: Row, candidate: Candidate) -> Candidate:
     """The candidate of a row of a scope; its id gets the scope's in front if a nearer one has another row under it."""
-    if path == replicas[0].path:
-        return candidate
-    scope = to_scope_id(path)
-    nearer = takewhile(lambda replica: replica.path != path, replicas)
-    others = (replica.state.rows.get(row.id) for replica in nearer)  # no lock: a look-up is atomic
-    if any(other is not None and other.content != row.content for other in others):
-        return candidate._replace(id=f"{scope}/{row.id}", scope=scope)
-    return candidate._replace(scope=scope)
+    scope, others = nearer[path]
+    for rows in others:
+        other = rows.get(row.id)  # no lock: a look-up is atomic
+        if other is not None and other.content != row.content:
+            return candidate._replace(id=f"{scope}/{row.id}", scope=scope)
+    return candidate._replace(scope=scope) if others else candidate
 
 
 def _list_recalled(
     hits: Iterable[Hit],
-    replicas: Sequence[Replica[Any]],
+    replica: Replica[Any],
+    nearer: _Nearer,
     own: Callable[[Row, int], Candidate],
     inherited: Callable[[Row], Candidate],
 ) -> list[RecalledCandidate]:
-    path, place_of = replicas[0].path, replicas[0].state.messages.get  # no lock: it is atomic
+    path, place_of = replica.path, replica.state.messages.get  # no lock: it is atomic
     return [
         RecalledCandidate(
-            own(row, place_of(row.id, 0)) if at == path else _in_scope(replicas, at, row, inherited(row)),
+            own(row, place_of(row.id, 0)) if at == path else _in_scope(nearer, at, row, inherited(row)),
             score,
             parts,
             bool(newer),
@@ -357,6 +372,8 @@ class _CandidateFactory:
 
     def _cost_of_row(self, row: Row) -> MessageCost | None:
         """The row's counts, if they are of this counter; an item is counted as the message it is quoted as."""
+        if row.role is None and row.key is None and row.counter == self._text_name and row.tokens is not None:
+            return None if ESCAPED_SURROGATE in row.content else MessageCost(MESSAGE_OVERHEAD + row.tokens, 0)
         is_text = row.counter == self._text_name and is_text_alone(row.content)
         if row.tokens is None or row.role is None or not (is_text or row.counter == self._parts_name):
             return None
