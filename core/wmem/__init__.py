@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         Summary,
     )
     from wmem.model.standing import StandingRequest
+    from wmem.model.trace import TurnTrace
     from wmem.pack.render import is_note
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
@@ -111,6 +112,7 @@ __all__ = [
     "Summary",
     "TiktokenCounter",
     "ToolCall",
+    "TurnTrace",
     "UnknownOutcomeError",
     "WmemError",
     "WrongKeyError",
@@ -150,6 +152,7 @@ _HOMES = {
     ),
     "wmem.model.recall_profile": ("RecallProfile",),
     "wmem.model.standing": ("StandingRequest",),
+    "wmem.model.trace": ("TurnTrace",),
     "wmem.pack.render": ("is_note",),
     "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),

@@ -26,6 +26,7 @@ from wmem.model.change import (
     ScopeOpened,
     StepAdvanced,
     TurnEnded,
+    TurnTraced,
 )
 from wmem.model.row import Row
 
@@ -52,4 +53,5 @@ __all__ = [
     "ScopeOpened",
     "StepAdvanced",
     "TurnEnded",
+    "TurnTraced",
 ]

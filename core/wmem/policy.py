@@ -71,6 +71,9 @@ class Policy(BaseModel):
             that does not name any opens a scope with those that are stored.
         recall: The default scoring profile of recall in a pack. A policy that does not name
             it opens a scope with any profile that is stored, see `Scope.use_profile`.
+        trace_s: Seconds for which the trace has a turn; see `AgentMemory.trace`.
+        trace_turns: So many turns the trace has at most; 0 for no trace. Where they take more than a twentieth of
+            the scope's bytes, and than 64 KiB, the oldest go.
         standing_requests: Whether requests that stand ("from now on answer in French") are recognized in
             messages of the user when they are written, and have their place in every pack.
         find_standing_requests: Recognizes them instead of wmem's own table. It is called with the text of
@@ -112,6 +115,8 @@ class Policy(BaseModel):
     on_flush: Callable[..., Any] | None = Field(None, exclude=True, repr=False)
     cleanup_every_s: float = Field(300.0, gt=0)
     lease_s: float | None = Field(None, gt=0)
+    trace_s: float = Field(90 * 24 * _HOUR, gt=0)
+    trace_turns: int = Field(10_000, ge=0)
     zone: str = "UTC"
     long_term: tuple[tuple[str, ...], ...] = ()
     recall: Scoring = "evidence"

@@ -32,6 +32,7 @@ from wmem.model.change import (
     ScopeOpened,
     StepAdvanced,
     TurnEnded,
+    TurnTraced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
@@ -42,6 +43,8 @@ APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record onl
 DECISIONS_MAX = 1_000
 MERGED_MAX = 1_000  # merged sources that a scope remembers
 TURNS_MAX = 256  # ended turns that a scope remembers, so that none is a second step
+GONE_MAX = 1_000  # removed rows of which a scope remembers place and id
+_TRACE_BYTES = 96  # of a turn in memory, beside its events
 _SYSTEM_ROLES = ("system", "developer")
 
 
@@ -69,6 +72,27 @@ class Checkpoint(NamedTuple):
     renewed_at: float = 0.0
     unfinished: tuple[Erased, ...] = ()
     turns: tuple[str, ...] = ()
+    places: "Places | None" = None
+    traces: tuple[TurnTraced, ...] = ()
+
+
+class Places(NamedTuple):
+    """The places of the rows of a checkpoint, as far as they are not those that counting gives.
+
+    Attributes:
+        messages: Where a message's place is not the one after that of the message before: its number among the
+            messages of the checkpoint, from 0, and its place.
+        items: The same of items.
+        latest: The latest places of a message and an item.
+        gone: Places of removed rows, and their ids; see `State.gone`.
+        erased: Places of what was erased, in the order of `Checkpoint.erased`.
+    """
+
+    messages: tuple[tuple[int, int], ...]
+    items: tuple[tuple[int, int], ...]
+    latest: tuple[int, int]
+    gone: tuple[tuple[int, str], ...]
+    erased: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +116,25 @@ class RepeatedSystemText:
 class State:
     """Rows by id in the order of the journal, with lookups by key and kind."""
 
-    def __init__(self) -> None:
+    def __init__(self) -> None:  # noqa: PLR0915  # a statement for each field
         self.rows: dict[str, Row] = {}
         self.entries: dict[str, str] = {}
-        self.items: dict[str, None] = {}
+        self.items: dict[str, int] = {}
+        """Their places among the items."""
         self.messages: dict[str, int] = {}
-        """Their places in the journal: later ones have larger ones."""
+        """Their places in the journal: later ones have larger ones. A place is never given to another message."""
         self.withdrawn: dict[str, int] = {}
         """Messages that were taken back, with the places they had, by which they are not sorted."""
         self.reorderings = 0
         """How often messages came back before others: what was computed from their order is out of date then."""
-        self._next_place = 0
+        self._latest_place = 0
+        self._latest_item_place = 0
+        self.gone: dict[int, str] = {}
+        """The ids of the rows that were removed last, by their places; those of items are negative."""
+        self.traces: list[TurnTraced] = []
+        """What a trace tells of turns, oldest first."""
+        self.trace_bytes = 0
+        """Bytes of these."""
         self.message_tokens = 0
         """Tokens of all messages, as counted when they were written."""
         self.pinned_messages: dict[str, None] = {}
@@ -125,7 +157,8 @@ class State:
         self.merged: dict[tuple[Path, bool, bool], Cursor] = {}
         """Cursor of the last merge by (source, overwrite, with items)."""
         self.decisions: list[Decision] = []
-        self.erased: dict[str, None] = {}
+        self.erased: dict[str, int] = {}
+        """What was erased, and its place as in `gone`; 0 where it had none."""
         self.unfinished: dict[str, tuple[RowPlace, ...]] = {}
         """Of what was erased by an erasure that is not finished: where else it goes."""
         self.step = 0
@@ -252,14 +285,15 @@ class State:
         if row.key is not None:
             self.entries[row.key] = row.id
         elif row.role is not None:
-            self._next_place += 1
+            self._latest_place += 1
             if row.withdrawn_at is not None:
-                self.withdrawn[row.id] = self._next_place
+                self.withdrawn[row.id] = self._latest_place
                 return
-            self.messages[row.id] = self._next_place
+            self.messages[row.id] = self._latest_place
             self._index_message(row)
         else:
-            self.items[row.id] = None
+            self._latest_item_place += 1
+            self.items[row.id] = self._latest_item_place
             self._update_pinned(row)
             for source in _source_ids(row):
                 self.origins[source] = (*self.origins.get(source, ()), row.id)
@@ -325,6 +359,10 @@ class State:
         row = self.rows.get(item_id)
         if row is None:
             return None
+        if place := self._find_place(item_id):
+            self.gone[place] = item_id
+            if len(self.gone) > GONE_MAX:
+                del self.gone[next(iter(self.gone))]
         self._unindex(row)
         del self.rows[item_id]
         self.bytes -= row.size_bytes
@@ -333,6 +371,10 @@ class State:
         for feed in self.feeds:
             feed[item_id] = None
         return row
+
+    def _find_place(self, id: str) -> int:
+        """Where a row stands, as in `gone`; 0 for an entry, and for what is not there."""
+        return self.messages.get(id) or self.withdrawn.get(id) or -self.items.get(id, 0)
 
     def _touch(self, change: ItemTouched) -> Row | None:
         row = self.rows.get(change.id)
@@ -356,8 +398,12 @@ class State:
 
     def _erase(self, change: Erased) -> None:
         for each in change.ids:
+            place = self._find_place(each)
             self._drop(each)
-            self.erased[each] = None
+            self.gone.pop(place, None)  # remembered for good
+            if place and (earlier := self.erased.get(each)):
+                self.gone[earlier] = each
+            self.erased[each] = place or self.erased.get(each, 0)
             if change.others:
                 self.unfinished[each] = change.others
             elif change.others is not None:
@@ -432,6 +478,19 @@ class State:
         if len(self.turns) > TURNS_MAX:
             del self.turns[next(iter(self.turns))]
 
+    def _trace(self, change: TurnTraced) -> None:
+        before, traces = self.trace_bytes, self.traces
+        if change.turn_id:
+            traces.append(change)
+            self.trace_bytes += _trace_bytes(change)
+        while traces and (
+            traces[0].at < change.at - change.keep_s
+            or len(traces) > change.keep_turns
+            or (self.trace_bytes > change.keep_bytes and len(traces) > 1)
+        ):
+            self.trace_bytes -= _trace_bytes(traces.pop(0))
+        self.bytes += self.trace_bytes - before
+
     _FOLDS: ClassVar[Mapping[type, Callable[["State", Any], Row | None]]] = {
         ItemPut: _put,
         ItemRemoved: _remove,
@@ -449,6 +508,7 @@ class State:
         ScopeMerged: _merge,
         StepAdvanced: _advance,
         TurnEnded: _end_turn,
+        TurnTraced: _trace,
     }
 
     # -- checkpoints
@@ -467,7 +527,20 @@ class State:
             renewed_at=self.renewed_at,
             unfinished=tuple(Erased(tuple(ids), others) for ids, others in self._group_unfinished()),
             turns=tuple(self.turns),
+            places=self._list_places(),
+            traces=tuple(self.traces),
         )
+
+    def _list_places(self) -> Places | None:
+        """The places to store; None if counting the rows gives them."""
+        messages = _list_gaps(place for id in self.rows if (place := self._find_place(id)) > 0)
+        items = _list_gaps(self.items.values())
+        latest = self._latest_place, self._latest_item_place
+        counts = len(self.messages) + len(self.withdrawn), len(self.items)
+        erased = tuple(self.erased.values()) if any(self.erased.values()) else ()
+        if not (messages or items or self.gone or erased) and latest == counts:
+            return None
+        return Places(messages, items, latest, tuple(self.gone.items()), erased)
 
     def _group_unfinished(self) -> Iterable[tuple[list[str], tuple[RowPlace, ...]]]:
         """The ids in `unfinished` that were erased together, with where else that erasure goes."""
@@ -481,8 +554,13 @@ class State:
         """The state of a checkpoint; None: the empty state of a scope that does not exist."""
         state = cls()
         if checkpoint is not None:
+            places = _PlaceReader(checkpoint.places)
             for row in checkpoint.rows:
                 state.rows[row.id] = row
+                if places.has_gaps:
+                    state._latest_place, state._latest_item_place = places.before(
+                        row, (state._latest_place, state._latest_item_place)
+                    )  # of its own class
                 state._index(row)  # of its own class
                 state.bytes += row.size_bytes
             state.policy, state.disposed = checkpoint.policy, checkpoint.disposed
@@ -490,11 +568,59 @@ class State:
             state.applied.update(checkpoint.applied)
             state.merged = dict(checkpoint.merged)
             state.decisions = list(checkpoint.decisions)
-            state.erased = dict.fromkeys(checkpoint.erased)
+            state._adopt_places(checkpoint)  # of its own class
+            state.traces = list(checkpoint.traces)
+            state.trace_bytes = sum(map(_trace_bytes, state.traces))
+            state.bytes += state.trace_bytes
             state.step, state.renewed_at = checkpoint.step, checkpoint.renewed_at
             state.turns = dict.fromkeys(checkpoint.turns)
             state.unfinished = {id: each.others for each in checkpoint.unfinished for id in each.ids if each.others}
         return state
+
+    def _adopt_places(self, checkpoint: Checkpoint) -> None:
+        """Take over what a checkpoint knows of the places of what is no longer there."""
+        self.erased = dict.fromkeys(checkpoint.erased, 0)
+        if checkpoint.places is None:
+            return
+        _, _, (self._latest_place, self._latest_item_place), gone, erased = checkpoint.places
+        self.gone = dict(gone)
+        if erased:
+            self.erased = dict(zip(checkpoint.erased, erased, strict=True))
+
+
+class _PlaceReader:
+    """Tells the places of a checkpoint's rows, one by one, where counting does not give them."""
+
+    def __init__(self, places: Places | None) -> None:
+        messages, items = ((), ()) if places is None else places[:2]
+        self.has_gaps = bool(messages or items)
+        self._gaps = dict(messages), dict(items)
+        self._counts = [0, 0]
+
+    def before(self, row: Row, latest: tuple[int, int]) -> tuple[int, int]:
+        """The places of a message and an item after which the next ones come, for this row to get its own."""
+        if row.key is not None:
+            return latest
+        is_item = row.role is None
+        place = self._gaps[is_item].get(self._counts[is_item])
+        self._counts[is_item] += 1
+        if place is None:
+            return latest
+        return (latest[0], place - 1) if is_item else (place - 1, latest[1])
+
+
+def _list_gaps(places: Iterable[int]) -> tuple[tuple[int, int], ...]:
+    """Where places are not the ones after those before them."""
+    due, gaps = 1, []
+    for number, place in enumerate(places):
+        if place != due:
+            gaps.append((number, place))
+        due = place + 1
+    return tuple(gaps)
+
+
+def _trace_bytes(turn: TurnTraced) -> int:
+    return _TRACE_BYTES + len(turn.events)
 
 
 def _is_system_text(row: Row) -> bool:

@@ -14,6 +14,17 @@ from wmem.model.prompt import DroppedUnits, Roles
 from wmem.model.recall_profile import Scoring
 from wmem.model.results import BelowFloor, Fate, MergeCount, Placed, RecallHit, RecallKind, Shortfall, UnitReport
 from wmem.model.standing import FindStandingRequests
+from wmem.model.trace import (
+    EvictionTraced,
+    ExpiryTraced,
+    ForgetTraced,
+    MemorizeTraced,
+    PackTraced,
+    PromotionTraced,
+    RecallTraced,
+    ToolCallTraced,
+    TraceEvent,
+)
 from wmem.pack.request import NoteRole, Orphans, PromptCounter, Reasoning
 from wmem.retrieval.embedder import Matrix
 from wmem.rules.ttl import DEFAULT_TTL, DefaultTtl
@@ -47,10 +58,13 @@ __all__ = [
     "Entries",
     "EntriesView",
     "EntryReads",
+    "EvictionTraced",
+    "ExpiryTraced",
     "Explanation",
     "Fate",
     "FindStandingRequests",
     "ForgetMode",
+    "ForgetTraced",
     "IfPromoted",
     "Incarnation",
     "ItemFields",
@@ -59,6 +73,7 @@ __all__ = [
     "Items",
     "LocalEntries",
     "Matrix",
+    "MemorizeTraced",
     "MergeCount",
     "MessageInput",
     "MessageReads",
@@ -68,10 +83,12 @@ __all__ = [
     "Order",
     "Origin",
     "Orphans",
+    "PackTraced",
     "PartKind",
     "Path",
     "Placed",
     "Priority",
+    "PromotionTraced",
     "PromptCounter",
     "ProviderProfile",
     "Queue",
@@ -79,6 +96,7 @@ __all__ = [
     "Reasoning",
     "RecallHit",
     "RecallKind",
+    "RecallTraced",
     "Relation",
     "Role",
     "Roles",
@@ -86,5 +104,7 @@ __all__ = [
     "Shortfall",
     "Source",
     "SummarySpan",
+    "ToolCallTraced",
+    "TraceEvent",
     "UnitReport",
 ]

@@ -42,6 +42,7 @@ from tests.suites.searches import SearchSuite
 from tests.suites.standing import StandingSuite
 from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.temporary import TemporarySuite
+from tests.suites.traces import TracesSuite
 from tests.suites.updates import UpdatesSuite
 from tests.suites.values import ValuesSuite
 from tests.suites.vectors import VectorsSuite
@@ -182,6 +183,9 @@ class TestSurrogates(Everywhere, SurrogatesSuite): ...
 
 
 class TestTemporary(Everywhere, TemporarySuite): ...
+
+
+class TestTraces(Everywhere, TracesSuite): ...
 
 
 class TestUpdates(Everywhere, UpdatesSuite): ...

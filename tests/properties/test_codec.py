@@ -34,11 +34,12 @@ from wmem.model.change import (
     ScopeOpened,
     StepAdvanced,
     TurnEnded,
+    TurnTraced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
-from wmem.state import Checkpoint, Decision
+from wmem.state import Checkpoint, Decision, Places
 
 NOON = 1_764_288_000.0
 PATH: Path = ("agent", "session")
@@ -90,6 +91,25 @@ ROWS = st.builds(
     standing=st.lists(st.builds(StandingRequest, TEXT, TEXT), max_size=2).map(tuple),
     withdrawn_at=optional(INSTANT),
 )
+# What is traced is told to the millisecond, and kept for whole seconds.
+TRACED = st.builds(
+    TurnTraced,
+    TEXT | st.just("01JDWXYZ0123456789ABCDEFGH") | st.uuids().map("run--{}-0".format),
+    st.integers(-(2**42), 2**42).map(lambda ms: ms / 1_000),
+    st.binary(max_size=9),
+    st.integers(0, 2**31).map(float),
+    WHOLE,
+    WHOLE,
+)
+NUMBERS = st.lists(st.tuples(WHOLE, WHOLE), max_size=2).map(tuple)
+ROW_PLACES = st.builds(
+    Places,
+    NUMBERS,
+    NUMBERS,
+    st.tuples(WHOLE, WHOLE),
+    st.lists(st.tuples(st.integers(-9, 9), TEXT), max_size=2).map(tuple),
+    st.just(()),
+)
 PLACES = st.lists(st.builds(RowPlace, PATHS, WHOLE, TEXT), max_size=2).map(tuple)
 OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemPut: st.builds(ItemPut, ROWS),
@@ -108,6 +128,7 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ScopeMerged: st.builds(ScopeMerged, PATHS, CURSORS, WHOLE, INSTANT, st.booleans(), st.booleans()),
     StepAdvanced: st.builds(StepAdvanced, WHOLE, INSTANT),
     TurnEnded: st.builds(TurnEnded, TEXT, INSTANT),
+    TurnTraced: TRACED,
 }
 CHECKPOINTS = st.builds(
     Checkpoint,
@@ -122,6 +143,8 @@ CHECKPOINTS = st.builds(
     renewed_at=INSTANT,
     unfinished=st.lists(st.builds(Erased, st.lists(TEXT, max_size=2).map(tuple), PLACES), max_size=2).map(tuple),
     turns=st.lists(TEXT, max_size=2).map(tuple),
+    places=optional(ROW_PLACES),
+    traces=st.lists(TRACED, max_size=2).map(tuple),
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -33,6 +33,7 @@ from wmem.model.change import (
     ScopeOpened,
     StepAdvanced,
     TurnEnded,
+    TurnTraced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -111,6 +112,15 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     ),
     st.builds(StepAdvanced, st.integers(0, 30), INSTANTS),
     st.builds(TurnEnded, st.sampled_from(("t1", "t2", "t3")), INSTANTS),
+    st.builds(
+        TurnTraced,
+        st.sampled_from(("", "t1", "t2", "t3")),
+        INSTANTS,
+        st.binary(max_size=9),
+        st.sampled_from((0.0, 60.0, 1e9)),
+        st.integers(0, 3),
+        st.sampled_from((0, 210, 10**6)),
+    ),
 )
 RECORDS = st.lists(st.tuples(st.integers(1, 40), st.lists(CHANGES, min_size=1, max_size=4)), max_size=40)
 
@@ -128,6 +138,10 @@ class Plain:
         self.unfinished: dict[str, Sequence[RowPlace]] = {}
         self.step = 0
         self.turns: list[str] = []
+        self.traces: list[TurnTraced] = []
+        self.counts = {"messages": 0, "items": 0}
+        self.places: dict[int, str] = {}
+        """Every place that was ever taken, and who has, or had, it."""
         self.applied: list[int] = []
 
     def record(self, record_id: int, changes: list[Change]) -> None:
@@ -186,6 +200,14 @@ class Plain:
             case TurnEnded(turn, _):
                 self.step += turn not in self.turns
                 self.turns += [turn] if turn not in self.turns else []
+            case TurnTraced(turn, at, _, keep_s, keep_turns, keep_bytes):
+                self.traces += [change] if turn else []
+                while self.traces and (
+                    self.traces[0].at < at - keep_s
+                    or len(self.traces) > keep_turns
+                    or (len(self.traces) > 1 and sum(96 + len(each.events) for each in self.traces) > keep_bytes)
+                ):
+                    self.traces = self.traces[1:]
 
     def put(self, row: Row) -> None:
         for place, held in enumerate(self.rows):
@@ -193,6 +215,9 @@ class Plain:
                 self.rows[place] = row._replace(id=held.id, created_at=held.created_at)
                 return
         self.rows.append(row)
+        if (facet := facet_of(row)) != "entries":
+            self.counts[facet] += 1
+            self.places[self.counts[facet] if facet == "messages" else -self.counts[facet]] = row.id
 
 
 def facet_of(row: Row) -> str:
@@ -222,6 +247,13 @@ def folded(records: list[tuple[int, list[Change]]]) -> State:
     return state
 
 
+def placed(state: State) -> dict[int, str]:
+    """The places that the state knows, and who has, or had, them."""
+    items = {id: -place for id, place in state.items.items()}
+    there = {place: id for each in (state.erased, items, state.withdrawn, state.messages) for id, place in each.items()}
+    return {place: id for place, id in {**there, **state.gone}.items() if place}
+
+
 def told(state: State) -> dict[str, Any]:
     """All that a state says, order included."""
     return {
@@ -246,6 +278,8 @@ def told(state: State) -> dict[str, Any]:
         "unfinished": state.unfinished,
         "step": state.step,
         "turns": list(state.turns),
+        "traces": state.traces,
+        "placed": placed(state),
         "applied": state.applied,
         "recent": list(state.applied_order),
         "bytes": state.bytes,
@@ -280,9 +314,11 @@ def test_the_fold_equals_a_plain_model(records: list[tuple[int, list[Change]]]) 
         "unfinished": plain.unfinished,
         "step": plain.step,
         "turns": plain.turns,
+        "traces": plain.traces,
+        "placed": plain.places,
         "applied": set(plain.applied),
         "recent": plain.applied,
-        "bytes": sum(row.size_bytes for row in plain.rows),
+        "bytes": sum(row.size_bytes for row in plain.rows) + sum(96 + len(each.events) for each in plain.traces),
     }
 
 

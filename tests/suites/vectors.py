@@ -40,17 +40,18 @@ class VectorsSuite(EmbedderSuite):
         self, session: Scope, memory: wmem.AgentMemory, open_memory: MemoryOpener, embedder: Embedder, call: Call
     ) -> None:
         heard: list[Event] = []
-        memory.subscribe(heard.append)
+        memory.subscribe(heard.append, reserved=True)
         self.add_facts(session, call)
         call(memory.semantic.items.add, "a dog is a pet", type="fact")
         call(session.pack, "dog", budget=1_000)
         call(open_memory.in_other_process(embedder=embedder).scope("session").items.add, "a car", type="fact")
         call(session.pack, "dog", budget=1_000)
         call(session.clear)
-        told = call(memory.changes)
+        told = call(memory.changes, reserved=True)
         own = {("agent", "session"), ("agent", "~semantic")}
         assert {event.path for event in heard} == {event.path for event in told.events} == {*told.cursors} == own
-        call(memory.changes, {**told.cursors, ("agent", VECTOR_SCOPE): told.cursors["agent", "session"]})
+        assert {*call(memory.changes).cursors} == {("agent", "session")}, "long-term memory is told on request"
+        call(memory.changes, {**told.cursors, ("agent", VECTOR_SCOPE): told.cursors["agent", "session"]}, reserved=True)
 
     def _vector_scope(self, open_memory: MemoryOpener) -> Scope:
         """The scope of vectors, as in another process."""

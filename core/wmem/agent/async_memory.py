@@ -1,7 +1,7 @@
 # Generated from core/wmem/agent/memory.py by `make generate` (scripts/generate_async.py); do not edit.
 """Async twin of `wmem.agent.memory`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -12,6 +12,7 @@ from wmem.errors import NotFoundError
 from wmem.flow import arun
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
+from wmem.model.trace import TurnTrace
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -37,9 +38,9 @@ class AsyncAgentMemory(MemoryProperties):
         """See `AgentMemory.working`."""
         return self.scope()
 
-    async def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
+    async def changes(self, after: Mapping[Path, Cursor] | None = None, *, reserved: bool = False) -> Changes:
         """See `AgentMemory.changes`."""
-        return await arun(self._core.changes(after), self._core.ports.aio)
+        return await arun(self._core.changes(after, reserved=reserved), self._core.ports.aio)
 
     @property
     def semantic(self) -> AsyncScope:
@@ -50,6 +51,14 @@ class AsyncAgentMemory(MemoryProperties):
     def episodic(self) -> AsyncScope:
         """See `AgentMemory.episodic`."""
         return AsyncScope(self._core.long_term_handle(EPISODIC), self._core.ports)
+
+    async def trace(self, turn: str, *, session: str | Sequence[str] | None = None) -> TurnTrace:
+        """See `AgentMemory.trace`."""
+        return await arun(self._core.trace(turn, session), self._core.ports.aio)
+
+    async def traces(self, *session: str) -> list[TurnTrace]:
+        """See `AgentMemory.traces`."""
+        return await arun(self._core.traces(session), self._core.ports.aio)
 
     async def stats(self) -> MemoryStats:
         """See `AgentMemory.stats`."""

@@ -3,7 +3,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -26,9 +26,10 @@ from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
-from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index
+from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
 from wmem.model.results import Erased
 from wmem.model.sendable import to_sendable
+from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, GuardedEmbedder
@@ -38,6 +39,7 @@ from wmem.scope.index_store import keep_indexes
 from wmem.scope.items.promotion import long_term_handle
 from wmem.scope.ports import PortPair
 from wmem.scope.stats import MemoryStats, memory_stats
+from wmem.scope.trace import list_traces, read_trace
 from wmem.scope.vector_store import prune_vectors, vector_store_handle
 from wmem.tokens.counter import Counter, MediaCounter, default_counter
 from wmem.tokens.media import MEDIA_TOKENS
@@ -110,9 +112,9 @@ class AgentCore:
         """See `AgentMemory.erase_all`."""
         return erase_all(self.handle((), None))
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, *, reserved: bool) -> Callable[[], None]:
         self.settings.open_state.check_open()
-        end = self.store.engine.events.subscribe(self.agent_id, listener)
+        end = self.store.engine.events.subscribe(self.agent_id, listener, reserved=reserved)
 
         def stop() -> None:
             end()
@@ -127,12 +129,16 @@ class AgentCore:
         first, self.released = not self.released, True
         return first
 
-    def changes(self, after: Mapping[Path, Cursor] | None) -> Flow[Changes]:
+    def changes(self, after: Mapping[Path, Cursor] | None, *, reserved: bool) -> Flow[Changes]:
         self.settings.open_state.check_open()
         after = {} if after is None else _check_cursors(after, self.agent_id)
         paths = yield from ask(Journal.paths, (self.agent_id,))
         cursors = dict.fromkeys(paths, ORIGIN) | dict(after)
-        cursors = {path: cursor for path, cursor in cursors.items() if not is_cache(path)}
+        cursors = {
+            path: cursor
+            for path, cursor in cursors.items()
+            if not is_cache(path) and (reserved or not is_reserved(path))
+        }
         tails = (yield from ask(Journal.read, cursors)) if cursors else {}
         events: list[Event] = []
         damage: list[Damage] = []
@@ -160,6 +166,13 @@ class AgentCore:
         self.settings.open_state.check_open()
         root = self.handle((), None)
         return long_term_handle(root, root.path, name)
+
+    def trace(self, turn: str, session: str | Sequence[str] | None) -> Flow[TurnTrace]:
+        names = [session] if isinstance(session, str) else session
+        return read_trace(self.handle((), None), turn, None if names is None else check_path(names))
+
+    def traces(self, session: tuple[str, ...]) -> Flow[list[TurnTrace]]:
+        return list_traces(self.handle((), None), check_path(session))
 
     def stats(self) -> Flow[MemoryStats]:
         return memory_stats(self.handle((), None))
@@ -377,7 +390,7 @@ class MemoryProperties:
         """Counts the tokens of a text as this memory's packs do."""
         return self._core.settings.counter()
 
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
+    def subscribe(self, listener: Listener, *, reserved: bool = False) -> Callable[[], None]:
         """Call a listener with every change of this agent's scopes that this process applies.
 
         It is called once for each change, in order within a scope, outside all locks,
@@ -385,10 +398,13 @@ class MemoryProperties:
         vectors are not reported. For complete events of entries and scopes alone, subscribe
         ``wmem.observe.entry_events(listener)``.
 
+        Args:
+            reserved: Also with changes of scopes of wmem's own, as long-term memory and traces.
+
         Returns:
             A function that ends the subscription.
         """
-        return self._core.subscribe(listener)
+        return self._core.subscribe(listener, reserved=reserved)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.agent_id!r} in {self.url!r}>"

@@ -17,7 +17,7 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ItemExpired, ItemPut, ScopeDisposed
-from wmem.model.history import Path, is_cache, is_index, to_scope_id
+from wmem.model.history import Path, is_cache, is_index, is_trace, to_scope_id
 from wmem.policy import parse_policy
 from wmem.rules.ttl import clamp_expiry, rewrite_row
 from wmem.scope.index_store import drop_index
@@ -81,7 +81,7 @@ def maintain(
                 compacted += yield from engine.compact(replica, clock(), limit=None)
     for path in leased:
         deleted += yield from _dispose_leased(engine, path, paths, clock())
-    return MaintenanceReport(sum(not is_cache(path) for path in paths), expired, compacted, deleted)
+    return MaintenanceReport(sum(not (is_cache(path) or is_trace(path)) for path in paths), expired, compacted, deleted)
 
 
 def _drop_orphans(engine: Engine[Any], paths: Sequence[Path]) -> Flow[None]:

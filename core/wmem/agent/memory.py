@@ -1,6 +1,6 @@
 """The memory of one agent: its scopes, its events, and the store they live in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +11,7 @@ from wmem.errors import NotFoundError
 from wmem.flow import run
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
+from wmem.model.trace import TurnTrace
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -45,9 +46,13 @@ class AgentMemory(MemoryProperties):
         """The agent's own scope, to which reads of its sessions fall back."""
         return self.scope()
 
-    def changes(self, after: Mapping[Path, Cursor] | None = None) -> Changes:
-        """What happened in this agent's scopes since `after`, the `cursors` of an earlier call."""
-        return run(self._core.changes(after), self._core.ports.sync)
+    def changes(self, after: Mapping[Path, Cursor] | None = None, *, reserved: bool = False) -> Changes:
+        """What happened in this agent's scopes since `after`, the `cursors` of an earlier call.
+
+        Args:
+            reserved: Also in scopes of wmem's own, as long-term memory and traces.
+        """
+        return run(self._core.changes(after, reserved=reserved), self._core.ports.sync)
 
     @property
     def semantic(self) -> Scope:
@@ -58,6 +63,22 @@ class AgentMemory(MemoryProperties):
     def episodic(self) -> Scope:
         """Long-term memory of experience: promoted observations, actions and their outcomes."""
         return Scope(self._core.long_term_handle(EPISODIC), self._core.ports)
+
+    def trace(self, turn: str, *, session: str | Sequence[str] | None = None) -> TurnTrace:
+        """What happened in a turn, in ids and numbers: packs, tool calls, and what became of memories.
+
+        Args:
+            turn: Its id.
+            session: The name of its session, or the names of its scope below the agent: then only that is looked at.
+
+        Raises:
+            NotFoundError: No trace has such a turn. It has those of `Policy.trace_s`.
+        """
+        return run(self._core.trace(turn, session), self._core.ports.sync)
+
+    def traces(self, *session: str) -> list[TurnTrace]:
+        """What happened in the turns of a session, oldest first; see `trace`."""
+        return run(self._core.traces(session), self._core.ports.sync)
 
     def stats(self) -> MemoryStats:
         """Counts over all scopes of this agent."""

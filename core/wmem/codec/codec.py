@@ -16,6 +16,7 @@ from wmem.codec.frame import (
     unframe_payload,
 )
 from wmem.codec.link import NO_PLACE, Link
+from wmem.codec.traces import decode_turn, encode_turn
 from wmem.describe import describe
 from wmem.errors import WrongKeyError
 from wmem.model.change import (
@@ -27,17 +28,20 @@ from wmem.model.change import (
     MessagesWithdrawn,
     RowPlace,
     ScopeMerged,
+    TurnTraced,
 )
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
 from wmem.model.standing import StandingRequest
 from wmem.model.values import dump_json, load_json
 from wmem.policy import PRIORITIES
-from wmem.state import Checkpoint, Decision
+from wmem.state import Checkpoint, Decision, Places
 
 P = TypeVar("P")
 
-FORMAT_VERSION = 4  # version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn
+FORMAT_VERSION = 5
+"""Version 1 had no steps, 2 no origins and no leases, 3 no messages that were withdrawn, 4 no traces and no places."""
+_TURN = "turn"  # key of a turn's trace in a record, instead of ``change``: there is one for every few messages
 _CHANGE_BY_NAME = {kind.__name__: kind for kind in CHANGE_TYPES}
 _ROW_FIELDS = frozenset(Row._fields)
 
@@ -78,6 +82,30 @@ def _decode_places(stored: Iterable[Any]) -> tuple[RowPlace, ...]:
     for each in places:
         _check_fields(each._asdict(), _PLACE_CLASSES)
     return places
+
+
+def _decode_row_places(stored: Any, erased_count: int) -> Places | None:
+    if stored is None:
+        return None
+    messages, items, latest, gone, erased = stored
+    places = Places(
+        _check_pairs(messages, int),
+        _check_pairs(items, int),
+        _check_pairs([latest], int)[0],
+        _check_pairs(gone, str),
+        tuple(erased),
+    )
+    if not all(type(each) is int for each in places.erased) or len(places.erased) not in (0, erased_count):
+        raise TypeError(f"expected places, found {describe(erased)}")
+    return places
+
+
+def _check_pairs(values: Iterable[Any], second: type[P]) -> tuple[tuple[int, P], ...]:
+    """Pairs of a whole number and a value of a type."""
+    pairs = tuple((number, value) for number, value in values)
+    if not all(type(number) is int and type(value) is second for number, value in pairs):
+        raise TypeError(f"expected pairs, found {describe(values)}")
+    return pairs
 
 
 def _decode_cursor(fields: Any) -> Cursor:
@@ -171,7 +199,8 @@ class IdentityCodec:
 
     def size(self, payload: object, /) -> int:
         if isinstance(payload, Checkpoint):
-            return sum(row.size_bytes for row in payload.rows) + 64
+            traces = sum(len(turn.events) + 96 for turn in payload.traces)
+            return sum(row.size_bytes for row in payload.rows) + traces + 64
         assert isinstance(payload, tuple)  # see `decode_record`
         total = 64
         for change in payload:
@@ -207,6 +236,7 @@ class JsonCodec:
         blobs: list[bytes] = []
         document = checkpoint._asdict()
         document["rows"] = [_encode_row(row, blobs) for row in checkpoint.rows]
+        document["traces"] = [_encode_turn(turn, blobs) for turn in checkpoint.traces]
         return _frame_json(document, blobs, location_checksum(path, upto.chain))
 
     def decode_checkpoint(self, payload: bytes, path: Path, base: Cursor, /) -> Checkpoint:
@@ -217,6 +247,10 @@ class JsonCodec:
             for each in document["rows"]:
                 row, offset = _decode_row(each, body, offset)
                 rows.append(row)
+            traces = []
+            for size in document.get("traces", ()):
+                traces.append(decode_turn(body[offset : offset + size]))
+                offset += size
             return Checkpoint(
                 rows=tuple(rows),
                 policy=document["policy"],
@@ -234,6 +268,8 @@ class JsonCodec:
                     Erased(_check_texts(ids), _decode_places(others)) for ids, others in document.get("unfinished", ())
                 ),
                 turns=_check_texts(document.get("turns", ())),
+                places=_decode_row_places(document.get("places"), len(document["erased"])),
+                traces=tuple(traces),
             )
         except (LookupError, TypeError, ValueError, AttributeError) as exc:
             fault = _describe_fault(exc)
@@ -275,7 +311,14 @@ def _unframe_json(payload: bytes, location: int, path: Path) -> tuple[Any, bytes
 def _encode_change(change: Change, blobs: list[bytes]) -> dict[str, Any]:
     if isinstance(change, ItemPut):
         return {"change": "ItemPut", **_encode_row(change.row, blobs)}
+    if isinstance(change, TurnTraced):
+        return {_TURN: _encode_turn(change, blobs)}
     return {"change": type(change).__name__, **change._asdict()}
+
+
+def _encode_turn(turn: TurnTraced, blobs: list[bytes]) -> int:
+    blobs.append(encode_turn(turn))
+    return len(blobs[-1])
 
 
 def _encode_row(row: Row, blobs: list[bytes]) -> dict[str, Any]:
@@ -314,6 +357,11 @@ def _decode_row(stored: dict[str, Any], body: bytes, offset: int) -> tuple[Row, 
 def _decode_changes(stored: list[dict[str, Any]], body: bytes) -> Iterable[Change]:
     offset = 0
     for each in stored:
+        if _TURN in each:
+            end = offset + each[_TURN]
+            yield decode_turn(body[offset:end])
+            offset = end
+            continue
         name = each.pop("change")
         kind = _CHANGE_BY_NAME[name]
         if kind is ItemPut:

@@ -17,7 +17,7 @@ from wmem.errors import CorruptionError, StoreError, WrongKeyError
 from wmem.flow import Flow, ask
 from wmem.journal.port import KEEP_GRACE_S, Journal, Tail
 from wmem.log import find_logger
-from wmem.model.change import Change, ItemPut, PolicyChanged
+from wmem.model.change import Change, ItemPut, PolicyChanged, TurnTraced
 from wmem.model.history import ORIGIN, VECTOR_SCOPE, Cursor, Incarnation, Path, is_cache
 
 P = TypeVar("P")
@@ -295,6 +295,8 @@ def retention_s(changes: Iterable[Change], now: float) -> float | None:
     for change in changes:
         if type(change) is PolicyChanged:
             return None
+        if type(change) is TurnTraced:
+            longest = max(longest, change.keep_s)
         if type(change) is ItemPut:
             if change.row.expires_at is None:
                 return None

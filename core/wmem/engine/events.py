@@ -7,6 +7,7 @@ from collections.abc import Callable
 from wmem.log import find_logger, log_callback_failure
 from wmem.model.change import Event
 from wmem.model.checks import check_listener
+from wmem.model.history import is_reserved
 
 _log = find_logger("wmem.engine")
 
@@ -17,7 +18,7 @@ class EventFeed:
     """The listeners, and the events that wait for them; replicas append to `outbox` under their locks."""
 
     def __init__(self) -> None:
-        self.listeners: list[tuple[str, Listener]] = []
+        self.listeners: list[tuple[str, Listener, bool]] = []
         self.outbox: deque[Event] = deque()
         self._deliverer: object | None = None
         """The call that delivers at the moment; guarded by `_lock`."""
@@ -29,10 +30,14 @@ class EventFeed:
         self._deliverer = None
         self._lock = threading.Lock()
 
-    def subscribe(self, root: str, listener: Listener) -> Callable[[], None]:
-        """Call a listener with every change below `root` from now on; returns the function that stops it."""
+    def subscribe(self, root: str, listener: Listener, *, reserved: bool = False) -> Callable[[], None]:
+        """Call a listener with every change below `root` from now on; returns the function that stops it.
+
+        Args:
+            reserved: Also with those of reserved scopes.
+        """
         check_listener(listener)
-        entry = (root, listener)
+        entry = (root, listener, reserved)
         self.listeners.append(entry)
 
         def stop() -> None:
@@ -52,8 +57,8 @@ class EventFeed:
                         self._deliverer = deliverer
                 while self._deliverer is deliverer and self.outbox:
                     event = self.outbox.popleft()
-                    for root, listener in tuple(self.listeners):
-                        if event.path[0] == root:
+                    for root, listener, reserved in tuple(self.listeners):
+                        if event.path[0] == root and (reserved or not is_reserved(event.path)):
                             _notify(listener, event)
             finally:
                 if self._deliverer is deliverer:

@@ -151,6 +151,21 @@ class TurnEnded(NamedTuple):
     at: float
 
 
+class TurnTraced(NamedTuple):
+    """What happened in a turn, in ids and numbers; `events` are as `codec/traces.py` writes them.
+
+    The oldest turns of the trace go: those more than `keep_s` seconds older than this one, and those beyond
+    `keep_turns` turns or `keep_bytes` bytes. Without an id nothing is added.
+    """
+
+    turn_id: str
+    at: float
+    events: bytes
+    keep_s: float
+    keep_turns: int
+    keep_bytes: int
+
+
 Change: TypeAlias = (
     ItemPut
     | ItemRemoved
@@ -168,6 +183,7 @@ Change: TypeAlias = (
     | ScopeMerged
     | StepAdvanced
     | TurnEnded
+    | TurnTraced
 )
 
 CHANGE_TYPES: tuple[type[Change], ...] = get_args(Change)

@@ -10,11 +10,10 @@ from typing import Any, TypeVar
 
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
-from wmem.model.history import Path
+from wmem.model.history import RESERVED_PREFIX, Path
 
 T = TypeVar("T")
 
-RESERVED_PREFIX = "~"
 _MAX_SAFE_INTEGER = 2**53 - 1
 _REFUSED_CATEGORIES = ("Cc", "Cs")  # controls and surrogates
 _MAX_NAME_CHARS = 1_024

@@ -46,6 +46,11 @@ INDEX_SCOPE = "~index"
 """Name of the scope below each other that holds the index of its texts."""
 _CACHES = frozenset((VECTOR_SCOPE, INDEX_SCOPE))
 
+TRACE_SCOPE = "~trace"
+"""Name of the scope below each other that holds the trace of its turns."""
+RESERVED_PREFIX = "~"
+"""Segments that begin with it are wmem's own."""
+
 
 def is_cache(path: Path) -> bool:
     """Whether a scope holds only derived data, which can be rebuilt; listeners get no events of it."""
@@ -55,6 +60,16 @@ def is_cache(path: Path) -> bool:
 def is_index(path: Path) -> bool:
     """Whether a scope holds the index of the one above it."""
     return path[-1] == INDEX_SCOPE
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a scope holds the trace of the one above it."""
+    return path[-1] == TRACE_SCOPE
+
+
+def is_reserved(path: Path) -> bool:
+    """Whether a scope is wmem's own: nobody hears of it, and nothing counts it, unless asked to."""
+    return any(segment.startswith(RESERVED_PREFIX) for segment in path)
 
 
 def index_path(path: Path) -> Path:

@@ -25,8 +25,8 @@ from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened, StepAdvanced
-from wmem.model.checks import RESERVED_PREFIX, check_new_names
-from wmem.model.history import Incarnation, Path, is_cache, to_scope_id
+from wmem.model.checks import check_new_names
+from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
@@ -166,8 +166,12 @@ class Handle:
     @contextmanager
     def assume_policy(self, policy: Policy | None) -> Iterator[None]:
         """Create the scope, if it is created meanwhile, with a policy, unless it was asked for with another."""
-        reserved = any(segment.startswith(RESERVED_PREFIX) for segment in self.path)
-        if policy is None or self.incarnation is not None or self._requested_policy is not None or reserved:
+        if (
+            policy is None
+            or self.incarnation is not None
+            or self._requested_policy is not None
+            or is_reserved(self.path)
+        ):
             yield
             return
         self._requested_policy = policy
@@ -461,7 +465,7 @@ class Handle:
         """Prepare to create the scope: check its names and the number of siblings, finish an interrupted disposal."""
         check_new_names(*self.path)
         yield from self.finish_disposal(replica)
-        if len(self.path) > _SESSION_DEPTH and self.parent is not None:
+        if len(self.path) > _SESSION_DEPTH and self.parent is not None and not is_reserved(self.path):
             above, _ = yield from self.parent.replica()
             yield from self.parent.finish_disposal(above)
             limit = self.parent.policy.max_child_scopes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from wmem.flow import Flow, ask
 from wmem.journal.port import Journal
-from wmem.model.history import is_index
+from wmem.model.history import is_index, is_trace
 from wmem.policy import PRIORITIES, Policy
 from wmem.rules.importance import importance
 from wmem.rules.promotion import promotion_rule
@@ -145,7 +145,7 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
     """
     root.check_usable()
     now = root.settings.clock()
-    paths = [path for path in (yield from ask(Journal.paths, root.path)) if not is_index(path)]
+    paths = [path for path in (yield from ask(Journal.paths, root.path)) if not (is_index(path) or is_trace(path))]
     replicas = (yield from root.engine.sync(paths)) if paths else []
     working: list[Row] = []
     long_term: list[Row] = []
