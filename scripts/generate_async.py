@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 FACES = {
     "wmem.agent.memory": "wmem.agent.async_memory",
+    "wmem.agent.types.face": "wmem.agent.types.async_face",
     "wmem.journal.redis": "wmem.journal.redis_async_face",
     "wmem.scope.entries.face": "wmem.scope.entries.async_face",
     "wmem.scope.items.face": "wmem.scope.items.async_face",
@@ -35,6 +36,7 @@ FACES = {
 _SAME = (
     *("AgentMemory", "Drive", "Entries", "EntryReads", "ItemReads", "Items", "Iterator", "LocalEntries"),
     *(
+        *("BuiltInType", "EpisodicMemory", "MemoryType", "MemoryTypes", "SemanticMemory", "WorkingMemory"),
         "Maintenance",
         "MessageReads",
         "Messages",

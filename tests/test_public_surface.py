@@ -30,6 +30,8 @@ FOLDERS = {"wmem": ROOT / "core"}
 MADE_BY_WMEM = {
     *("AgentMemory", "AsyncAgentMemory", "AsyncMaintenance", "AsyncScope", "Maintenance", "Scope"),
     *("AsyncEntries", "AsyncItems", "AsyncLocalEntries", "AsyncMessages", "AsyncQueue", "Entries", "EntriesView"),
+    *("AsyncBuiltInType", "AsyncEpisodicMemory", "AsyncMemoryTypes", "AsyncSemanticMemory", "AsyncWorkingMemory"),
+    *("BuiltInType", "EpisodicMemory", "MemoryTypes", "SemanticMemory", "WorkingMemory"),
     *("EntryReads", "ItemReads", "Items", "LocalEntries", "MessageReads", "Messages", "Queue", "QueueReads"),
 }
 """Classes that no caller makes: how they are made is not public."""

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open, register  # noqa: A004  # `wmem.open` reads well
     from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
+    from wmem.agent.types.draft import ItemDraft
+    from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
+    from wmem.agent.types.settings import EpisodicSettings, SemanticSettings, WorkingSettings
     from wmem.codec.keyring import KeyRing
     from wmem.errors import (
         AlreadyPromotedError,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         Memorized,
         Promoted,
         RecallUse,
+        Remembered,
         SearchResults,
         Summary,
     )
@@ -66,6 +70,7 @@ __all__ = [
     "AlreadyPromotedError",
     "AsyncAgentMemory",
     "AsyncMaintenance",
+    "AsyncMemoryType",
     "AsyncScope",
     "BudgetError",
     "BulkPromotion",
@@ -80,6 +85,7 @@ __all__ = [
     "Counter",
     "DisposedError",
     "Embedder",
+    "EpisodicSettings",
     "Erased",
     "EstimateCounter",
     "EstimateWarning",
@@ -87,12 +93,14 @@ __all__ = [
     "Filters",
     "Forgotten",
     "InvalidInputError",
+    "ItemDraft",
     "KeyRing",
     "Maintenance",
     "MaintenanceReport",
     "Memorized",
     "MemoryItem",
     "MemoryStats",
+    "MemoryType",
     "Message",
     "MissingExtraError",
     "Native",
@@ -102,10 +110,12 @@ __all__ = [
     "Promoted",
     "RecallProfile",
     "RecallUse",
+    "Remembered",
     "Scope",
     "ScopeStats",
     "ScopeView",
     "SearchResults",
+    "SemanticSettings",
     "SerializationError",
     "StandingRequest",
     "StoreError",
@@ -115,6 +125,7 @@ __all__ = [
     "TurnTrace",
     "UnknownOutcomeError",
     "WmemError",
+    "WorkingSettings",
     "WrongKeyError",
     "agent_fingerprint",
     "aopen",
@@ -134,6 +145,9 @@ _HOMES = {
     "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open", "register"),
     "wmem.agent.core": ("Changes",),
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
+    "wmem.agent.types.draft": ("ItemDraft",),
+    "wmem.agent.types.protocol": ("AsyncMemoryType", "MemoryType"),
+    "wmem.agent.types.settings": ("EpisodicSettings", "SemanticSettings", "WorkingSettings"),
     "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.filters": ("Filters",),
@@ -147,6 +161,7 @@ _HOMES = {
         "Memorized",
         "Promoted",
         "RecallUse",
+        "Remembered",
         "SearchResults",
         "Summary",
     ),

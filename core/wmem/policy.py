@@ -248,7 +248,7 @@ class Policy(BaseModel):
 
 
 class Capacity(NamedTuple):
-    """How full a scope is with items.
+    """How full a scope, or a memory type, is with items.
 
     Attributes:
         items: Number of visible items.
@@ -257,16 +257,29 @@ class Capacity(NamedTuple):
         max_tokens: The limit, None for none.
         free_items: How many more fit before a visible one is evicted; None without a limit.
         free_tokens: The same in tokens.
-        policy: The scope's policy.
+        policy: The scope's policy; None for a memory type that is no scope.
     """
 
     items: int
     tokens: int
-    max_items: int | None
-    max_tokens: int | None
-    free_items: int | None
-    free_tokens: int | None
-    policy: Policy
+    max_items: int | None = None
+    max_tokens: int | None = None
+    free_items: int | None = None
+    free_tokens: int | None = None
+    policy: Policy | None = None
+
+    @classmethod
+    def of(cls, items: int, tokens: int, policy: Policy) -> Self:
+        """The capacity of a scope that holds so much."""
+        return cls(
+            items=items,
+            tokens=tokens,
+            max_items=policy.max_items,
+            max_tokens=policy.max_tokens,
+            free_items=None if policy.max_items is None else max(0, policy.max_items - items),
+            free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
+            policy=policy,
+        )
 
 
 @lru_cache(256)

@@ -4,6 +4,16 @@ Nobody calls these classes: wmem makes what it returns.
 """
 
 from wmem.agent.openers import Opener
+from wmem.agent.types.async_face import (
+    AsyncBuiltInType,
+    AsyncEpisodicMemory,
+    AsyncMemoryTypes,
+    AsyncSemanticMemory,
+    AsyncWorkingMemory,
+)
+from wmem.agent.types.face import BuiltInType, EpisodicMemory, MemoryTypes, SemanticMemory, WorkingMemory
+from wmem.agent.types.registry import AnyMemoryType
+from wmem.agent.types.settings import TypeSettings
 from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
 from wmem.model.history import Cursor, Incarnation, Path
@@ -44,12 +54,19 @@ from wmem.state import Decision
 
 __all__ = [
     "DEFAULT_TTL",
+    "AnyMemoryType",
+    "AsyncBuiltInType",
     "AsyncEntries",
+    "AsyncEpisodicMemory",
     "AsyncItems",
     "AsyncLocalEntries",
+    "AsyncMemoryTypes",
     "AsyncMessages",
     "AsyncQueue",
+    "AsyncSemanticMemory",
+    "AsyncWorkingMemory",
     "BelowFloor",
+    "BuiltInType",
     "Cursor",
     "Damage",
     "Decision",
@@ -58,6 +75,7 @@ __all__ = [
     "Entries",
     "EntriesView",
     "EntryReads",
+    "EpisodicMemory",
     "EvictionTraced",
     "ExpiryTraced",
     "Explanation",
@@ -74,6 +92,7 @@ __all__ = [
     "LocalEntries",
     "Matrix",
     "MemorizeTraced",
+    "MemoryTypes",
     "MergeCount",
     "MessageInput",
     "MessageReads",
@@ -101,10 +120,13 @@ __all__ = [
     "Role",
     "Roles",
     "Scoring",
+    "SemanticMemory",
     "Shortfall",
     "Source",
     "SummarySpan",
     "ToolCallTraced",
     "TraceEvent",
+    "TypeSettings",
     "UnitReport",
+    "WorkingMemory",
 ]

@@ -1,15 +1,19 @@
 # Generated from core/wmem/agent/memory.py by `make generate` (scripts/generate_async.py); do not edit.
 """Async twin of `wmem.agent.memory`."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
+from wmem.agent.types.async_face import AsyncMemoryTypes
+from wmem.agent.types.registry import AnyMemoryType
+from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import arun
+from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
@@ -59,6 +63,11 @@ class AsyncAgentMemory(MemoryProperties):
     async def traces(self, *session: str) -> list[TurnTrace]:
         """See `AgentMemory.traces`."""
         return await arun(self._core.traces(session), self._core.ports.aio)
+
+    @property
+    def types(self) -> AsyncMemoryTypes:
+        """See `AgentMemory.types`."""
+        return AsyncMemoryTypes(self._core)
 
     async def stats(self) -> MemoryStats:
         """See `AgentMemory.stats`."""
@@ -123,9 +132,24 @@ async def aopen(
     embedder: Embedder | None = None,
     media_tokens: Mapping[str, int] | None = None,
     create: bool = True,
+    memory_types: Iterable[TypeSettings | AnyMemoryType] = (),
+    default_filters: Filters | None = None,
+    enable_tool_tracking: bool = True,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
-    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens, create)
+    options = OpenOptions(
+        policy,
+        counter,
+        clock,
+        key,
+        client,
+        embedder,
+        media_tokens,
+        create,
+        memory_types,
+        default_filters,
+        enable_tool_tracking,
+    )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):
         await core.store.aclose()

@@ -3,7 +3,7 @@
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -11,6 +11,8 @@ from typing import NamedTuple
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, maintain
+from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
+from wmem.agent.types.settings import TypeSettings
 from wmem.codec.codec import Codec
 from wmem.codec.keyring import KeyRing
 from wmem.describe import describe, describe_failure
@@ -26,6 +28,7 @@ from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
+from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
 from wmem.model.results import Erased
 from wmem.model.sendable import to_sendable
@@ -61,13 +64,34 @@ class Changes(NamedTuple):
     damage: tuple[Damage, ...] = ()
 
 
+class TurnOptions(NamedTuple):
+    """How a memory was opened, as far as its turns and its memory types are concerned.
+
+    Attributes:
+        default_filters: Of contexts that are assembled without filters.
+        enable_tool_tracking: Whether tool calls that are tracked are stored.
+    """
+
+    types: TypeRegistry
+    default_filters: Filters = NO_FILTERS
+    enable_tool_tracking: bool = True
+
+
 class AgentCore:
     """State and flows that the sync and async memory of an agent share."""
 
-    def __init__(self, store: Store, agent_id: str, settings: Settings, needs: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        store: Store,
+        agent_id: str,
+        settings: Settings,
+        needs: tuple[str, ...] = (),
+        turns: "TurnOptions | None" = None,
+    ) -> None:
         self.store = store
         self.agent_id = agent_id
         self.settings = settings
+        self.turn_options = TurnOptions(TypeRegistry()) if turns is None else turns
         self.needs = needs
         """With what it was opened that its URL does not show: a password, and options by name."""
         self.ports = PortPair(lambda: store.sync_ports, store.async_ports)
@@ -84,7 +108,16 @@ class AgentCore:
         if self.released or (store := self.store.reopen()) is None:
             return None
         settings = replace(self.settings, open_state=OpenState(self.agent_id))
-        return AgentCore(store, self.agent_id, settings, self.needs)
+        return AgentCore(store, self.agent_id, settings, self.needs, self.turn_options)
+
+    @property
+    def types(self) -> TypeRegistry:
+        """The memory types."""
+        return self.turn_options.types
+
+    def bind_types(self, names: tuple[str, ...], policy: Policy | None) -> BoundTypes:
+        """The memory types as the session at a path below the agent uses them; without names its own scope."""
+        return BoundTypes(self.types, self.handle(names, policy))
 
     def handle(self, names: tuple[str, ...], policy: Policy | None, *, create: bool = True) -> Handle:
         """A new handle; after a disposal it binds to the next incarnation."""
@@ -271,6 +304,9 @@ class OpenOptions(NamedTuple):
     embedder: Embedder | None
     media_tokens: Mapping[str, int] | None = None
     create: bool = True
+    memory_types: Iterable[TypeSettings | AnyMemoryType] = ()
+    default_filters: Filters | None = None
+    enable_tool_tracking: bool = True
 
 
 class _CheckedCounter:
@@ -315,7 +351,7 @@ def _check_estimates(media_tokens: Mapping[str, int]) -> dict[str, int]:
 
 def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool = False) -> AgentCore:
     """Open the store of a memory; see `wmem.open`."""
-    policy, counter, clock, key, client, embedder, media_tokens, create = options
+    policy, counter, clock, key, client, embedder, media_tokens, create, *_ = options
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
@@ -327,6 +363,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     embedding = None if embedder is None else GuardedEmbedder(embedder)
     if embedding is not None and not is_async:
         embedding.check_sync()
+    turns = _check_turn_options(options, is_async=is_async)
     keys = KeyRing(key) if isinstance(key, bytes | str) else key
     if keys is not None and not isinstance(keys, KeyRing):
         raise InvalidInputError(f"key must be a wmem.KeyRing, or one key as bytes or text, not {type(key).__name__!r}")
@@ -352,10 +389,22 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "counter": counter is not None,
         "clock": clock is not None,
         "media_tokens": media_tokens is not None,
+        "memory_types": turns.types.is_configured,
+        "default_filters": options.default_filters is not None,
+        "enable_tool_tracking": not turns.enable_tool_tracking,
     }
-    memory = AgentCore(store, root, settings, tuple(name for name, is_needed in needed.items() if is_needed))
+    needs = tuple(name for name, is_needed in needed.items() if is_needed)
+    memory = AgentCore(store, root, settings, needs, turns)
     _log.info("Working memory initialized for agent %s", root)
     return memory
+
+
+def _check_turn_options(options: OpenOptions, *, is_async: bool) -> TurnOptions:
+    filters = NO_FILTERS if options.default_filters is None else options.default_filters
+    if not isinstance(filters, Filters):
+        raise InvalidInputError(f"default_filters must be wmem.Filters, not {describe(filters)}")
+    tracks_tools = check_flag(options.enable_tool_tracking, "enable_tool_tracking")
+    return TurnOptions(TypeRegistry(options.memory_types, is_async=is_async), filters, tracks_tools)
 
 
 async def aopen_core(url: str, agent_id: str, options: OpenOptions) -> AgentCore:

@@ -1,14 +1,18 @@
 """The memory of one agent: its scopes, its events, and the store they live in."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
+from wmem.agent.types.face import MemoryTypes
+from wmem.agent.types.registry import AnyMemoryType
+from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import run
+from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
@@ -79,6 +83,11 @@ class AgentMemory(MemoryProperties):
     def traces(self, *session: str) -> list[TurnTrace]:
         """What happened in the turns of a session, oldest first; see `trace`."""
         return run(self._core.traces(session), self._core.ports.sync)
+
+    @property
+    def types(self) -> MemoryTypes:
+        """The memory types by name: ``working``, ``episodic``, ``semantic``, and those that were registered."""
+        return MemoryTypes(self._core)
 
     def stats(self) -> MemoryStats:
         """Counts over all scopes of this agent."""
@@ -185,6 +194,9 @@ def open(
     embedder: Embedder | None = None,
     media_tokens: Mapping[str, int] | None = None,
     create: bool = True,
+    memory_types: Iterable[TypeSettings | AnyMemoryType] = (),
+    default_filters: Filters | None = None,
+    enable_tool_tracking: bool = True,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -212,6 +224,10 @@ def open(
             for any of them; by default 1,600, 2,000, 8,000 and 4,000. A small image costs less if
             its bytes say its size, a document of text its text.
         create: False: open only what is there. Nothing is created by asking, no file either.
+        memory_types: Settings of built-in memory types, such as `EpisodicSettings`, and types of your own; see
+            `MemoryType`. They belong to this memory and are not stored.
+        default_filters: What contexts are asked for that are assembled without filters.
+        enable_tool_tracking: Whether tool calls that are tracked are stored.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -220,7 +236,19 @@ def open(
         MissingExtraError: The backend's driver, `cryptography` for a key, or numpy for an embedder, is not installed.
         StoreError: The store cannot be opened.
     """  # async: Open an agent's memory for coroutines; see `open`.
-    options = OpenOptions(policy, counter, clock, key, client, embedder, media_tokens, create)
+    options = OpenOptions(
+        policy,
+        counter,
+        clock,
+        key,
+        client,
+        embedder,
+        media_tokens,
+        create,
+        memory_types,
+        default_filters,
+        enable_tool_tracking,
+    )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):
         core.store.close()  # async: await core.store.aclose()

@@ -201,6 +201,8 @@ def _differ(core: AgentCore, other: AgentCore) -> bool:
         or (ours.embedding and ours.embedding.name) != (theirs.embedding and theirs.embedding.name)
         or ours.policy != theirs.policy
         or ("counter" in core.needs and ours.counter().name != theirs.counter().name)
+        or ("memory_types" in core.needs and core.types is not other.types)
+        or core.turn_options[1:] != other.turn_options[1:]
     )
 
 
@@ -221,6 +223,8 @@ def check_needs(url: str, agent_id: str, needs: Sequence[str]) -> None:
         raise InvalidInputError(f"{lacks} {where}: open it first, {whole}or {_ADVICE}")
 
 
-_DISPENSABLE = frozenset({"policy", "counter", "clock", "media_tokens"})
+_DISPENSABLE = frozenset(
+    {"policy", "counter", "clock", "media_tokens", "memory_types", "default_filters", "enable_tool_tracking"}
+)
 """What a copy is opened without, for what is stored is reached all the same."""
 _ADVICE = "wmem.register('name', lambda: wmem.open(…)) in each process and make it with store='name'"

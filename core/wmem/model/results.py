@@ -171,6 +171,19 @@ class Memorized(NamedTuple):
     tokens: int
 
 
+class Remembered(NamedTuple):
+    """One item that a memory type remembers for a query.
+
+    Attributes:
+        score: What it is ranked by; larger is better, comparable within one list only.
+        parts: What the score is made of, by name, if the type tells.
+    """
+
+    item: MemoryItem
+    score: float
+    parts: Mapping[str, float] = MappingProxyType({})
+
+
 class Forgotten(NamedTuple):
     """Result of an instruction to forget.
 

@@ -23,6 +23,7 @@ from wmem.testing.connect import Connect  # noqa: E402
 from wmem.testing.erasure import ErasureSuite  # noqa: E402
 from wmem.testing.journal import JournalClient, JournalSuite  # noqa: E402
 from wmem.testing.memory import MemorySuite  # noqa: E402
+from wmem.testing.memory_type import MakeDraft, MemoryTypeSuite  # noqa: E402
 from wmem.testing.opener import NOON, Clock, MemoryOpener  # noqa: E402
 from wmem.testing.suite import FacetSuite, ToSync  # noqa: E402
 
@@ -35,7 +36,9 @@ __all__ = [
     "FacetSuite",
     "JournalClient",
     "JournalSuite",
+    "MakeDraft",
     "MemoryOpener",
     "MemorySuite",
+    "MemoryTypeSuite",
     "ToSync",
 ]

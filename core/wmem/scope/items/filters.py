@@ -20,8 +20,9 @@ class ItemFilter:
     Attributes:
         tags: At least one of these must match; none accepts all.
         metadata: All of these pairs must match.
-        priority: None accepts all; so do the two below.
+        priority: None accepts all; so do those below.
         min_confidence: 0 to 1; an item without confidence fails any.
+        agent_id: Exactly this one must match; so must `task_id`.
     """
 
     tags: frozenset[str]
@@ -29,19 +30,22 @@ class ItemFilter:
     priority: Priority | None = None
     min_confidence: float | None = None
     agent_id: str | None = None
+    task_id: str | None = None
     include_expired: bool = False
     include_promoted: bool
 
     def __post_init__(self) -> None:
         if self.priority is not None and self.priority not in PRIORITIES:
             raise InvalidInputError(f"priority must be one of {', '.join(PRIORITIES)}, got {describe(self.priority)}")
-        if self.agent_id is not None and not isinstance(self.agent_id, str):
-            raise InvalidInputError(f"agent_id must be text, got {describe(self.agent_id)}")
+        for name in ("agent_id", "task_id"):
+            if (value := getattr(self, name)) is not None and not isinstance(value, str):
+                raise InvalidInputError(f"{name} must be text, got {describe(value)}")
 
     def apply(self, rows: Iterable[Row], now: float) -> Iterator[Row]:
         """The rows that pass; written out for speed, for it runs on every match."""
         expired, promoted, tags, priority = self.include_expired, self.include_promoted, self.tags, self.priority
-        plain = not self.metadata and self.min_confidence is None and self.agent_id is None
+        optional = (self.min_confidence, self.agent_id, self.task_id)
+        plain = not self.metadata and optional == (None, None, None)
         for row in rows:
             until = row.expires_at
             if row.deleted_at is not None or (until is not None and now >= until and not expired):
@@ -51,11 +55,15 @@ class ItemFilter:
             if not (tags and tags.isdisjoint(row.tags)) and (plain or self._accepts(load_json(row.rest or b"{}"))):
                 yield row
 
+    def accepts(self, row: Row, now: float) -> bool:
+        """Whether a row passes."""
+        return next(self.apply((row,), now), None) is not None
+
     def _accepts(self, rest: Mapping[str, Any]) -> bool:
         confidence = rest.get("confidence")
         if self.min_confidence is not None and (confidence is None or confidence < self.min_confidence):
             return False
-        if self.agent_id is not None and rest.get("agent_id") != self.agent_id:
+        if self.agent_id not in (None, rest.get("agent_id")) or self.task_id not in (None, rest.get("task_id")):
             return False
         known = rest.get("metadata", {})
         return all(name in known and json_equal(known[name], value) for name, value in self.metadata.items())

@@ -1,6 +1,6 @@
 """Operations of `scope.queue`: reads as pure functions over a state, writes as flows."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, TypeAlias
 
 from wmem.analysis.analyzer import Analyzer, to_terms
@@ -36,12 +36,20 @@ def remember(
     handle: Handle, prompt: str | None, item_filter: ItemFilter, min_importance: float, limit: int | None
 ) -> Read[list[MemoryItem]]:
     """The items that match a prompt and filters; see `QueueReads.remember`."""
+    read_ranked = remember_ranked(handle, prompt, item_filter, min_importance, limit)
+    return lambda states, now: [item for item, _ in read_ranked(states, now)]
+
+
+def remember_ranked(
+    handle: Handle, prompt: str | None, item_filter: ItemFilter, min_importance: float, limit: int | None
+) -> Read[list[tuple[MemoryItem, float]]]:
+    """The items that `remember` returns, each with what it is ranked by: its importance plus its position."""
     words, analyzer = _prompt_words(prompt), handle.engine.analyzer
     if limit is not None:
         check_limit(limit)
     check_fraction(min_importance, "min_importance")
 
-    def read(states: Sequence[State], now: float) -> list[MemoryItem]:
+    def read(states: Sequence[State], now: float) -> list[tuple[MemoryItem, float]]:
         rows = states[0].visible(states[0].items, now)
         scores = importance_by_id(rows, handle.policy.guard_high, analyzer)
         ranks = {row.id: scores[row.id] + (place + 1) / len(rows) for place, row in enumerate(rows)}
@@ -53,7 +61,7 @@ def remember(
         ]
         found.reverse()  # newest first among equals
         found.sort(key=lambda row: -ranks[row.id])
-        return [to_item(row, scores[row.id]) for row in found[:limit]]
+        return [(to_item(row, scores[row.id]), ranks[row.id]) for row in found[:limit]]
 
     return read
 
@@ -96,17 +104,7 @@ def capacity(handle: Handle) -> Read[Capacity]:
     """How full the scope is."""
 
     def read(states: Sequence[State], now: float) -> Capacity:
-        policy = handle.policy
-        items, tokens = size_of(states[0].visible(states[0].items, now))
-        return Capacity(
-            items=items,
-            tokens=tokens,
-            max_items=policy.max_items,
-            max_tokens=policy.max_tokens,
-            free_items=None if policy.max_items is None else max(0, policy.max_items - items),
-            free_tokens=None if policy.max_tokens is None else max(0, policy.max_tokens - tokens),
-            policy=policy,
-        )
+        return Capacity.of(*size_of(states[0].visible(states[0].items, now)), handle.policy)
 
     return read
 
@@ -150,13 +148,27 @@ def _to_evicted_items(removed: Sequence[Victim]) -> list[MemoryItem]:
 def forget(handle: Handle, instruction: str, mode: ForgetMode) -> Flow[Forgotten]:
     """Forget the items that an instruction selects; see `Queue.forget`."""
     what = parse_instruction(instruction)
+
+    def select(rows: Sequence[Row]) -> Sequence[Row]:
+        return rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer))
+
+    return _forget(handle, select, mode)
+
+
+def forget_ids(handle: Handle, ids: Collection[str], mode: ForgetMode) -> Flow[Forgotten]:
+    """Forget the visible items under these ids, as `forget` does; others are passed over."""
+    return _forget(handle, lambda rows: [row for row in rows if row.id in ids], mode)
+
+
+def _forget(handle: Handle, select: Callable[[Sequence[Row]], Sequence[Row]], mode: ForgetMode) -> Flow[Forgotten]:
+    """Forget those of the visible items that a function selects."""
     if mode not in ("soft", "hard"):
         raise InvalidInputError(f"mode must be 'soft' or 'hard', got {describe(mode)}")
     now = handle.settings.clock()
 
     def decide(state: State) -> tuple[Sequence[Change], tuple[Forgotten, Sequence[Row]]]:
         rows = state.visible(state.items, now)
-        gone = rows_to_forget(what, rows, importance_by_id(rows, handle.policy.guard_high, handle.engine.analyzer))
+        gone = select(rows)
         ids = dict.fromkeys(row.id for row in gone)
         left = size_of(row for row in rows if row.id not in ids)
         changes: list[Change] = [Erased(tuple(ids))] if ids else []

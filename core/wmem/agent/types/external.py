@@ -1,0 +1,121 @@
+"""Memory types of others as flows: their methods are called through a port, and their replies are checked."""
+
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from wmem.agent.types.draft import ItemDraft
+from wmem.agent.types.flows import check_ids, check_query, most_results
+from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
+from wmem.agent.types.settings import DEFAULT_POOL
+from wmem.describe import describe
+from wmem.engine.ports import Callback
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow, ask
+from wmem.model.checks import check_count, check_flag
+from wmem.model.filters import Filters
+from wmem.model.results import Forgotten, Memorized, Remembered, Summary
+from wmem.policy import Capacity
+
+R = TypeVar("R")
+_VERBS = ("memorize", "remember", "forget", "summarize", "capacity")
+
+
+class ExternalType:
+    """A memory type that somebody else wrote, checked.
+
+    Attributes:
+        has_coroutines: Whether its verbs are coroutine functions.
+        may_block: Whether they may block a loop in which they run.
+    """
+
+    def __init__(self, memory_type: MemoryType | AsyncMemoryType) -> None:
+        kind = type(memory_type).__name__
+        name = getattr(memory_type, "name", None)
+        if not isinstance(name, str) or not name.strip():
+            raise InvalidInputError(f"a memory type needs a name, and {kind} has none")
+        if missing := [verb for verb in ("accepts", *_VERBS) if not callable(getattr(memory_type, verb, None))]:
+            raise InvalidInputError(f"the memory type {name!r} has no method {missing[0]!r}; see wmem.MemoryType")
+        coroutines = {verb: inspect.iscoroutinefunction(getattr(memory_type, verb)) for verb in _VERBS}
+        if inspect.iscoroutinefunction(memory_type.accepts):
+            raise InvalidInputError(f"accepts of the memory type {name!r} must be a plain function")
+        if len(set(coroutines.values())) > 1:
+            raise InvalidInputError(f"the memory type {name!r} mixes plain methods and coroutine functions")
+        self.memory_type = memory_type
+        self.name = name
+        self.pool = check_count(getattr(memory_type, "pool", DEFAULT_POOL), f"pool of the memory type {name!r}")
+        self.has_coroutines = coroutines["memorize"]
+        blocks = check_flag(getattr(memory_type, "blocks", True), f"blocks of the memory type {name!r}")
+        self.may_block = blocks and not self.has_coroutines
+
+    def check_mode(self, *, is_async: bool) -> None:
+        """Raise `InvalidInputError` if a face cannot call it."""
+        if self.has_coroutines and not is_async:
+            msg = f"the memory type {self.name!r} has coroutine functions and needs the async face: use wmem.aopen"
+            raise InvalidInputError(msg)
+        if self.may_block and is_async:
+            msg = (
+                f"the memory type {self.name!r} has plain methods, which may block the loop: "
+                "write a wmem.AsyncMemoryType, or give it `blocks = False`"
+            )
+            raise InvalidInputError(msg)
+
+
+class ExternalFlows:
+    """An external memory type for one session of the agent."""
+
+    is_external = True
+
+    def __init__(self, external: ExternalType, agent_id: str, session: tuple[str, ...]) -> None:
+        self._external = external
+        self._agent_id = agent_id
+        self._session = session
+        self.name = external.name
+        self.pool = external.pool
+
+    def accepts(self, draft: ItemDraft, /) -> bool:
+        return bool(self._external.memory_type.accepts(draft))
+
+    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
+        full = draft.with_defaults(self._session, agent_id=self._agent_id)
+        return (yield from self._call("memorize", Memorized, lambda: self._external.memory_type.memorize(full)))
+
+    def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]:
+        text, most = check_query(query), most_results(filters, limit)
+        call = partial(self._external.memory_type.remember, text, filters=filters, limit=most)
+        replies = yield from self._ask(call)
+        if isinstance(replies, str | bytes) or not isinstance(replies, Sequence):
+            raise self._to_error("remember", "a list", replies)
+        for reply in replies:
+            if not isinstance(reply, Remembered) or not math.isfinite(reply.score):
+                raise self._to_error("remember", "results of wmem.Remembered, with finite scores", reply)
+        return tuple(replies[:most])
+
+    def forget(self, ids: Sequence[str], /) -> Flow[Forgotten]:
+        wanted = list(check_ids(ids))
+        return (yield from self._call("forget", Forgotten, lambda: self._external.memory_type.forget(wanted)))
+
+    def summarize(self, token_limit: int, /) -> Flow[Summary]:
+        most = check_count(token_limit, "token_limit", 1)
+        return (yield from self._call("summarize", Summary, lambda: self._external.memory_type.summarize(most)))
+
+    def capacity(self) -> Flow[Capacity]:
+        return (yield from self._call("capacity", Capacity, self._external.memory_type.capacity))
+
+    def _call(self, verb: str, kind: type[R], call: Callable[[], object]) -> Flow[R]:
+        reply = yield from self._ask(call)
+        if not isinstance(reply, kind):
+            raise self._to_error(verb, f"a {kind.__name__}", reply)
+        return reply
+
+    def _ask(self, call: Callable[[], object]) -> Flow[object]:
+        self._external.check_mode(is_async=not (yield from ask(Callback.blocks)))
+        reply: object = yield from ask(Callback.call, call)
+        return reply
+
+    def _to_error(self, verb: str, expectation: str, reply: object) -> InvalidInputError:
+        return InvalidInputError(
+            f"{verb} of the memory type {self.name!r} must return {expectation}, not {describe(reply)}"
+        )

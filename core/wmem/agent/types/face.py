@@ -1,0 +1,174 @@
+"""`memory.types`: the memory types of an agent by name, those of wmem and those that were registered."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Literal, cast, overload
+
+from wmem.agent.core import AgentCore
+from wmem.agent.types.draft import ItemDraft, to_draft
+from wmem.agent.types.flows import ScopeFlows
+from wmem.agent.types.protocol import MemoryType
+from wmem.agent.types.registry import AnyMemoryType, TypeNames
+from wmem.agent.types.scope_types import WorkingFlows
+from wmem.flow import run
+from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.results import Forgotten, Memorized, Remembered, Summary
+from wmem.policy import Capacity, Policy
+from wmem.scope.ports import PortPair
+from wmem.scope.queue.flows import ForgetMode
+from wmem.scope.scope import Scope
+
+
+class BuiltInType:
+    """A memory type of wmem: its items lie in a scope."""
+
+    __slots__ = ("_flows", "_ports")
+
+    def __init__(self, flows: ScopeFlows, ports: PortPair) -> None:
+        self._flows = flows
+        self._ports = ports
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return self._flows.name
+
+    @property
+    def pool(self) -> int:
+        """How many candidates it gives for a context at most."""
+        return self._flows.pool
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that its items lie in, with all that scopes can do.
+
+        For a session of which nothing is known yet, its policy is read, which may name another scope than the agent's.
+        """  # async: See `BuiltInType.scope`; of a session, call one of its methods first, so that its policy is known.
+        handle = run(self._flows.location.locate(), self._ports.sync)  # async: handle = self._flows.location.handle
+        return Scope(handle, self._ports)
+
+    def accepts(self, draft: ItemDraft, /) -> bool:
+        """Whether an item that is routed goes here."""
+        return self._flows.accepts(draft)
+
+    def memorize(self, draft: ItemDraft | str, /) -> Memorized:
+        """Store an item, whether it would be routed here or not.
+
+        Raises:
+            InvalidInputError: Anything out of range; nothing was stored.
+            CapacityError: It does not fit; nothing was stored.
+        """
+        return run(self._flows.memorize(to_draft(draft)), self._ports.sync)
+
+    def remember(self, query: str, /, *, filters: Filters = NO_FILTERS, limit: int = 10) -> Sequence[Remembered]:
+        """What matches a query and passes the filters, best first; for a blank query the newest."""
+        return run(self._flows.remember(query, filters, limit), self._ports.sync)
+
+    def forget(self, ids: Sequence[str], /) -> Forgotten:
+        """Erase the items under these ids, for good, with all their copies; other ids are passed over."""
+        return run(self._flows.forget(ids), self._ports.sync)
+
+    def summarize(self, token_limit: int = 256, /) -> Summary:
+        """Extractive summary: the most informative sentences, verbatim, of important items first.
+
+        Args:
+            token_limit: Maximum tokens of the text; at least 1.
+        """
+        return run(self._flows.summarize(token_limit), self._ports.sync)
+
+    def capacity(self) -> Capacity:
+        """How full it is."""
+        return run(self._flows.capacity(), self._ports.sync)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+
+class WorkingMemory(BuiltInType):
+    """The items of a session, or of the agent's own scope, by the rules of the bounded queue; see `Scope.queue`.
+
+    It accepts thoughts and plans.
+    """
+
+    __slots__ = ()
+    _flows: WorkingFlows
+
+    def __init__(self, flows: WorkingFlows, ports: PortPair) -> None:
+        super().__init__(flows, ports)
+
+    def forget(self, ids: Sequence[str], /, mode: ForgetMode = "soft") -> Forgotten:
+        """Forget the items under these ids; other ids are passed over.
+
+        Args:
+            mode: ``soft`` hides them until room is needed, `items.undelete` restores them;
+                ``hard`` erases them, with all their copies.
+        """
+        return run(self._flows.forget(ids, mode), self._ports.sync)
+
+
+class SemanticMemory(BuiltInType):
+    """Knowledge: facts, skills, patterns and summaries, insights, preferences and corrections."""
+
+    __slots__ = ()
+
+
+class EpisodicMemory(BuiltInType):
+    """Experience, as an append-only log in threads and episodes: what no other built-in type accepts.
+
+    What is there is not changed and not removed, but by erasure. An item is in the thread it names, by default
+    its session's, and in the episode it names. Without one it goes on with the newest episode of its thread,
+    or begins another: after an idle gap, and where that one would have too many steps or tokens (`EpisodicSettings`).
+    """
+
+    __slots__ = ()
+
+
+class MemoryTypes(TypeNames, Mapping[str, MemoryType]):
+    """The memory types of an agent by name, as a session of it or its own scope uses them."""
+
+    __slots__ = ("_core",)
+    _IS_ASYNC: ClassVar[bool] = False  # async: _IS_ASYNC: ClassVar[bool] = True
+
+    def __init__(self, core: AgentCore, names: tuple[str, ...] = (), policy: Policy | None = None) -> None:
+        super().__init__(core.bind_types(names, policy))
+        self._core = core
+
+    @overload
+    def __getitem__(self, name: Literal["working"], /) -> WorkingMemory: ...
+    @overload
+    def __getitem__(self, name: Literal["episodic"], /) -> EpisodicMemory: ...
+    @overload
+    def __getitem__(self, name: Literal["semantic"], /) -> SemanticMemory: ...
+    @overload
+    def __getitem__(self, name: str, /) -> MemoryType: ...
+    def __getitem__(self, name: str, /) -> MemoryType:
+        bound, ports = self._bound, self._core.ports
+        match name:
+            case "working":
+                return WorkingMemory(bound.working, ports)
+            case "episodic":
+                return EpisodicMemory(bound.episodic, ports)
+            case "semantic":
+                return SemanticMemory(bound.semantic, ports)
+            case _:
+                return cast("MemoryType", self._core.types.find_external(name))
+
+    def session(self, *names: str, policy: Policy | None = None) -> "MemoryTypes":
+        """The types as the session at a path below the agent uses them: its own items, its thread of episodes.
+
+        Long-term memory is that of the first scope that the session's policy names in `long_term`, else the agent's.
+
+        Args:
+            policy: See `AgentMemory.scope`.
+
+        Raises:
+            InvalidInputError: A name that is blank, reserved or holds control characters.
+        """  # async: See `MemoryTypes.session`; it asks nothing of the store, so it is not awaited.
+        return MemoryTypes(self._core, names, policy)
+
+    def register(self, memory_type: AnyMemoryType) -> None:
+        """Add a type of one's own; from now on it is given what it accepts, and asked for each context.
+
+        Raises:
+            InvalidInputError: It is no memory type, not one for this face, or its name is in use.
+        """
+        self._core.types.register(memory_type, is_async=self._IS_ASYNC)

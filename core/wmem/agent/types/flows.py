@@ -1,0 +1,227 @@
+"""Memory types as flows, which the sync and async faces run, and the steps that types over a scope share."""
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Protocol
+
+from wmem.agent.types.draft import ItemDraft
+from wmem.describe import describe
+from wmem.errors import InvalidInputError
+from wmem.flow import Flow
+from wmem.model.checks import check_id, check_limit
+from wmem.model.filters import Filters
+from wmem.model.history import Path
+from wmem.model.item import MemoryItem
+from wmem.model.results import Forgotten, Memorized, Remembered, Summary
+from wmem.model.row import Row
+from wmem.model.zones import to_zone
+from wmem.policy import Capacity
+from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, search
+from wmem.rules.eviction import Size
+from wmem.scope.embedding_backfill import embed_query
+from wmem.scope.erasure import erase, log_remaining
+from wmem.scope.handle import Handle
+from wmem.scope.index_store import prepare_index
+from wmem.scope.items.filters import ItemFilter
+from wmem.scope.items.flows import draft_item
+from wmem.scope.items.promotion import long_term_handle
+from wmem.scope.items.reads import to_current_item
+from wmem.scope.items.totals import ItemTotals
+from wmem.scope.queue import flows as queue_flows
+
+
+class TypeFlows(Protocol):
+    """A memory type for one session of the agent, or for the agent's own scope; its verbs are flows.
+
+    Attributes:
+        pool: How many candidates it gives for a context at most.
+        is_external: Whether its items lie outside of wmem's scopes, so that only itself can find them.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def pool(self) -> int: ...
+    @property
+    def is_external(self) -> bool: ...
+    def accepts(self, draft: ItemDraft, /) -> bool: ...
+    def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]: ...
+    def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]: ...
+    def forget(self, ids: Sequence[str], /) -> Flow[Forgotten]: ...
+    def summarize(self, token_limit: int, /) -> Flow[Summary]: ...
+    def capacity(self) -> Flow[Capacity]: ...
+
+
+class ScopeFlows(TypeFlows, Protocol):
+    """A memory type whose items lie in a scope, which `location` finds."""
+
+    @property
+    def location(self) -> "Location": ...
+
+
+class Location(Protocol):
+    """Where the items of a memory type lie."""
+
+    @property
+    def handle(self) -> Handle:
+        """The handle of the scope, as far as it is known without asking the store.
+
+        Raises:
+            InvalidInputError: It is not known.
+        """
+        ...
+
+    def locate(self) -> Flow[Handle]:
+        """The handle of the scope."""
+        ...
+
+
+class OwnScope:
+    """The session itself, or the agent's own scope."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+    def locate(self) -> Flow[Handle]:
+        yield from ()
+        return self.handle
+
+
+class LongTermScope:
+    """Where a session's long-term memory of one kind is: the agent's, or that of the first scope its policy names.
+
+    Args:
+        session: The session, or the agent's own scope.
+        name: Such as ``~semantic``.
+    """
+
+    _handles: dict[Path, Handle]
+
+    def __init__(self, session: Handle, name: str) -> None:
+        self._session = session
+        self._name = name
+        self._handles = {}
+
+    def locate(self) -> Flow[Handle]:
+        if self._session.incarnation is None:
+            yield from self._session.replica()
+        return self._find_handle()
+
+    @property
+    def handle(self) -> Handle:
+        if self._session.incarnation is None and self._session.parent is not None:
+            msg = (
+                f"the policy of session {self._session.path!r}, which may name a scope for its long-term memory, is "
+                "not known before one of the methods of this memory type was called"
+            )
+            raise InvalidInputError(msg)
+        return self._find_handle()
+
+    def _find_handle(self) -> Handle:
+        scope = next(iter(self._session.long_term_scopes), self._session.path[:1])
+        if scope not in self._handles:
+            self._handles[scope] = long_term_handle(self._session, scope, self._name)
+        return self._handles[scope]
+
+
+def check_query(query: object) -> str:
+    """Check the query of `MemoryType.remember`."""
+    if not isinstance(query, str):
+        raise InvalidInputError(f"query must be text, got {describe(query)}")
+    return query
+
+
+def check_ids(ids: object) -> dict[str, None]:
+    """Check the ids of `MemoryType.forget`; keep their order and remove duplicates."""
+    if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
+        raise InvalidInputError(f"ids must be a list of ids, got {describe(ids)}")
+    return dict.fromkeys(map(check_id, ids))
+
+
+def most_results(filters: Filters, limit: int) -> int:
+    """How many results to return at most."""
+    most = check_limit(limit)
+    return most if filters.top_k is None else min(most, filters.top_k)
+
+
+def to_item_filter(filters: Filters) -> ItemFilter:
+    """The filter of a scope's items; those that were promoted pass."""
+    return ItemFilter(
+        tags=frozenset(filters.tags),
+        metadata={},
+        agent_id=filters.agent_id,
+        task_id=filters.task_id,
+        include_promoted=True,
+    )
+
+
+def is_important_enough(draft: ItemDraft, minimum: float) -> bool:
+    """Whether an item that comes with an importance reaches a minimum; one without does."""
+    return draft.importance is None or draft.importance >= minimum
+
+
+def draft_row(handle: Handle, draft: ItemDraft) -> Flow[tuple[Row, float]]:
+    """Make the row of an item in a scope, not stored yet; returns it and its time."""
+    return draft_item(handle, draft.content, priority=draft.priority, ttl_s=draft.ttl_s, fields=draft.fields)
+
+
+def remember_in(handle: Handle, query: str, filters: Filters, limit: int) -> Flow[list[Remembered]]:
+    """The items of a scope that recall finds and that pass the filters, best first; for a blank query the newest."""
+    text, most, wanted = check_query(query), most_results(filters, limit), to_item_filter(filters)
+    replicas = yield from handle.replicas(local_only=True)
+    [replica], now = replicas, handle.settings.clock()
+
+    def accepts(row: Row) -> bool:
+        return row.key is None and row.role is None and wanted.accepts(row, now)
+
+    if not text.strip():
+        with replica.lock:
+            state = replica.state
+            newest = filter(accepts, map(state.rows.__getitem__, reversed(state.items)))
+            return [Remembered(to_current_item(state, row, now), 0.0) for row in islice(newest, most)]
+    yield from prepare_index(handle.engine, replicas)
+    profile = handle.policy.recall_profile
+    vector, _ = (yield from embed_query(handle, replicas, text)) if profile.vector else (None, ())
+    # Candidates are chosen before they are filtered: where a filter leaves some out, all must be looked at.
+    is_open = not (filters.tags or filters.task_id or filters.agent_id)
+    candidates = max(most, CANDIDATE_LIMIT) if is_open else len(replica.state.rows)
+    zone = to_zone(handle.policy.zone)
+    hits = list(islice(search(replicas, Query(text, now, profile, candidates, vector, accepts, zone)), most))
+    with replica.lock:
+        return [Remembered(to_current_item(replica.state, hit.row, now), hit.score, hit.parts()) for hit in hits]
+
+
+def forget_in(handle: Handle, ids: Sequence[str]) -> Flow[Forgotten]:
+    """Erase the items of a scope under these ids, with all their copies; others are passed over."""
+    wanted = check_ids(ids)
+    now = handle.settings.clock()
+    replica, state = yield from handle.replica()
+    with replica.lock:
+        present = [id for id in wanted if id in state.items and state.rows[id].visible(now)]
+    if present:
+        log_remaining(handle, "forgotten", (yield from erase(handle, present)).remaining)
+    else:
+        handle.check_intact(local_only=True)
+    return Forgotten(tuple(present), *current_size(handle, now))
+
+
+def summarize_in(handle: Handle, token_limit: int) -> Flow[Summary]:
+    """An extractive summary of a scope's items."""
+    return handle.read(queue_flows.summarize(handle, "all", token_limit), local_only=True)
+
+
+def capacity_of(handle: Handle) -> Flow[Capacity]:
+    """How full a scope is."""
+    yield from handle.replica()
+    return Capacity.of(*current_size(handle, handle.settings.clock()), handle.policy)
+
+
+def current_size(handle: Handle, now: float) -> Size:
+    """The size of a scope's items as of the last write or read of this process."""
+    return handle.engine.replica(handle.path).use_derived(ItemTotals, lambda totals: totals.size(now))
+
+
+def to_memorized(handle: Handle, item: MemoryItem, now: float) -> Memorized:
+    """The result of adding an item at the end of a scope that evicts nothing."""
+    items, tokens = current_size(handle, now)
+    return Memorized(item, items - 1, (), items, tokens)

@@ -1,0 +1,71 @@
+"""Settings of the built-in memory types: they live with the memory, not in a stored scope's policy."""
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from wmem.model.checks import check_count, check_fraction, check_seconds
+
+DEFAULT_POOL = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkingSettings:
+    """Settings of working memory.
+
+    Attributes:
+        pool: How many candidates it gives for a context at most.
+        min_importance: Items that come with a lower importance are not routed here, 0 to 1.
+    """
+
+    name: ClassVar[str] = "working"
+    pool: int = DEFAULT_POOL
+    min_importance: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticSettings:
+    """Settings of semantic memory; see `WorkingSettings`."""
+
+    name: ClassVar[str] = "semantic"
+    pool: int = DEFAULT_POOL
+    min_importance: float = 0.0
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpisodicSettings:
+    """Settings of episodic memory; see `WorkingSettings`.
+
+    Attributes:
+        gap_s: Seconds without an item of a thread after which its next item begins an episode; None: never.
+        max_steps: Steps of an episode: another one begins an episode. None: any number.
+        max_tokens: Tokens of an episode's items; None: any number.
+    """
+
+    name: ClassVar[str] = "episodic"
+    pool: int = DEFAULT_POOL
+    min_importance: float = 0.0
+    gap_s: float | None = 4 * 3_600.0
+    max_steps: int | None = 64
+    max_tokens: int | None = 4_000
+
+    def __post_init__(self) -> None:
+        _check(self)
+        if self.gap_s is not None:
+            check_seconds(self.gap_s, "gap_s")
+        for name in ("max_steps", "max_tokens"):
+            if (number := getattr(self, name)) is not None:
+                check_count(number, name, 1)
+
+
+TypeSettings: TypeAlias = WorkingSettings | SemanticSettings | EpisodicSettings
+
+
+def _check(settings: TypeSettings) -> None:
+    check_count(settings.pool, "pool")
+    check_fraction(settings.min_importance, "min_importance")
