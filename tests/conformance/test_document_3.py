@@ -95,7 +95,7 @@ def test_a_promotion_that_ends_before_the_mark_is_finished_by_the_next_and_makes
 ) -> None:
     memory = open_memory()
     scope = memory.scope("s")
-    item = call(scope.items.add, "x", priority="critical")
+    item = call(scope.items.add, "a needle", priority="critical")
     broken(memory, "Journal.append", lambda path, *_: not long_term(path), CutError())
     with pytest.raises(CutError):
         call(scope.items.promote, item.id)
@@ -103,6 +103,9 @@ def test_a_promotion_that_ends_before_the_mark_is_finished_by_the_next_and_makes
     (kept,) = call(memory.episodic.items.all)
     there = open_memory.in_other_process()
     assert [each.id for each in call(there.scope("s").items.pending)] == [item.id]
+    # Nobody sees it twice meanwhile.
+    for reader in (scope, there.scope("s"), scope.child("task")):
+        assert [hit.id for hit in call(reader.recall, "needle")] == [item.id]
     clock.advance(100)
     assert call(there.scope("s").items.fetch, item.id).promoted_to == kept.id
     assert call(scope.items.promote, item.id) == kept

@@ -50,6 +50,15 @@ def find_origins(row: Row, path: Path) -> tuple[Origin, ...]:
     return origins if origins and origins[-1].to == path[1:] else ()
 
 
+def names_source(row: Row, id: str, path: Path) -> bool:
+    """Whether a row says that its last step was from the row under an id in a scope, whatever its incarnation."""
+    if not has_origins(row):
+        return False
+    steps = load_json(row.rest or b"{}").get("origins", ())
+    last = steps[-1] if isinstance(steps, list) and steps else None
+    return isinstance(last, dict) and (last.get("path"), last.get("id")) == ([*path[1:]], id)
+
+
 def has_origins(row: Row) -> bool:
     """Whether a row may say where it comes from; cheap."""
     return row.rest is not None and b'"origins"' in row.rest

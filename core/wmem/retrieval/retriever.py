@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wmem.analysis.query_intent import detect_intent
 from wmem.engine.replica import Replica
 from wmem.model.ids import parse_promoted_id
+from wmem.model.origin import names_source
 from wmem.model.recall_profile import RecallProfile
 from wmem.model.row import Row
 from wmem.retrieval.arrays import ListOps
@@ -390,8 +391,12 @@ def _is_hidden(row: Row, now: float, nearer: Sequence[Replica[Any]]) -> bool:
         return True
     if (source := parse_promoted_id(row.id)) is None:
         return False
-    items = (each.state.rows.get(source) for each in nearer)  # no lock: a look-up is atomic
-    return any(item is not None and item.promoted_to == row.id and item.visible(now) for item in items)
+    items = ((each.path, each.state.rows.get(source)) for each in nearer)  # no lock: a look-up is atomic
+    # A copy that is not marked yet names the item that it is made of, too.
+    return any(
+        item is not None and item.visible(now) and (item.promoted_to == row.id or names_source(row, source, path))
+        for path, item in items
+    )
 
 
 def _list_recent_terms(asker: Replica[Any]) -> tuple[frozenset[str], frozenset[str]]:
