@@ -14,6 +14,8 @@ Together: TypeAlias = Callable[[str, list[tuple[str, ...]]], list[str]]
 
 THREADS, PROCESSES, MESSAGES = 16, 8, 40
 ROUNDS = 20
+PUTS = 121
+PROMOTERS = [("promote", "0", "60"), ("promote", "60", str(PUTS)), ("read", "0", "30")]
 PROCESS_ROUNDS = 60  # enough that all are at it at the same time
 
 COUNTING = """
@@ -135,3 +137,40 @@ def test_B125_fifty_threads_on_one_store_write_everything_and_leave_nothing_behi
         for group in range(5):
             keys = set(memory.scope(f"session {group}").entries.keys())
             assert keys == {f"{me}-{number}" for me in range(group, 50, 5) for number in range(4)}
+
+
+PROMOTING = """
+    import sys, wmem
+    url, act, first, last = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    memory = wmem.open(url, agent_id="agent")
+    session, other = memory.scope("session"), memory.scope("other")
+    session.items.count()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(first, last):
+        needle = f"needle{number}"
+        if act == "promote":
+            item = session.items.add(f"{needle} lies in haystack{number}", priority="critical", type="fact")
+            session.items.fetch(item.id)
+            assert [hit.id for hit in session.recall(needle, limit=200) if needle in hit.text.split()] == [item.id]
+        for each in session, other:
+            texts = [hit.text for hit in each.recall("Where is the needle?", limit=200)]
+            assert len(texts) == len(set(texts)), texts
+            context = each.pack(f"Where is {needle}?", budget=800)
+            said = "".join(message.text for message in context.prompt())
+            assert said.count(f"{needle} lies") <= 1 and context.tokens <= 800, said
+    memory.close()
+"""
+
+
+def test_what_two_processes_promote_is_there_once_for_all_that_read_meanwhile(
+    shared_url: str, together: Together
+) -> None:
+    together(PROMOTING, [(shared_url, act, *numbers) for act, *numbers in PROMOTERS])
+    with wmem.open(shared_url, agent_id="agent") as memory:
+        promoted = sorted(str(item.content) for item in memory.semantic.items.all())
+        assert promoted == sorted(f"needle{number} lies in haystack{number}" for number in range(PUTS))
+        for number in range(0, PUTS, 11):
+            (there, *_), (here, *_) = (memory.scope(name).recall(f"needle{number}") for name in ("other", "session"))
+            assert there.text == here.text == f"needle{number} lies in haystack{number}"
+            assert (there.path, here.path) == (("agent", "~semantic"), ("agent", "session"))
