@@ -38,6 +38,7 @@ from wmem.model.history import Cursor, Path
 from wmem.model.ids import parse_promoted_id
 from wmem.model.row import Row
 from wmem.model.values import load_json
+from wmem.order import Orders
 
 APPLIED_MAX = 256  # record ids a fold remembers, to apply a repeated record only once
 DECISIONS_MAX = 1_000
@@ -131,6 +132,7 @@ class State:
         self._latest_item_place = 0
         self.gone: dict[int, str] = {}
         """The ids of the rows that were removed last, by their places; those of items are negative."""
+        self._orders = Orders()
         self.traces: list[TurnTraced] = []
         """What a trace tells of turns, oldest first."""
         self.trace_bytes = 0
@@ -202,6 +204,24 @@ class State:
     def newest_messages(self) -> Iterator[Row]:
         """Messages, newest first; to be consumed under the lock."""
         return map(self.rows.__getitem__, reversed(self.messages))
+
+    def items_after(self, id: str) -> Iterator[Row]:
+        """Items after one, oldest first; it may be gone. To be consumed under the lock.
+
+        Raises:
+            KeyError: Nothing is known of it.
+        """
+        place = self._find_past_place(id)
+        if place >= 0:
+            raise KeyError(id)
+        return map(self.rows.__getitem__, self._orders.find("items", self.items).after(-place, self.items))
+
+    def messages_before(self, id: str) -> Iterator[Row]:
+        """Messages before one, newest first; it may be withdrawn or gone. See `items_after`."""
+        place = self._find_past_place(id)
+        if place <= 0:
+            raise KeyError(id)
+        return map(self.rows.__getitem__, self._orders.find("messages", self.messages).before(place, self.messages))
 
     def leading_system_text(self) -> list[Row]:
         """The system messages that the conversation begins with, which every pack holds."""
@@ -290,10 +310,12 @@ class State:
                 self.withdrawn[row.id] = self._latest_place
                 return
             self.messages[row.id] = self._latest_place
+            self._orders.extend("messages", row.id, self._latest_place)
             self._index_message(row)
         else:
             self._latest_item_place += 1
             self.items[row.id] = self._latest_item_place
+            self._orders.extend("items", row.id, self._latest_item_place)
             self._update_pinned(row)
             for source in _source_ids(row):
                 self.origins[source] = (*self.origins.get(source, ()), row.id)
@@ -376,6 +398,11 @@ class State:
         """Where a row stands, as in `gone`; 0 for an entry, and for what is not there."""
         return self.messages.get(id) or self.withdrawn.get(id) or -self.items.get(id, 0)
 
+    def _find_past_place(self, id: str) -> int:
+        """Where a row stands, or stood, as in `gone`; 0 for an entry, and where that is not remembered."""
+        gone = reversed(self.gone.items())
+        return self._find_place(id) or self.erased.get(id) or next((place for place, each in gone if each == id), 0)
+
     def _touch(self, change: ItemTouched) -> Row | None:
         row = self.rows.get(change.id)
         if row is None:
@@ -429,8 +456,10 @@ class State:
                 self._index_message(row)
             for feed in self.feeds:
                 feed[each] = None
-        if withdrawn_at is None and places and places[0][0] < newest:
-            self._sort_messages()
+        if withdrawn_at is None and places:
+            self._orders.drop("messages")
+            if places[0][0] < newest:
+                self._sort_messages()
 
     def _sort_messages(self) -> None:
         """Put messages that came back before others into their places, here and in what follows their order."""

@@ -33,6 +33,7 @@ from tests.suites.messages import MessagesSuite
 from tests.suites.newer import NewerSuite
 from tests.suites.own_ids import OwnIdsSuite
 from tests.suites.pack import PackSuite
+from tests.suites.pages import PagesSuite
 from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
@@ -144,6 +145,9 @@ class TestOwnIds(Everywhere, OwnIdsSuite): ...
 
 
 class TestPack(Everywhere, PackSuite): ...
+
+
+class TestPages(Everywhere, PagesSuite): ...
 
 
 class TestPairing(Everywhere, PairingSuite): ...

@@ -48,13 +48,27 @@ class AsyncItemReads:
         """See `ItemReads.exists`."""
         return await self.get(id) is not None
 
-    async def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
+    async def all(
+        self,
+        include_expired: bool = False,  # noqa: FBT001, FBT002  # as its document
+        include_promoted: bool = False,  # noqa: FBT001, FBT002
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[MemoryItem]:
         """See `ItemReads.all`."""
-        return await self._run(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
+        return await self._run(
+            reads.list_items(
+                include_expired=include_expired,
+                include_promoted=include_promoted,
+                limit=None if limit is None else check_limit(limit),
+                after=None if after is None else check_id(after),
+            )
+        )
 
     async def recent(self, limit: int = 10) -> list[MemoryItem]:
         """See `ItemReads.recent`."""
-        return await self._run(reads.list_items(newest=check_limit(limit)))
+        return await self._run(reads.list_recent(check_limit(limit)))
 
     async def count(self) -> int:
         """See `ItemReads.count`."""
@@ -87,6 +101,10 @@ class AsyncItemReads:
     async def expired(self) -> list[MemoryItem]:
         """See `ItemReads.expired`."""
         return await self._run(reads.list_expired)
+
+    async def forgotten(self) -> list[MemoryItem]:
+        """See `ItemReads.forgotten`."""
+        return await self._run(reads.list_forgotten)
 
     async def promoted(self) -> list[MemoryItem]:
         """See `ItemReads.promoted`."""

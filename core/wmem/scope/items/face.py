@@ -47,13 +47,39 @@ class ItemReads:
         """Whether `get` would return the item."""
         return self.get(id) is not None
 
-    def all(self, include_expired: bool = False, include_promoted: bool = False) -> list[MemoryItem]:  # noqa: FBT001, FBT002  # as its document
-        """The items, oldest first; expired and promoted ones only on request."""
-        return self._run(reads.list_items(include_expired=include_expired, include_promoted=include_promoted))
+    def all(
+        self,
+        include_expired: bool = False,  # noqa: FBT001, FBT002  # as its document
+        include_promoted: bool = False,  # noqa: FBT001, FBT002
+        *,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> list[MemoryItem]:
+        """The items, oldest first; expired and promoted ones only on request.
+
+        The next page is ``all(limit=100, after=page[-1].id)``. What is added meanwhile comes at the end, nothing
+        comes twice, and a page takes as long whether it is the first or the thousandth.
+
+        Args:
+            limit: How many at most, None for all.
+            after: The id of an item: only those that were added after it. That item may be expired, promoted or gone.
+
+        Raises:
+            NotFoundError: Nothing is known of the item with the id `after`: it was never here, or was removed and a
+                thousand others since.
+        """
+        return self._run(
+            reads.list_items(
+                include_expired=include_expired,
+                include_promoted=include_promoted,
+                limit=None if limit is None else check_limit(limit),
+                after=None if after is None else check_id(after),
+            )
+        )
 
     def recent(self, limit: int = 10) -> list[MemoryItem]:
         """The newest items, newest first."""
-        return self._run(reads.list_items(newest=check_limit(limit)))
+        return self._run(reads.list_recent(check_limit(limit)))
 
     def count(self) -> int:
         """How many items `all` would list."""
@@ -106,6 +132,10 @@ class ItemReads:
     def expired(self) -> list[MemoryItem]:
         """The expired items that cleanup has not removed yet."""
         return self._run(reads.list_expired)
+
+    def forgotten(self) -> list[MemoryItem]:
+        """The items that were softly deleted, as by `Queue.forget`, oldest first; `Items.undelete` restores them."""
+        return self._run(reads.list_forgotten)
 
     def promoted(self) -> list[MemoryItem]:
         """The items that were copied to long-term memory and have not expired here."""

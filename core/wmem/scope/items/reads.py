@@ -1,8 +1,9 @@
 """Pure reads of items over a state: get, list, count, expired, promoted, pending."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
+from wmem.errors import NotFoundError
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.row import Row
 from wmem.policy import Policy
@@ -10,6 +11,8 @@ from wmem.rules.importance import importance as importance_of
 from wmem.rules.promotion import promotion_rule
 from wmem.scope.handle import Read
 from wmem.state import State
+
+LOST_PLACE = "it is not here, or it was removed too long ago; go on from another one of that page"
 
 
 def to_current_item(state: State, row: Row, now: float) -> MemoryItem:
@@ -26,18 +29,45 @@ def is_listed(row: Row, now: float, *, include_expired: bool, include_promoted: 
 
 
 def list_items(
-    *, include_expired: bool = False, include_promoted: bool = False, newest: int | None = None
+    *,
+    include_expired: bool = False,
+    include_promoted: bool = False,
+    limit: int | None = None,
+    after: str | None = None,
 ) -> Read[list[MemoryItem]]:
-    """The items, oldest first; or, with `newest`, that many of the newest, newest first."""
+    """The items, oldest first: the first ones, or those after the one of an id.
+
+    Raises:
+        NotFoundError: Nothing is known of that one any more.
+    """
 
     def read(states: Sequence[State], now: float) -> list[MemoryItem]:
-        ids = states[0].items if newest is None else reversed(states[0].items)
+        state = states[0]
+        rows = map(state.rows.__getitem__, state.items) if after is None else _items_after(state, after)
         listed = (
             row
-            for row in map(states[0].rows.__getitem__, ids)
+            for row in rows
             if is_listed(row, now, include_expired=include_expired, include_promoted=include_promoted)
         )
-        return [to_current_item(states[0], row, now) for row in islice(listed, newest)]
+        return [to_current_item(state, row, now) for row in islice(listed, limit)]
+
+    return read
+
+
+def _items_after(state: State, id: str) -> Iterator[Row]:
+    try:
+        return state.items_after(id)
+    except KeyError:
+        raise NotFoundError(f"no page begins after {id!r}: {LOST_PLACE}") from None
+
+
+def list_recent(limit: int) -> Read[list[MemoryItem]]:
+    """The newest items, newest first."""
+
+    def read(states: Sequence[State], now: float) -> list[MemoryItem]:
+        rows = map(states[0].rows.__getitem__, reversed(states[0].items))
+        listed = (row for row in rows if is_listed(row, now, include_expired=False, include_promoted=False))
+        return [to_current_item(states[0], row, now) for row in islice(listed, limit)]
 
     return read
 
@@ -64,6 +94,12 @@ def list_expired(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The expired items that cleanup has not removed yet."""
     rows = map(states[0].rows.__getitem__, states[0].items)
     return [to_current_item(states[0], row, now) for row in rows if row.expired(now) and row.deleted_at is None]
+
+
+def list_forgotten(states: Sequence[State], now: float) -> list[MemoryItem]:
+    """The softly deleted items that can be restored."""
+    rows = map(states[0].rows.__getitem__, states[0].items)
+    return [to_current_item(states[0], row, now) for row in rows if row.deleted_at is not None and not row.expired(now)]
 
 
 def list_promoted(states: Sequence[State], now: float) -> list[MemoryItem]:

@@ -22,9 +22,13 @@ class AsyncMessageReads:
         self._run = run_read
         self._check_intact = check_intact
 
-    async def all(self, limit: int | None = None) -> list[Message]:
+    async def all(self, limit: int | None = None, *, before: str | None = None) -> list[Message]:
         """See `MessageReads.all`."""
-        return await self._run(flows.list_messages(None if limit is None else check_limit(limit)))
+        return await self._run(
+            flows.list_messages(
+                None if limit is None else check_limit(limit), None if before is None else check_id(before)
+            )
+        )
 
     async def get(self, id: str) -> Message | None:  # the field's own name
         """See `MessageReads.get`."""

@@ -21,9 +21,24 @@ class MessageReads:
         self._run = run_read
         self._check_intact = check_intact
 
-    def all(self, limit: int | None = None) -> list[Message]:
-        """The messages, oldest first; with a limit, only the newest ones."""
-        return self._run(flows.list_messages(None if limit is None else check_limit(limit)))
+    def all(self, limit: int | None = None, *, before: str | None = None) -> list[Message]:
+        """The messages, oldest first; with a limit, only the newest ones.
+
+        The page before is ``all(limit=100, before=page[0].id)``. A page takes as long whether it is the first or the
+        thousandth, and what is appended meanwhile is in none of those before.
+
+        Args:
+            limit: How many at most, None for all.
+            before: The id of a message: only those before it. That message may be withdrawn or gone.
+
+        Raises:
+            NotFoundError: Nothing is known of the message with the id `before`; see `ItemReads.all`.
+        """
+        return self._run(
+            flows.list_messages(
+                None if limit is None else check_limit(limit), None if before is None else check_id(before)
+            )
+        )
 
     def get(self, id: str) -> Message | None:  # the field's own name
         """The message with an id, also one that was withdrawn; None if there is none."""

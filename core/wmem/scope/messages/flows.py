@@ -6,7 +6,7 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
-from wmem.errors import InvalidInputError
+from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
 from wmem.model.call_ids import Pairing, pair_records
 from wmem.model.change import Change, Cleared, ItemPut, ItemRemoved, MessagesRestored, MessagesWithdrawn
@@ -20,6 +20,7 @@ from wmem.model.stray_results import CallRecord
 from wmem.model.values import dump_model
 from wmem.pack.render import is_note
 from wmem.scope.handle import Handle, Read
+from wmem.scope.items.reads import LOST_PLACE
 from wmem.scope.messages.standing import find_requests
 from wmem.scope.metadata_limit import check_message_metadata
 from wmem.state import State
@@ -40,15 +41,25 @@ _TYPE_OF_ROLE = {"user": "user_message", "assistant": "assistant_message", "tool
 # -- reads
 
 
-def list_messages(limit: int | None) -> Read[list[Message]]:
-    """The messages, oldest first; with a limit, only the newest ones."""
+def list_messages(limit: int | None, before: str | None = None) -> Read[list[Message]]:
+    """The messages, oldest first: with a limit, only the newest ones, or the newest before the one of an id.
+
+    Raises:
+        NotFoundError: Nothing is known of that one any more.
+    """
 
     def read(states: Sequence[State], _: float) -> list[Message]:  # messages have no time to live
-        rows = states[0].rows
-        ids = list(islice(reversed(states[0].messages), limit))
-        return [to_message(rows[each]) for each in reversed(ids)]
+        rows = states[0].newest_messages() if before is None else _messages_before(states[0], before)
+        return [to_message(row) for row in reversed(list(islice(rows, limit)))]
 
     return read
+
+
+def _messages_before(state: State, id: str) -> Iterator[Row]:
+    try:
+        return state.messages_before(id)
+    except KeyError:
+        raise NotFoundError(f"no page ends before {id!r}: {LOST_PLACE}") from None
 
 
 def find_message(message_id: str) -> Read[Message | None]:
