@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 FACES = {
     "wmem.agent.memory": "wmem.agent.async_memory",
+    "wmem.agent.turns.face": "wmem.agent.turns.async_face",
     "wmem.agent.types.face": "wmem.agent.types.async_face",
     "wmem.journal.redis": "wmem.journal.redis_async_face",
     "wmem.scope.entries.face": "wmem.scope.entries.async_face",
@@ -37,6 +38,7 @@ _SAME = (
     *("AgentMemory", "Drive", "Entries", "EntryReads", "ItemReads", "Items", "Iterator", "LocalEntries"),
     *(
         *("BuiltInType", "EpisodicMemory", "MemoryType", "MemoryTypes", "SemanticMemory", "WorkingMemory"),
+        *("Turn", "TurnVerbs"),
         "Maintenance",
         "MessageReads",
         "Messages",

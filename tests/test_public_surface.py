@@ -29,6 +29,7 @@ FOLDERS = {"wmem": ROOT / "core"}
 """Where a package lies, if not in the root."""
 MADE_BY_WMEM = {
     *("AgentMemory", "AsyncAgentMemory", "AsyncMaintenance", "AsyncScope", "Maintenance", "Scope"),
+    *("AsyncTurn", "Turn"),
     *("AsyncEntries", "AsyncItems", "AsyncLocalEntries", "AsyncMessages", "AsyncQueue", "Entries", "EntriesView"),
     *("AsyncBuiltInType", "AsyncEpisodicMemory", "AsyncMemoryTypes", "AsyncSemanticMemory", "AsyncWorkingMemory"),
     *("BuiltInType", "EpisodicMemory", "MemoryTypes", "SemanticMemory", "WorkingMemory"),

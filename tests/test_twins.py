@@ -20,6 +20,7 @@ from wmem.scope.queue.face import Queue
 TWINS: list[tuple[type, type]] = [
     (wmem.AgentMemory, wmem.AsyncAgentMemory),
     (wmem.Scope, wmem.AsyncScope),
+    (wmem.Turn, wmem.AsyncTurn),
     (Entries, AsyncEntries),
     (LocalEntries, AsyncLocalEntries),
     (Items, AsyncItems),
@@ -29,7 +30,7 @@ TWINS: list[tuple[type, type]] = [
 ]
 ACROSS = {"aio", "sync"}
 """How to come from one mode to the other."""
-WITHOUT_IO = {"child", "maintenance", "scope", "start", "subscribe", "temporary"}
+WITHOUT_IO = {"budget_status", "child", "maintenance", "scope", "start", "subscribe", "temporary", "turn"}
 """What asks nothing of the store itself: it is called the same sync and async."""
 MAY_AWAIT = {("get_or_set", "factory")}
 """Arguments that may be coroutine functions where coroutines run."""

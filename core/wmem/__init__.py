@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open, register  # noqa: A004  # `wmem.open` reads well
     from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
+    from wmem.agent.turns.async_face import AsyncTurn
+    from wmem.agent.turns.contexts import Assembled, AssembledItem
+    from wmem.agent.turns.face import Turn
     from wmem.agent.types.draft import ItemDraft
     from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
     from wmem.agent.types.settings import EpisodicSettings, SemanticSettings, WorkingSettings
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
         NotFoundError,
         SerializationError,
         StoreError,
+        TurnBudgetError,
         UnknownOutcomeError,
         WmemError,
         WrongKeyError,
@@ -53,6 +57,15 @@ if TYPE_CHECKING:
     )
     from wmem.model.standing import StandingRequest
     from wmem.model.trace import TurnTrace
+    from wmem.model.turn import (
+        BudgetStatus,
+        Committed,
+        GoalProgress,
+        Routed,
+        TurnBudget,
+        TurnExports,
+        TurnWrite,
+    )
     from wmem.pack.render import is_note
     from wmem.policy import Capacity, Policy
     from wmem.retrieval.embedder import Embedder
@@ -68,17 +81,22 @@ if TYPE_CHECKING:
 __all__ = [
     "AgentMemory",
     "AlreadyPromotedError",
+    "Assembled",
+    "AssembledItem",
     "AsyncAgentMemory",
     "AsyncMaintenance",
     "AsyncMemoryType",
     "AsyncScope",
+    "AsyncTurn",
     "BudgetError",
+    "BudgetStatus",
     "BulkPromotion",
     "Calibration",
     "Calibrations",
     "Capacity",
     "CapacityError",
     "Changes",
+    "Committed",
     "ConflictError",
     "Context",
     "CorruptionError",
@@ -92,6 +110,7 @@ __all__ = [
     "ExpiredError",
     "Filters",
     "Forgotten",
+    "GoalProgress",
     "InvalidInputError",
     "ItemDraft",
     "KeyRing",
@@ -111,6 +130,7 @@ __all__ = [
     "RecallProfile",
     "RecallUse",
     "Remembered",
+    "Routed",
     "Scope",
     "ScopeStats",
     "ScopeView",
@@ -122,7 +142,12 @@ __all__ = [
     "Summary",
     "TiktokenCounter",
     "ToolCall",
+    "Turn",
+    "TurnBudget",
+    "TurnBudgetError",
+    "TurnExports",
     "TurnTrace",
+    "TurnWrite",
     "UnknownOutcomeError",
     "WmemError",
     "WorkingSettings",
@@ -148,6 +173,9 @@ _HOMES = {
     "wmem.agent.types.draft": ("ItemDraft",),
     "wmem.agent.types.protocol": ("AsyncMemoryType", "MemoryType"),
     "wmem.agent.types.settings": ("EpisodicSettings", "SemanticSettings", "WorkingSettings"),
+    "wmem.agent.turns.contexts": ("Assembled", "AssembledItem"),
+    "wmem.agent.turns.async_face": ("AsyncTurn",),
+    "wmem.agent.turns.face": ("Turn",),
     "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.filters": ("Filters",),
@@ -168,6 +196,15 @@ _HOMES = {
     "wmem.model.recall_profile": ("RecallProfile",),
     "wmem.model.standing": ("StandingRequest",),
     "wmem.model.trace": ("TurnTrace",),
+    "wmem.model.turn": (
+        "BudgetStatus",
+        "Committed",
+        "GoalProgress",
+        "Routed",
+        "TurnBudget",
+        "TurnExports",
+        "TurnWrite",
+    ),
     "wmem.pack.render": ("is_note",),
     "wmem.rules.standing": ("find_standing_requests",),
     "wmem.policy": ("Capacity", "Policy"),

@@ -6,6 +6,7 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
     WmemError
     ├── InvalidInputError (ValueError)    the call is wrong: correct it
     │   └── BudgetError                   what must stay exceeds the budget
+    │       └── TurnBudgetError           the turn has taken all of its budget: commit it
     ├── SerializationError (TypeError)    the value cannot be stored, or not decoded as the type asked for
     ├── NotFoundError (KeyError)          no such item
     │   └── ExpiredError                  it was there and has expired
@@ -35,6 +36,7 @@ __all__ = [
     "SerializationError",
     "StoreError",
     "StoreFullError",
+    "TurnBudgetError",
     "UnknownOutcomeError",
     "WmemError",
     "WrongKeyError",
@@ -54,6 +56,10 @@ class BudgetError(InvalidInputError):
 
     Its text has the sizes, the largest first, and what to do about it.
     """
+
+
+class TurnBudgetError(BudgetError):
+    """A turn has taken all of its budget; what it wrote is stored, and it can be committed."""
 
 
 class SerializationError(WmemError, TypeError):

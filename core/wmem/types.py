@@ -4,6 +4,7 @@ Nobody calls these classes: wmem makes what it returns.
 """
 
 from wmem.agent.openers import Opener
+from wmem.agent.turns.drafts import Memorizable
 from wmem.agent.types.async_face import (
     AsyncBuiltInType,
     AsyncEpisodicMemory,
@@ -91,6 +92,7 @@ __all__ = [
     "Items",
     "LocalEntries",
     "Matrix",
+    "Memorizable",
     "MemorizeTraced",
     "MemoryTypes",
     "MergeCount",

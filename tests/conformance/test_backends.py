@@ -44,6 +44,7 @@ from tests.suites.standing import StandingSuite
 from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.temporary import TemporarySuite
 from tests.suites.traces import TracesSuite
+from tests.suites.turns import TurnSuite
 from tests.suites.updates import UpdatesSuite
 from tests.suites.values import ValuesSuite
 from tests.suites.vectors import VectorsSuite
@@ -190,6 +191,9 @@ class TestTemporary(Everywhere, TemporarySuite): ...
 
 
 class TestTraces(Everywhere, TracesSuite): ...
+
+
+class TestTurns(Everywhere, TurnSuite): ...
 
 
 class TestUpdates(Everywhere, UpdatesSuite): ...

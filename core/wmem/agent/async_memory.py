@@ -1,22 +1,25 @@
 # Generated from core/wmem/agent/memory.py by `make generate` (scripts/generate_async.py); do not edit.
 """Async twin of `wmem.agent.memory`."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
+from wmem.agent.turns.async_face import AsyncTurn, AsyncTurnVerbs
+from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.async_face import AsyncMemoryTypes
 from wmem.agent.types.registry import AnyMemoryType
 from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
-from wmem.flow import arun
+from wmem.flow import Flow, arun
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
+from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -28,7 +31,10 @@ if TYPE_CHECKING:
     from wmem.agent.memory import AgentMemory
 
 
-class AsyncAgentMemory(MemoryProperties):
+R = TypeVar("R")
+
+
+class AsyncAgentMemory(AsyncTurnVerbs, MemoryProperties):
     """See `AgentMemory`; made by `wmem.aopen`."""
 
     __slots__ = ()
@@ -68,6 +74,25 @@ class AsyncAgentMemory(MemoryProperties):
     def types(self) -> AsyncMemoryTypes:
         """See `AgentMemory.types`."""
         return AsyncMemoryTypes(self._core)
+
+    def turn(
+        self,
+        *session: str,
+        budget: TurnBudget | None = None,
+        goals: Sequence[str] = (),
+        task_id: str | None = None,
+        id: str | None = None,  # the field's own name
+        policy: Policy | None = None,
+    ) -> AsyncTurn:
+        """See `AgentMemory.turn`; it asks nothing of the store, so it is not awaited."""
+        settings = TurnSettings(TurnBudget() if budget is None else budget, goals, task_id)
+        return AsyncTurn(self._core.make_turn(session, settings, turn_id=id, policy=policy), self._core.ports)
+
+    def _find_turn(self, *, begins: bool) -> TurnCore:
+        return self._core.find_turn(begins=begins)
+
+    def _drive(self, flow: Flow[R]) -> Awaitable[R]:
+        return arun(flow, self._core.ports.aio)
 
     async def stats(self) -> MemoryStats:
         """See `AgentMemory.stats`."""

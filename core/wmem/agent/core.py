@@ -11,6 +11,7 @@ from typing import NamedTuple
 from wmem.agent.disposal import dispose_working_memory, erase_all
 from wmem.agent.key_rotation import rotate
 from wmem.agent.maintenance import MaintenanceReport, maintain
+from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.types.registry import AnyMemoryType, BoundTypes, TypeRegistry
 from wmem.agent.types.settings import TypeSettings
 from wmem.codec.codec import Codec
@@ -99,6 +100,8 @@ class AgentCore:
         self.scopes_at_prune: frozenset[Path] | None = None
         """The scopes that existed when vectors were last pruned."""
         self.released = False
+        self._turn: TurnCore | None = None
+        self._turn_lock = new_renewed_lock()
         _open_cores.add(self)
         if settings.metrics is not None:
             settings.metrics.watch(settings.open_state, agent_id, store.engine.counts)
@@ -118,6 +121,30 @@ class AgentCore:
     def bind_types(self, names: tuple[str, ...], policy: Policy | None) -> BoundTypes:
         """The memory types as the session at a path below the agent uses them; without names its own scope."""
         return BoundTypes(self.types, self.handle(names, policy))
+
+    def make_turn(
+        self,
+        names: tuple[str, ...],
+        settings: TurnSettings = TurnSettings(),  # noqa: B008  # it is frozen
+        *,
+        turn_id: str | None = None,
+        policy: Policy | None = None,
+    ) -> TurnCore:
+        """A new turn; see `AgentMemory.turn`."""
+        _, filters, tracks_tools = self.turn_options
+        full = settings._replace(default_filters=filters, tracks_tools=tracks_tools).check()
+        return TurnCore(self.bind_types(names, policy), full, turn_id)
+
+    def find_turn(self, *, begins: bool) -> TurnCore:
+        """The turn of the agent's own scope that the verbs of its memory act on.
+
+        Args:
+            begins: Whether another one begins where the last one has ended.
+        """
+        with self._turn_lock:
+            if self._turn is None or (begins and self._turn.has_ended):
+                self._turn = self.make_turn(())
+            return self._turn
 
     def handle(self, names: tuple[str, ...], policy: Policy | None, *, create: bool = True) -> Handle:
         """A new handle; after a disposal it binds to the next incarnation."""

@@ -2,20 +2,23 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
+from wmem.agent.turns.core import TurnCore, TurnSettings
+from wmem.agent.turns.face import Turn, TurnVerbs
 from wmem.agent.types.face import MemoryTypes
 from wmem.agent.types.registry import AnyMemoryType
 from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
-from wmem.flow import run
+from wmem.flow import Flow, run
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
 from wmem.model.trace import TurnTrace
+from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
@@ -27,7 +30,10 @@ if TYPE_CHECKING:
     from wmem.agent.async_memory import AsyncAgentMemory
 
 
-class AgentMemory(MemoryProperties):
+R = TypeVar("R")
+
+
+class AgentMemory(TurnVerbs, MemoryProperties):
     """The memory of one agent; made by `wmem.open`."""  # async: See `AgentMemory`; made by `wmem.aopen`.
 
     __slots__ = ()
@@ -88,6 +94,38 @@ class AgentMemory(MemoryProperties):
     def types(self) -> MemoryTypes:
         """The memory types by name: ``working``, ``episodic``, ``semantic``, and those that were registered."""
         return MemoryTypes(self._core)
+
+    def turn(
+        self,
+        *session: str,
+        budget: TurnBudget | None = None,
+        goals: Sequence[str] = (),
+        task_id: str | None = None,
+        id: str | None = None,  # the field's own name
+        policy: Policy | None = None,
+    ) -> Turn:
+        """A turn of the session at a path below the agent; without names of the agent's own scope.
+
+        Use it as a context manager: leaving the block commits the turn.
+
+        Args:
+            budget: What it may take; by default as much as it likes.
+            goals: What the agent aims at: contexts look for that, too.
+            task_id: The task of what it writes.
+            id: Its id, where somebody else counts turns; by default a new one.
+            policy: Of the session, if the turn creates it; see `scope`.
+
+        Raises:
+            InvalidInputError: A name that is blank, reserved or holds control characters, or anything out of range.
+        """  # async: See `AgentMemory.turn`; it asks nothing of the store, so it is not awaited.
+        settings = TurnSettings(TurnBudget() if budget is None else budget, goals, task_id)
+        return Turn(self._core.make_turn(session, settings, turn_id=id, policy=policy), self._core.ports)
+
+    def _find_turn(self, *, begins: bool) -> TurnCore:
+        return self._core.find_turn(begins=begins)
+
+    def _drive(self, flow: Flow[R]) -> R:  # async: def _drive(self, flow: Flow[R]) -> Awaitable[R]:
+        return run(flow, self._core.ports.sync)  # async: return arun(flow, self._core.ports.aio)
 
     def stats(self) -> MemoryStats:
         """Counts over all scopes of this agent."""

@@ -107,8 +107,8 @@ class Note:
             if candidate.id in included:
                 continue
             included.add(candidate.id)
-            if recalled.below_floor:
-                selection.rejected.append((recalled, "floor"))
+            if recalled.below_floor or recalled.is_repeated:
+                selection.rejected.append((recalled, "floor" if recalled.below_floor else "duplicate"))
                 continue
             limit = limits.of(candidate, recalled.form)
             if limit < min(candidate.tokens - MESSAGE_OVERHEAD, _LEAST_QUOTE_TOKENS):

@@ -100,6 +100,7 @@ class RecalledCandidate(NamedTuple):
         superseded: Whether a newer memory of the same says otherwise.
         form: What it is in its exchange; how much of it is quoted depends on it.
         below_floor: Whether it is too weak a match to be quoted.
+        is_repeated: Whether something else that recall found, too, says all that it says.
     """
 
     candidate: Candidate
@@ -108,6 +109,7 @@ class RecalledCandidate(NamedTuple):
     superseded: bool = False
     form: RecallForm = ""
     below_floor: bool = False
+    is_repeated: bool = False
 
 
 class StandingClause(NamedTuple):

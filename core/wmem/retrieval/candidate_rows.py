@@ -33,6 +33,7 @@ class Hit(NamedTuple):
     Attributes:
         superseded_by: Id of a newer statement of the same that says otherwise; "" for none.
         below_floor: Whether it is too weak a match to be quoted.
+        is_repeated: Whether something else that is a hit, too, says all that it says.
         form: Whether it is a record of a matching exchange, or stands where it does because its question matches.
     """
 
@@ -43,6 +44,7 @@ class Hit(NamedTuple):
     superseded_by: str = ""
     form: RecallForm = ""
     below_floor: bool = False
+    is_repeated: bool = False
 
 
 class CandidateRows(NamedTuple):

@@ -16,6 +16,7 @@ def _words(text: str) -> frozenset[str]:
 
 _MAX_CHARS = 200  # a longer text is its own gist: what little it differs in may be the point
 _MAX_COURTESY_WORDS = 12
+_LEAST_INNER_WORDS = 3  # words of a text that may stand in another one: fewer are a topic
 _MAX_OWN_WORDS = 1  # words of its own that a courtesy may have: a name, an adverb
 _UNSPACED = "\u0e00"  # from Thai on a word may be a whole sentence
 _MARKS = ".,;:!\"'()[]*_`~"  # around words; in them, as in "7.50", they are part of them
@@ -57,6 +58,24 @@ def gist(text: str) -> str:
     Of a text above 200 characters, all of it, case-folded and with its white space collapsed.
     """
     return gist_of_plain(" ".join(text.split()).casefold())
+
+
+def adds_nothing(text_gist: str, other: str) -> bool:
+    """Whether a text says nothing that another does not: it has the other's gist, or stands in it word by word.
+
+    What the other says beside it must not turn it round, as a negation would.
+    """
+    if text_gist == other:
+        return True
+    if len(text_gist) >= len(other) or text_gist.count(" ") < _LEAST_INNER_WORDS - 1:
+        return False
+    before, found, after = f" {other} ".partition(f" {text_gist} ")
+    return bool(found) and not any(map(_turns_round, (*before.split(), *after.split())))
+
+
+def _turns_round(word: str) -> bool:
+    bare = word.strip(_MARKS)
+    return bare in _POLAR or bare.endswith("n't") or bare == "?"
 
 
 def gist_of_plain(plain: str) -> str:

@@ -41,6 +41,7 @@ from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.retriever import CANDIDATE_LIMIT, Query, list_query_terms, search
 from wmem.rules.reminders import is_outdated
 from wmem.rules.standing import read_in_force
+from wmem.scope.assembly import PLAIN, Assembly
 from wmem.scope.embedding_backfill import embed_query
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
@@ -89,8 +90,13 @@ def pack_scope(
     long_term: bool,
     scoring: Scoring | None,
     zone: tzinfo | str | None,
+    assembly: Assembly = PLAIN,
 ) -> Flow[Context]:
-    """See `Scope.pack`."""
+    """See `Scope.pack`.
+
+    Args:
+        assembly: What a turn adds to it.
+    """
     if query is not None and not isinstance(query, str):
         raise InvalidInputError(f"a query is text or None, not {type(query).__name__!r}")
     handle.check_usable()
@@ -99,15 +105,18 @@ def pack_scope(
     replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)
     days_in = to_zone(handle.policy.zone if zone is None else zone)
     weighing = handle.policy.recall_profile if scoring is None else RecallProfile.resolve(scoring)
-    own, nearer = replicas[0], _list_nearer(replicas)
+    own = replicas[0]
+    ranked = [*replicas, *assembly.begin(own, now)]
+    nearer = _list_nearer(ranked)
     with own.lock:
-        leading = own.state.leading_system_text()
-        always = _list_always_included(leading, own.state)
+        leading = own.state.leading_system_text() if assembly.has_conversation else []
+        always = _list_always_included(leading, own.state) if assembly.has_conversation else []
         repeated = own.state.find_repeated_system_text()
-        total, tokens = len(own.state.messages), own.state.message_tokens
+        total, tokens = (len(own.state.messages), own.state.message_tokens) if assembly.has_conversation else (0, 0)
     fitter = None if options.profile == "any" else BlockFitter(options.profile)
     front = leading[-1].id if leading else None
-    live = _LiveMessages(handle, () if messages is None else messages, own, now, leading=front, fitter=fitter)
+    said = () if messages is None or not assembly.has_conversation else messages
+    live = _LiveMessages(handle, said, own, now, leading=front, fitter=fitter)
     previous = own.use_derived(DecodedMessages, attrgetter("messages"))
     factory = _CandidateFactory(counter, previous, live.overrides, fitter)
     stored = factory.to_stored  # of items, and of what the parents hold
@@ -115,7 +124,8 @@ def pack_scope(
     pinned = list(map(candidate, always))
     pinned += live.always_included({row.id for row in (*leading, *always)})
     pinned += [_in_scope(nearer, path, row, stored(row)) for path, row in _list_pinned_items(replicas, now)]
-    standing = live.list_standing(own, candidate) if handle.policy.standing_requests else []
+    asks = assembly.has_conversation and handle.policy.standing_requests
+    standing = live.list_standing(own, candidate) if asks else []
     scores: dict[str, float] = {}
     found: Sequence[Hit] = ()
     warnings: Sequence[str] = ()
@@ -124,33 +134,30 @@ def pack_scope(
         dense, warnings = (yield from embed_query(handle, replicas, query)) if weighing.vector else (None, ())
         # As many short memories as fill the budget, within limits.
         limit = max(_MIN_HITS, min(CANDIDATE_LIMIT, options.budget // _SHORT_MEMORY_TOKENS))
-        wanted = Query(query, now, weighing, limit, dense, zone=days_in, for_note=True)
-        hits: Iterable[Hit] = search(replicas, wanted)
-        if standing:
-            hits = _favor_preferences(hits)
-            scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == own.path}
-        if not recalls_messages(options.tail):
-            hits = _search_items(replicas, wanted)
-        found = tuple(_limit_to_budget(live.filter_hits(hits, own.path), options.budget))
-    if damage := [each for replica in replicas for each in replica.damage]:
-        warnings = [*warnings, f"{len(damage)} damaged records of {damage[0].path!r} were left out"]
+        wanted = assembly.extend(Query(query, now, weighing, limit, dense, zone=days_in, for_note=True), ranked)
+        hits, scores = _search(ranked, wanted, favor=bool(standing), items_alone=not recalls_messages(options.tail))
+        found = tuple(_limit_to_budget(live.filter_hits(assembly.select(hits), own.path), options.budget))
     unlike = {} if fitter is None else fitter.changed
+    recalled = _list_recalled(found, own, nearer, candidate, stored)
+    assembly.note_candidates(zip(recalled, found, strict=True))
     made = pack(
         PackRequest(
             options=options,
             count=counter,
-            newest_first=live.merge_with_stored(_iter_newest_first(own, candidate)),
+            newest_first=live.merge_with_stored(
+                _iter_newest_first(own, candidate) if assembly.has_conversation else ()
+            ),
             total=total + live.more_messages,
             conversation_tokens=tokens + live.more_tokens,
             pinned=pinned,
             repeated=repeated,
-            recalled=_list_recalled(found, own, nearer, candidate, stored),
+            recalled=recalled,
             standing=standing,
             standing_scores=scores,
             clause_tokens=live.clause_tokens(own, counter.name) if standing else {},
             query=to_sendable(query or ""),
-            query_terms=list_query_terms(replicas, query or ""),
-            has_items=_have_items(replicas),
+            query_terms=list_query_terms(ranked, query or ""),
+            has_items=_have_items(ranked),
             places=own.state.messages,
             analyzer=own.analyzer,
             zone=days_in,
@@ -159,7 +166,7 @@ def pack_scope(
             if query and query.strip()
             else None,
             changed_blocks=unlike,
-            warnings=tuple(warnings),
+            warnings=(*warnings, *assembly.warnings, *_warn_of_damage(replicas)),
             scope=handle.id,
         )
     )
@@ -167,6 +174,28 @@ def pack_scope(
     if (metrics := handle.settings.metrics) is not None:
         metrics.record_pack(made.tokens, made.dropped.totals)
     return made
+
+
+def _search(
+    replicas: Sequence[Replica[Any]], query: Query, *, favor: bool, items_alone: bool
+) -> tuple[Iterable[Hit], dict[str, float]]:
+    """What matches a query, and the scores of messages of the scope with standing requests.
+
+    Args:
+        favor: Whether the user has asked for anything that stands.
+        items_alone: Whether messages are not recalled.
+    """
+    hits: Iterable[Hit] = search(replicas, query)
+    scores: dict[str, float] = {}
+    if favor:
+        hits = _favor_preferences(hits)
+        scores = {hit.row.id: hit.score for hit in hits if hit.row.standing and hit.path == replicas[0].path}
+    return (_search_items(replicas, query) if items_alone else hits), scores
+
+
+def _warn_of_damage(replicas: Iterable[Replica[Any]]) -> list[str]:
+    damage = [each for replica in replicas for each in replica.damage]
+    return [f"{len(damage)} damaged records of {damage[0].path!r} were left out"] if damage else []
 
 
 def _list_always_included(leading: Sequence[Row], state: State) -> list[Row]:
@@ -288,8 +317,9 @@ def _list_recalled(
             bool(newer),
             form,
             below_floor,
+            is_repeated,
         )
-        for row, score, parts, at, newer, form, below_floor in hits
+        for row, score, parts, at, newer, form, below_floor, is_repeated in hits
     ]
 
 

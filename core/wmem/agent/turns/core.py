@@ -1,0 +1,354 @@
+"""What the sync and async face of a turn share: its state and its flows."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Self
+
+from wmem.agent.turns.contexts import Assembled, AssembledItem
+from wmem.agent.turns.drafts import Memorizable, draft_tool_call, to_storable
+from wmem.agent.turns.meter import Meter
+from wmem.agent.turns.prompts import ContextOptions
+from wmem.agent.types.draft import ItemDraft
+from wmem.agent.types.flows import TypeFlows
+from wmem.agent.types.registry import BoundTypes
+from wmem.describe import describe
+from wmem.errors import BudgetError, InvalidInputError, TurnBudgetError, WmemError
+from wmem.flow import Flow
+from wmem.log import find_logger
+from wmem.model.checks import check_id
+from wmem.model.context import Context
+from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.ids import new_ulid
+from wmem.model.item import MemoryItem, to_item
+from wmem.model.message import Message
+from wmem.model.results import Memorized, Remembered
+from wmem.model.row import Row
+from wmem.model.trace import EvictionTraced, MemorizeTraced, ToolCallTraced, TraceEvent
+from wmem.model.turn import BudgetStatus, Committed, GoalProgress, Routed, TurnBudget, TurnExports, TurnWrite
+from wmem.model.values import dump_json
+from wmem.rules.importance import importance as importance_of
+from wmem.rules.sources import CONVERSATION, WORKING, find_source
+from wmem.scope.assembly import ReadContext, TurnAssembly
+from wmem.scope.messages import flows as message_flows
+from wmem.scope.packing import pack_scope
+from wmem.scope.queue.flows import end_turn
+from wmem.scope.trace import append_trace
+from wmem.tokens.counter import Counter as TokenCounter
+
+AUTO = "auto"
+"""The store of an item that is routed by what it is."""
+_RECENT_ITEMS = 8  # newest items of working memory that every context quotes if they fit
+_PROGRESS_TYPE = "metric"
+_log = find_logger("wmem.agent")
+
+
+class TurnSettings(NamedTuple):
+    """How a turn was opened; see `AgentMemory.turn`."""
+
+    budget: TurnBudget = TurnBudget()
+    goals: Sequence[str] = ()
+    task_id: str | None = None
+    default_filters: Filters = NO_FILTERS
+    tracks_tools: bool = True
+
+    def check(self) -> Self:
+        """The same, checked.
+
+        Raises:
+            InvalidInputError: Anything out of range.
+        """
+        if not isinstance(self.budget, TurnBudget):
+            raise InvalidInputError(f"budget must be a wmem.TurnBudget, got {describe(self.budget)}")
+        if isinstance(self.goals, str) or not isinstance(self.goals, Sequence):
+            raise InvalidInputError(f"goals must be a list of texts, got {describe(self.goals)}")
+        if bad := [each for each in self.goals if not isinstance(each, str) or not each.strip()]:
+            raise InvalidInputError(f"a goal must be text that is not blank, got {describe(bad[0])}")
+        if self.task_id is not None and not isinstance(self.task_id, str):
+            raise InvalidInputError(f"task_id must be text, got {describe(self.task_id)}")
+        return self._replace(goals=tuple(self.goals))
+
+
+class TurnCore:
+    """One turn of one session: what it wrote, what it took, and whether it ended."""
+
+    def __init__(self, types: BoundTypes, settings: TurnSettings, turn_id: str | None) -> None:
+        self.types = types
+        self.settings = settings
+        self.handle = types.handle
+        now = self.handle.settings.clock()
+        self.id = new_ulid(now) if turn_id is None else check_id(turn_id)
+        self.meter = Meter(settings.budget, now)
+        self.writes: list[TurnWrite] = []
+        self.progress: list[GoalProgress] = []
+        self.events: list[TraceEvent] = []
+        """What happened, for the trace."""
+        self.committed: Committed | None = None
+        self.is_abandoned = False
+
+    # -- writes
+
+    def memorize(self, item: Memorizable, metadata: Mapping[str, Any] | None, store: str) -> Flow[Routed]:
+        """See `Turn.memorize`."""
+        self._begin("nothing more is memorized")
+        stored = yield from self._store(to_storable(item, metadata), store)
+        self.meter.count()
+        return Routed(next(iter(stored.values())).item, stored)
+
+    def track(
+        self, tool_name: str, parameters: Mapping[str, Any] | None, result: object, error: object
+    ) -> Flow[MemoryItem | None]:
+        """See `Turn.track_tool_invocation`."""
+        self._check_open()
+        store = self.types.episodic
+        target = yield from store.location.locate()
+        drafts = draft_tool_call(tool_name, parameters, result, error, most_bytes=target.policy.max_content_bytes)
+        first: MemoryItem | None = None
+        for draft in drafts if self.settings.tracks_tools else ():
+            part = draft if first is None else draft.with_defaults(parent_id=first.id)
+            made = yield from self._memorize_in(store, part)
+            first = first or made.item
+        if first is not None:
+            self.events.append(ToolCallTraced(first.id, error is not None, first.tokens or 0))
+        self.meter.count()
+        return first
+
+    def report_progress(self, goal: str, delta: float, note: str) -> Flow[GoalProgress]:
+        """See `Turn.report_progress`."""
+        self._begin("no more progress is reported")
+        made = GoalProgress(*_check_progress(goal, delta, note, self.settings.goals), self.handle.settings.clock())
+        text = f"{made.goal}: {made.delta:+.0%}{f' ({made.note})' if made.note else ''}"
+        about = {"goal": made.goal, "delta": made.delta}
+        yield from self._memorize_in(
+            self.types.working, ItemDraft(text, fields={"type": _PROGRESS_TYPE, "metadata": about})
+        )
+        self.progress.append(made)
+        self.meter.count()
+        return made
+
+    def _store(self, storable: ItemDraft | Message, store: str) -> Flow[Mapping[str, Memorized]]:
+        if isinstance(storable, Message):
+            if store not in (AUTO, CONVERSATION):
+                raise InvalidInputError(f"a message belongs to the store {CONVERSATION!r}, not {describe(store)}")
+            return {CONVERSATION: (yield from self._append(storable))}
+        stored: dict[str, Memorized] = {}
+        for each in self._find_stores(storable, store):
+            stored[each.name] = yield from self._memorize_in(each, storable)
+        return stored
+
+    def _find_stores(self, draft: ItemDraft, store: str) -> Sequence[TypeFlows]:
+        if store == AUTO:
+            return self.types.route(draft)
+        known = self.types.by_name()
+        if not isinstance(store, str) or store not in known:
+            names = ", ".join((AUTO, *known))
+            raise InvalidInputError(f"there is no store {describe(store)}; known: {names}")
+        return [known[store]]
+
+    def _memorize_in(self, store: TypeFlows, draft: ItemDraft) -> Flow[Memorized]:
+        full = draft.with_defaults(
+            self.handle.path[1:], turn_id=self.id, task_id=self.settings.task_id, agent_id=self.handle.path[0]
+        )
+        made = yield from store.memorize(full)
+        self._note(store.name, made)
+        return made
+
+    def _append(self, message: Message) -> Flow[Memorized]:
+        said = message if message.turn_id is not None else message.model_copy(update={"turn_id": self.id})
+        _, rows, now = message_flows.prepare_messages(self.handle, [said])
+        [row] = yield from message_flows.append(self.handle, rows, now)
+        state = self.handle.engine.replica(self.handle.path).state
+        count = len(state.messages)
+        made = Memorized(to_item(row, importance_of(row, now)), count - 1, (), count, state.message_tokens)
+        self._note(CONVERSATION, made)
+        return made
+
+    def _note(self, store: str, reply: Memorized) -> None:
+        """Take note of what was written, and of what was evicted for it."""
+        self.writes.append(TurnWrite(store, reply.item))
+        self.events.append(MemorizeTraced(reply.item.id, store))
+        if reply.evicted:
+            gone = {each.id: each for each in reply.evicted}
+            decisions = self.handle.engine.replica(self.handle.path).state.decisions[-len(gone) :]
+            self.events += [EvictionTraced(*each[:3], each.parts) for each in decisions if each.id in gone]
+
+    # -- reads
+
+    def assemble(self, prompt: str, filters: Filters | None, options: ContextOptions) -> Flow[Assembled]:
+        """See `Turn.assemble_context`."""
+        self._begin("no further context is assembled")
+        if not isinstance(prompt, str):
+            raise InvalidInputError(f"prompt must be text, got {describe(prompt)}")
+        wanted = _check_filters(filters, self.settings.default_filters)
+        sizes = options.size_pools({each.name: each.pool for each in self.types.all()})
+        asked = options.to_pack_options(options.budget)  # checks them
+        budget = self.meter.limit_tokens(asked.budget)
+        question = prompt if prompt.strip() else "; ".join(self.settings.goals)
+        found, warnings = yield from self._ask_others(question, wanted, sizes)
+        if budget < asked.budget:
+            warnings.append(f"{budget} of {asked.budget} tokens were left of the turn's budget")
+        counter = self.handle.settings.counter()
+        assembly = TurnAssembly(
+            ReadContext(
+                goals=tuple(self.settings.goals),
+                filters=wanted,
+                recent=min(_RECENT_ITEMS, sizes[WORKING]),
+                pools=sizes,
+                found_elsewhere={
+                    name: [_to_row(each.item, counter) for each in items] for name, items in found.items()
+                },
+                warnings=tuple(warnings),
+            )
+        )
+        try:
+            context = yield from pack_scope(
+                self.handle,
+                question,
+                replace(asked, budget=budget),
+                messages=options.messages,
+                inherit=True,
+                long_term=True,
+                scoring=options.scoring,
+                zone=options.zone,
+                assembly=assembly,
+            )
+        except BudgetError as exc:
+            if budget == asked.budget:
+                raise
+            raise TurnBudgetError(f"{budget} tokens are left of the turn's budget: {exc}") from exc
+        self.meter.count(context.tokens)
+        others = {(name, each.item.id): each.item for name, items in found.items() for each in items}
+        return _to_assembled(context, assembly, others, self.handle.settings.clock())
+
+    def _ask_others(
+        self, question: str, filters: Filters, pools: Mapping[str, int]
+    ) -> Flow[tuple[Mapping[str, Sequence[Remembered]], list[str]]]:
+        """What the memory types of others remember; one that fails is left out, with a warning."""
+        found: dict[str, Sequence[Remembered]] = {}
+        warnings: list[str] = []
+        for each in self.types.all():
+            if not each.is_external or not filters.includes(each.name):
+                continue
+            try:
+                found[each.name] = yield from each.remember(question, filters, pools[each.name])
+            except Exception as exc:  # noqa: BLE001  # of somebody else's store: the prompt goes without it
+                failure = type(exc).__name__
+                _log.warning("memory type %s failed: %s", each.name, failure)
+                warnings.append(f"the memory type {each.name!r} failed ({failure}), so nothing of it is here")
+        return found, warnings
+
+    # -- the end
+
+    def status(self) -> BudgetStatus:
+        """See `Turn.budget_status`."""
+        return self.meter.status(self.handle.settings.clock())
+
+    def commit(self) -> Flow[Committed]:
+        """See `Turn.commit`."""
+        if self.committed is not None:
+            return self.committed
+        if self.is_abandoned:
+            raise InvalidInputError(f"turn {self.id!r} was left by an exception: open another one")
+        now = self.handle.settings.clock()
+        step = yield from end_turn(self.handle, self.id)
+        yield from append_trace(self.handle, self.id, self.events, now)
+        self.meter.end(now)
+        writes = tuple(self.writes)
+        self.committed = Committed(
+            self.id, step, writes, dict(Counter(each.store for each in writes)), self._export(writes), self.status()
+        )
+        return self.committed
+
+    def abandon(self) -> Flow[None]:
+        """The turn was left by an exception: it ends, and is no step."""
+        if self.has_ended:
+            return
+        self.is_abandoned = True
+        now = self.handle.settings.clock()
+        self.meter.end(now)
+        try:
+            yield from append_trace(self.handle, self.id, self.events, now)
+        except WmemError as exc:
+            # What the block raised says more: the session may be disposed, or the store away.
+            _log.warning("the trace of turn %s was not written: %s", self.id, exc)
+
+    def leave(self, *, failed: bool) -> Flow[None]:
+        """Leave the turn's block."""
+        if failed:
+            yield from self.abandon()
+        else:
+            yield from self.commit()
+
+    def _export(self, writes: Sequence[TurnWrite]) -> TurnExports:
+        episodic, semantic = (
+            tuple(each.item for each in writes if each.store == name) for name in ("episodic", "semantic")
+        )
+        return TurnExports(episodic, semantic, tuple(self.progress))
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it was committed, or left by an exception."""
+        return self.committed is not None or self.is_abandoned
+
+    def _check_open(self) -> None:
+        if self.has_ended:
+            how = "left by an exception" if self.is_abandoned else "committed"
+            raise InvalidInputError(f"turn {self.id!r} was {how}: open another one")
+        self.handle.check_usable()
+
+    def _begin(self, refusal: str) -> None:
+        self._check_open()
+        self.meter.check(refusal, self.handle.settings.clock())
+
+
+def _check_progress(goal: str, delta: float, note: str, goals: Sequence[str]) -> tuple[str, float, str]:
+    if goal not in goals:
+        known = ", ".join(map(repr, goals)) or "none"
+        raise InvalidInputError(f"{describe(goal)} is no goal of this turn; known: {known}")
+    if isinstance(delta, bool) or not isinstance(delta, int | float) or not -1 <= delta <= 1:
+        raise InvalidInputError(f"delta must be a share from -1 to 1, got {describe(delta)}")
+    if not isinstance(note, str):
+        raise InvalidInputError(f"note must be text, got {describe(note)}")
+    return goal, float(delta), note
+
+
+def _check_filters(filters: object, default: Filters) -> Filters:
+    if filters is not None and not isinstance(filters, Filters):
+        raise InvalidInputError(f"filters must be wmem.Filters, got {describe(filters)}")
+    return default if filters is None else filters
+
+
+def _to_row(item: MemoryItem, counter: TokenCounter) -> Row:
+    """An item of an external memory type as a row that is ranked and quoted, and never stored."""
+    return Row(
+        id=item.id,
+        content=dump_json(item.content),
+        created_at=item.created_at,
+        updated_at=item.updated_at,
+        type=item.type,
+        priority=item.priority,
+        tags=item.tags,
+        importance=item.importance,
+        length=len(item.content),
+        tokens=counter(item.content),
+        counter=counter.name,
+        expires_at=item.expires_at,
+        rest=dump_json({"task_id": item.task_id, "agent_id": item.agent_id}),
+    )
+
+
+def _to_assembled(
+    context: Context, assembly: TurnAssembly, others: Mapping[tuple[str, str], MemoryItem], now: float
+) -> Assembled:
+    items: list[AssembledItem] = []
+    sources: Counter[str] = Counter()
+    for unit in (*context.included, *context.truncated):
+        hit = assembly.hits.get(unit.ids[0]) if unit.placed == "note" and len(unit.ids) == 1 else None
+        is_message = unit.placed == "messages" if hit is None else hit.row.role is not None
+        source = find_source(unit.scope, is_message=is_message or not unit.ids)
+        sources[source] += unit.tokens
+        if hit is not None:
+            item = others.get((source, hit.row.id)) or to_item(hit.row, importance_of(hit.row, now))
+            items.append(AssembledItem(item, source, unit.tokens, unit.score, unit.parts))
+    sources[""] = context.tokens - sources.total()
+    return Assembled(context=context, items=tuple(items), sources=dict(sources))

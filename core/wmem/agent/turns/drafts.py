@@ -1,0 +1,116 @@
+"""What may be memorized in a turn, as drafts and messages."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from wmem.agent.types.draft import ItemDraft
+from wmem.describe import describe
+from wmem.errors import InvalidInputError
+from wmem.graphemes import cut_before
+from wmem.model.item import ItemFields, MemoryItem
+from wmem.model.message import Message
+from wmem.rules.routing import find_role
+
+Memorizable: TypeAlias = str | Mapping[str, Any] | ItemDraft | MemoryItem | Message
+"""A text; an item by its fields, with its text under ``content``; a draft or an item; or a message, also in
+OpenAI's form."""
+
+_FIELDS = frozenset(ItemFields.__annotations__)
+_DRAFT_KEYS = ("priority", "ttl_s")
+_MAX_STRUCTURED_CHARS = 4_096  # of parameters that are stored as such, beside the text that tells of them
+
+
+def to_storable(item: Memorizable, metadata: Mapping[str, Any] | None) -> ItemDraft | Message:
+    """An item to memorize, as a draft or a message.
+
+    Raises:
+        InvalidInputError: It is neither.
+    """
+    if metadata is not None and not isinstance(metadata, Mapping):
+        raise InvalidInputError(f"metadata must be pairs of names and values, got {describe(metadata)}")
+    made = _read(item)
+    if isinstance(made, ItemDraft) and (role := find_role(made.type)) is not None:
+        made = Message.of(role, made.content, metadata=made.fields.get("metadata") or {})  # type: ignore[arg-type]  # of a message
+    if not metadata:
+        return made
+    if isinstance(made, Message):
+        known = made.metadata
+        return Message.model_validate({**dict(made), "metadata": {**known, **metadata}})
+    fields: ItemFields = {**made.fields, "metadata": {**(made.fields.get("metadata") or {}), **metadata}}
+    return ItemDraft(made.content, priority=made.priority, ttl_s=made.ttl_s, fields=fields, session=made.session)
+
+
+def _read(item: object) -> ItemDraft | Message:
+    if isinstance(item, ItemDraft | Message):
+        return item
+    if isinstance(item, str):
+        return ItemDraft(item)
+    if isinstance(item, MemoryItem):
+        if item.message is not None:
+            return item.message
+        given = {name: getattr(item, name) for name in item.model_fields_set & _FIELDS}
+        return ItemDraft(item.content, priority=item.priority, fields=given)  # type: ignore[arg-type]  # of an item
+    if not isinstance(item, Mapping):
+        raise InvalidInputError(f"an item is text, a mapping, a message or a draft, got {describe(item)}")
+    if "role" in item:
+        return Message.from_openai(item)
+    fields = dict(item)
+    text = fields.pop("content", fields.pop("text", None))
+    options = {name: fields.pop(name) for name in _DRAFT_KEYS if name in fields}
+    return ItemDraft(text, **options, fields=fields)  # type: ignore[arg-type]  # checked there
+
+
+def draft_tool_call(
+    tool_name: str, parameters: Mapping[str, Any] | None, result: object, error: object, *, most_bytes: int
+) -> Iterator[ItemDraft]:
+    """A tool call as items of episodic memory: one, or where it is longer than an item may be, several parts of it.
+
+    Args:
+        most_bytes: Of one item's text, in UTF-8.
+
+    Raises:
+        InvalidInputError: The tool has no name, or the parameters are no mapping.
+    """
+    if not isinstance(tool_name, str) or not tool_name.strip():
+        raise InvalidInputError(f"tool_name must be text that is not blank, got {describe(tool_name)}")
+    if parameters is not None and not isinstance(parameters, Mapping):
+        raise InvalidInputError(f"parameters must be a mapping of names to values, got {describe(parameters)}")
+    asked = "" if not parameters else _to_text(parameters)
+    outcome = f"failed: {_to_text(error)}" if error is not None else f"returned: {_to_text(result)}"
+    about: dict[str, Any] = {"tool_name": tool_name, "failed": error is not None}
+    if asked and len(asked) <= _MAX_STRUCTURED_CHARS and (plain := _to_plain(parameters)) is not None:
+        about["parameters"] = plain
+    fields: ItemFields = {"type": "tool_result", "source": "tool", "metadata": about}
+    for place, part in enumerate(_split(f"{tool_name}({asked})\n{outcome}", most_bytes)):
+        yield ItemDraft(part, fields=fields if not place else {**fields, "chunk_index": place})
+
+
+def _to_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, BaseException):
+        return f"{type(value).__name__}: {value}"
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys that are no texts, or a loop
+        return str(value)
+
+
+def _to_plain(value: object) -> object:
+    """A value as plain JSON; None if it is none, or has numbers that JSON has not."""
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=str))
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def _split(text: str, most_bytes: int) -> Sequence[str]:
+    """A text in parts of at most so many bytes, cut between characters as people see them."""
+    parts: list[str] = []
+    most = max(1, most_bytes // 4)  # characters: none takes more than four bytes
+    while len(text) > most and len(text.encode("utf-8", "surrogatepass")) > most_bytes:
+        at = cut_before(text, most) or most
+        parts.append(text[:at])
+        text = text[at:]
+    return [*parts, text]

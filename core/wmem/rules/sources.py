@@ -1,0 +1,17 @@
+"""Which memory type something belongs to."""
+
+from wmem.rules.routing import EPISODIC, SEMANTIC
+
+WORKING, CONVERSATION = "working", "conversation"
+EXTERNAL = "~external"
+"""Name of the scopes, which are not stored, that hold what external memory types found."""
+_CONVERSATION_SCOPE = "~conversation"
+_TYPE_OF_SCOPE = {EPISODIC: "episodic", SEMANTIC: "semantic", _CONVERSATION_SCOPE: CONVERSATION}
+
+
+def find_source(scope_id: str, *, is_message: bool) -> str:
+    """The name of the memory type that holds something: by the id of its scope, and whether it is a message."""
+    *above, name = scope_id.split("/")
+    if above[1:] == [EXTERNAL]:
+        return name
+    return _TYPE_OF_SCOPE.get(name) or (CONVERSATION if is_message else WORKING)

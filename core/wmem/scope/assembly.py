@@ -1,0 +1,185 @@
+"""What a turn adds to a pack: its aims and working memory beside the question, filters, pools, and no repetitions."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from heapq import merge
+from itertools import islice
+from operator import attrgetter
+from typing import Any
+
+from wmem.engine.replica import Replica
+from wmem.model.change import ItemPut
+from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.history import Path, to_scope_id
+from wmem.model.row import Row
+from wmem.model.values import load_json
+from wmem.pack.request import RecalledCandidate
+from wmem.retrieval.candidate_rows import Hit
+from wmem.retrieval.retriever import Query
+from wmem.rules.composite_query import BesideText, compose_query
+from wmem.rules.nearness import adds_nothing, gist
+from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
+from wmem.scope.items.filters import ItemFilter
+
+_LOOK_BACK = 64  # newest items among which the last plan is looked for
+_RECENT_SHARE, _RECENT_DECAY = 0.5, 0.9
+"""What the newest item that no question found is ranked by: a share of the best score, and for each older one less."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadContext:
+    """What an agent wants of memory beside its question.
+
+    Attributes:
+        goals: What it aims at.
+        recent: How many of the newest items of the session are in the prompt whatever the question is, if they fit.
+        pools: By memory type, how many hits it gives at most.
+        found_elsewhere: By memory type, the rows of what external ones found.
+        warnings: What went wrong before, for the context to tell.
+    """
+
+    goals: tuple[str, ...] = ()
+    filters: Filters = NO_FILTERS
+    recent: int = 0
+    pools: Mapping[str, int] = field(default_factory=dict)
+    found_elsewhere: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+
+class Assembly:
+    """What a pack looks for beside its question: nothing, if no turn asks for more."""
+
+    has_conversation = True
+    """Whether the conversation is asked for."""
+    warnings: tuple[str, ...] = ()
+    """What went wrong before, for the context to tell."""
+
+    def begin(self, own: Replica[Any], now: float) -> list[Replica[Any]]:  # noqa: ARG002  # `TurnAssembly` needs them
+        """Look at working memory; returns further scopes that are ranked with the others."""
+        return []
+
+    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> Query:  # noqa: ARG002  # as above
+        """The query with what is looked for beside it."""
+        return query
+
+    def select(self, hits: Iterable[Hit]) -> Iterable[Hit]:
+        """Those of the hits that are wanted, best first."""
+        return hits
+
+    def note_candidates(self, candidates: Iterable[tuple[RecalledCandidate, Hit]]) -> None:
+        """Take note of what the pack can choose from."""
+
+
+PLAIN = Assembly()
+
+
+class TurnAssembly(Assembly):
+    """One pack of a turn."""
+
+    def __init__(self, context: ReadContext) -> None:
+        self.context = context
+        self.warnings = context.warnings
+        filters = context.filters
+        self.has_conversation = filters.includes(CONVERSATION)
+        self._filter = ItemFilter(
+            tags=frozenset(filters.tags),
+            metadata={},
+            agent_id=filters.agent_id,
+            task_id=filters.task_id,
+            include_promoted=True,
+        )
+        # Candidates are chosen before they are filtered: where some are left out, all must be looked at.
+        self._looks_at_all = bool(filters.tags or filters.task_id or filters.agent_id) or filters.include is not None
+        self._path: Path = ()
+        self._now = 0.0
+        self._recent: list[Row] = []
+        self._beside: tuple[BesideText, ...] = ()
+        self.hits: dict[str, Hit] = {}
+        """What the pack could choose from, by the ids of its units."""
+
+    def begin(self, own: Replica[Any], now: float) -> list[Replica[Any]]:
+        context = self.context
+        self._path, self._now = own.path, now
+        with own.lock:
+            newest = map(own.state.rows.__getitem__, reversed(own.state.items))
+            rows = list(islice(self._filter.apply(newest, now), max(_LOOK_BACK, context.recent)))
+        if context.filters.includes(WORKING):
+            self._recent = rows[: context.recent]
+        self._beside = compose_query(context.goals, rows)
+        found = ((name, rows) for name, rows in context.found_elsewhere.items() if rows)
+        return [_to_replica((own.path[0], EXTERNAL, name), rows, own) for name, rows in found]
+
+    def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> Query:
+        limit = sum(len(each.state.rows) for each in replicas) if self._looks_at_all else query.limit
+        return query._replace(beside=self._beside, accepts=self._accepts, limit=limit)
+
+    def select(self, hits: Iterable[Hit]) -> Iterator[Hit]:
+        """The hits of the memory types asked for, as many of each as its pool, and the newest of working memory.
+
+        What adds nothing to one of these is marked as a repetition, and the newer one is ranked in its place.
+        """
+        counts = Counter[str]()
+        for hit in self._merge_recent(hits):
+            source = find_source(to_scope_id(hit.path), is_message=hit.row.role is not None)
+            if not self.context.filters.includes(source) or not self._accepts(hit.row):
+                continue
+            if hit.row.role is None and not hit.is_repeated:
+                if not self._has_room(source, counts):
+                    continue
+                counts[source] += 1
+            yield hit
+
+    def note_candidates(self, candidates: Iterable[tuple[RecalledCandidate, Hit]]) -> None:
+        self.hits = {recalled.candidate.id: hit for recalled, hit in candidates}
+
+    def _accepts(self, row: Row) -> bool:
+        return row.visible(self._now) and (row.role is not None or self._filter.accepts(row, self._now))
+
+    def _has_room(self, source: str, counts: Counter[str]) -> bool:
+        most, pool = self.context.filters.top_k, self.context.pools.get(source)
+        return (most is None or counts.total() < most) and (pool is None or counts[source] < pool)
+
+    def _merge_recent(self, hits: Iterable[Hit]) -> Iterable[Hit]:
+        """The hits and the newest items of working memory, best first."""
+        if not self._recent:
+            return hits
+        recent = {row.id: row for row in self._recent}
+        gists = {row.id: _gist(row) for row in self._recent}
+        ranked: list[Hit] = []
+        for hit in hits:
+            if hit.path == self._path and hit.row.id in gists:
+                if recent.pop(hit.row.id, None) is not None:
+                    ranked.append(hit._replace(below_floor=False))
+                continue
+            said_by = _find_repeated(hit.row, gists)
+            if said_by is not None and (row := recent.pop(said_by, None)) is not None:
+                ranked.append(hit._replace(row=row, path=self._path, superseded_by="", below_floor=False))
+            ranked.append(hit if said_by is None else hit._replace(is_repeated=True))
+        best = ranked[0].score if ranked else 1.0
+        scores = (_RECENT_SHARE * _RECENT_DECAY**at * best for at in range(len(recent)))
+        rest = [
+            Hit(row, score, partial(dict, recent=score), self._path)
+            for row, score in zip(recent.values(), scores, strict=True)
+        ]
+        return merge(ranked, rest, key=attrgetter("score"), reverse=True)
+
+
+def _gist(row: Row) -> str:
+    return gist(load_json(row.content))
+
+
+def _find_repeated(row: Row, gists: Mapping[str, str]) -> str | None:
+    """The id of the item that says all that an item says; None for none, and for messages and entries."""
+    if row.role is not None or row.key is not None:
+        return None
+    text = _gist(row)
+    return next((id for id, other in gists.items() if adds_nothing(text, other)), None)
+
+
+def _to_replica(path: Path, rows: Sequence[Row], like: Replica[Any]) -> Replica[Any]:
+    """Rows from outside as a scope that is not stored."""
+    made = Replica(path, like.codec, analyzer=like.analyzer)
+    made.state.fold(1, [ItemPut(row) for row in rows])
+    return made
