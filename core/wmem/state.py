@@ -127,7 +127,7 @@ class State:
         self.withdrawn: dict[str, int] = {}
         """Messages that were taken back, with the places they had, by which they are not sorted."""
         self.reorderings = 0
-        """How often messages came back before others: what was computed from their order is out of date then."""
+        """How often messages came back before other rows: what was computed from the order is out of date then."""
         self._latest_place = 0
         self._latest_item_place = 0
         self.gone: dict[int, str] = {}
@@ -172,8 +172,9 @@ class State:
         self.bytes = 0
         self.unwritten_touches: dict[str, tuple[int, float]] = {}
         """Fetches of this process that are not yet in the journal: id to (count, last at)."""
-        self.feeds: list[dict[str, None]] = []
-        """For each follower of this state, the ids put or removed since it was updated."""
+        self.feeds: list[dict[str, bool]] = []
+        """For each follower of this state, the ids put or removed since it was updated; what is new in the order of the
+        rows. Whether the row was dropped: one that has its id then is another, and stands elsewhere."""
 
     def copy(self) -> "State":
         """A copy that shares the rows, which never change, and has no followers."""
@@ -278,6 +279,8 @@ class State:
         if before is None:
             self.rows[row.id] = row
             self._index(row)
+            for feed in self.feeds:
+                feed[row.id] = feed.pop(row.id, False)
         else:
             self.bytes -= before.size_bytes
             if row.created_at != before.created_at:
@@ -296,9 +299,9 @@ class State:
                 self._update_pinned(row)
                 self._sort_pinned(row)
                 self._update_standing(row, before)
+            for feed in self.feeds:
+                feed.setdefault(row.id, False)
         self.bytes += row.size_bytes
-        for feed in self.feeds:
-            feed[row.id] = None
         return before
 
     def _index(self, row: Row) -> None:
@@ -391,7 +394,7 @@ class State:
         if self.unwritten_touches:
             self.unwritten_touches.pop(item_id, None)  # a later item under this id must not inherit its fetches
         for feed in self.feeds:
-            feed[item_id] = None
+            feed[item_id] = True
         return row
 
     def _find_place(self, id: str) -> int:
@@ -455,11 +458,13 @@ class State:
             if withdrawn_at is None:
                 self._index_message(row)
             for feed in self.feeds:
-                feed[each] = None
+                feed.pop(each, None)
+                feed[each] = True
         if withdrawn_at is None and places:
             self._orders.drop("messages")
             if places[0][0] < newest:
                 self._sort_messages()
+            self._count_reordering({each for _, each in places})
 
     def _sort_messages(self) -> None:
         """Put messages that came back before others into their places, here and in what follows their order."""
@@ -467,7 +472,17 @@ class State:
         self.pinned_messages = dict.fromkeys(filter(self.pinned_messages.__contains__, self.messages))
         self.standing_messages = dict.fromkeys(filter(self.standing_messages.__contains__, self.messages))
         self._system_texts = None
-        self.reorderings += 1
+
+    def _count_reordering(self, restored: set[str]) -> None:
+        """Count messages that came back unless nothing but they is at the end of the rows."""
+        for row in reversed(self.rows.values()):
+            if row.id in restored:
+                restored.remove(row.id)
+                if not restored:
+                    return
+            elif row.withdrawn_at is None:
+                self.reorderings += 1
+                return
 
     def _set_policy(self, change: ScopeOpened | PolicyChanged) -> None:
         self.policy = change.policy

@@ -119,8 +119,8 @@ def test_vectors_kept_write_by_write_find_what_those_made_at_once_find(
     assert {id: near.score(id) for id in model} == pytest.approx(
         {id: (each / best) ** 2 for id, each in cosines.items()}
     )
-    assert near.top(100).keys() == {id for id, each in cosines.items() if each > 0}
-    assert list(near.top(2).values()) == sorted(near.top(100).values(), reverse=True)[:2]
+    assert near.top(100, len).keys() == {id for id, each in cosines.items() if each > 0}
+    assert list(near.top(2, len).values()) == sorted(near.top(100, len).values(), reverse=True)[:2]
 
 
 @given(st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=1, max_size=8))

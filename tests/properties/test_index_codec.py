@@ -30,7 +30,7 @@ from wmem.scope import index_store
 
 PATH = ("agent", "session")
 LIFE = Incarnation(7)
-ANALYSES = {6: 1726538354}
+ANALYSES = {7: 812639619}
 """By `INDEX_VERSION`: a checksum of all that is computed of the texts below. To whom the test fails that compares it:
 raise the version, and write the checksum that it tells beside it."""
 
@@ -232,11 +232,8 @@ def test_an_index_that_is_read_matches_as_one_that_is_made(before: list[Change],
     for text in ("harbour ferry", "last café", "Ann in 東京タワー"):
         assert reader.match(text) == maker.match(text)
     assert reader.find_neighbors() == maker.find_neighbors()
-    if all(isinstance(change, ItemPut) for change in after) and len(
-        {row_id(each) for each in (*before, *after)}
-    ) == len(before) + len(after):
-        assert reader.rank("the last ferry of Ann") == maker.rank("the last ferry of Ann")
-
-
-def row_id(change: Change) -> str:
-    return change.row.id if isinstance(change, ItemPut) else ""
+    assert (
+        reader.rank("the last ferry of Ann")
+        == maker.rank("the last ferry of Ann")
+        == writer.rank("the last ferry of Ann")
+    )

@@ -106,7 +106,7 @@ def test_marks_are_charged_and_no_hit_is_lost(said: list[str], budget: int, opti
 def test_an_index_of_statements_is_the_same_when_it_was_stored_and_loaded(texts: list[str]) -> None:
     index, loaded = StatementIndex(), StatementIndex()
     for at, text in enumerate(texts):
-        index.put(str(at), text, "user", fact=False)
+        index.put(str(at), text, "user", fact=False, number=int)
     list(loaded.restore(json.loads(json.dumps(index.list_attributes()))))
     assert loaded.list_attributes() == index.list_attributes()
     for at in range(len(texts)):

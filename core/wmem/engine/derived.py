@@ -44,6 +44,7 @@ class Follower(Generic[D]):
     The lock is taken before the replica's, never after it.
 
     Attributes:
+        pending: See `wmem.state.State.feeds`.
         in_use: Set while it is used and updated, and left set by an exception: whoever finds it
             set under the lock drops the data, even if a second signal stopped the first from that.
         reorderings: Those of the state when it began to follow; after another one it must begin anew.
@@ -55,5 +56,5 @@ class Follower(Generic[D]):
         self.data = data
         self.lock = threading.RLock()
         self.in_use = False
-        self.pending: dict[str, None] = dict.fromkeys(ids)
+        self.pending: dict[str, bool] = dict.fromkeys(ids, False)
         self.reorderings = reorderings

@@ -344,20 +344,23 @@ class Replica(Generic[P]):
             if follower.reorderings != self.state.reorderings:
                 self._drop_follower(kind, follower)
                 return False
-            changed = self._take_changed(follower, most_bytes)
-        follower.data.apply(changed)
+            parts = self._take_changed(follower, most_bytes)
+        for changed in parts:
+            follower.data.apply(changed)
         return True
 
-    def _take_changed(self, follower: Follower[Any], most_bytes: int | None = None) -> dict[str, Row | None]:
+    def _take_changed(self, follower: Follower[Any], most_bytes: int | None = None) -> list[dict[str, Row | None]]:
+        """The changed rows; before them as gone those of which others have the ids now."""
         rows, pending = self.state.rows, follower.pending
         ids = list(pending if most_bytes is None else self._iter_part(pending, most_bytes))
         # A message that was withdrawn is gone for whatever is computed from the conversation.
         changed = {id: None if (row := rows.get(id)) is None or row.withdrawn_at is not None else row for id in ids}
+        others: dict[str, Row | None] = {id: None for id in ids if pending[id] and changed[id] is not None}
         if len(ids) == len(pending):
             pending.clear()
         for id in ids if pending else ():
             del pending[id]
-        return changed
+        return [others, changed] if others else [changed]
 
     def _iter_part(self, ids: Iterable[str], most_bytes: int) -> Iterator[str]:
         """The first of these ids, one at least, as long as their rows have so many bytes."""
@@ -369,9 +372,11 @@ class Replica(Generic[P]):
             size += _ROW_BYTES if row is None else row.size_bytes
             yield id
 
-    def take_changed_rows(self, kind: Callable[..., Any]) -> Mapping[str, Row | None]:
-        """Rows changed since `use_derived` updated its data: for one who takes `lock` inside its call, too."""
-        return self._take_changed(self._followers[kind]) if kind in self._followers else {}
+    def catch_up(self, kind: Callable[..., D], data: D) -> None:
+        """Apply rows changed since `use_derived` updated its data: for one who takes `lock` inside its call, too."""
+        follower = self._followers.get(kind)
+        for changed in self._take_changed(follower) if follower is not None and follower.data is data else ():
+            data.apply(changed)
 
     def _drop_follower(self, kind: Callable[..., Any], follower: Follower[Any]) -> None:
         with self.lock:

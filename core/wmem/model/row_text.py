@@ -27,12 +27,14 @@ class Wording(NamedTuple):
         spoken: The text alone, without files and calls.
         name: Its author's, if it has one.
         thread: The id of its thread.
+        has_calls: Whether it calls tools.
     """
 
     text: str
     spoken: str
     name: str | None
     thread: str | None
+    has_calls: bool = False
 
 
 def read_wording(row: Row) -> Wording:
@@ -47,7 +49,7 @@ def read_wording(row: Row) -> Wording:
         if plain is not None:
             return plain
     message = to_message(row)
-    return Wording(message_text(message), message.text, message.name, message.thread_id)
+    return Wording(message_text(message), message.text, message.name, message.thread_id, bool(message.tool_calls))
 
 
 _OTHER_PART, _CALLS = b'"kind":', b'"tool_calls":'  # in the JSON of other messages, and in no text: quotes are escaped

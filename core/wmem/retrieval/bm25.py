@@ -169,12 +169,10 @@ class QueryScorer:
         self._postings = postings
         self._score_columns = postings.columns if only is None else postings.hide_others(only)
         terms = list(terms)
-        self._terms = [
-            number for term in dict.fromkeys(terms) if (number := postings.number_by_term.get(term)) is not None
-        ]
+        self._terms = [number for term in dict.fromkeys(terms) if (number := postings.find_term(term)) is not None]
         self._shared = shared
         self._names = names
-        self._unknown = [term for term in dict.fromkeys(terms) if term not in postings.number_by_term]
+        self._unknown = [term for term in dict.fromkeys(terms) if postings.find_term(term) is None]
         self._weights = self._find_weights(weights) if weights else {}
         self._k1, self._b = k1, b
         self._term_saturation = self._make_saturation(
@@ -347,8 +345,8 @@ class QueryScorer:
 
     def _find_weights(self, weights: Mapping[str, float]) -> dict[int, float]:
         """The weights by number; none where no other term is left to score by."""
-        numbers = self._postings.number_by_term
-        known = {numbers[term]: weight for term, weight in weights.items() if term in numbers}
+        numbers = {self._postings.find_term(term): weight for term, weight in weights.items()}
+        known = {number: weight for number, weight in numbers.items() if number is not None}
         return known if any(term not in known for term in self._terms) else {}
 
     def _add_terms(self, weighted: Iterable[tuple[int, float]]) -> None:

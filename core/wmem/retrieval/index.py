@@ -59,20 +59,21 @@ class Index:
         return id in self._postings.number_by_id
 
     def add(self, id: str, text: str, group: int = 0, slot: int = 0) -> None:
-        """Add a text, or replace the one with this id; a replaced text counts as added last.
+        """Add a text, or replace the one with this id, which keeps its place among the others.
 
         Args:
             group: Number of its group, from 1; 0 for none.
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
-        self.remove(id)
         language, terms, spellings = self._analyzer.analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:  # a `Counter` takes longer to make than most texts to count
             frequencies[term] = frequencies.get(term, 0) + 1
         for spelling in spellings:
             frequencies[spelling] = frequencies.get(spelling, 0) + 1
-        self._postings.append(
+        held = self._postings
+        is_known = id in held.number_by_id
+        (held.replace if is_known else held.append)(
             id,
             frequencies.items(),
             length=len(terms),
@@ -80,6 +81,12 @@ class Index:
             slot=slot,
             language=_LANGUAGES.index(language),
         )
+        if is_known and held.needs_compaction:
+            self.compact()
+
+    def move(self, slot: int, group: int) -> None:
+        """Put the text in a slot into another group."""
+        self._postings.move(self._postings.number_by_slot[slot], group)
 
     def remove(self, id: str) -> bool:
         """Remove a text; False when there is none with this id."""
@@ -105,10 +112,8 @@ class Index:
         """
         held = self._postings
         language, terms, spellings = self._analyze_query(query)
-        known = held.number_by_term
-        unknown = list(islice((term for term in terms if term not in known), _MAX_UNKNOWN))
-        near = [each for term in unknown for each in near_spellings(term) if each in known]
-        near = [each for each in near if self._document_frequency(each)]
+        unknown = list(islice((term for term in terms if held.find_term(term) is None), _MAX_UNKNOWN))
+        near = [each for term in unknown for each in near_spellings(term) if held.find_term(each) is not None]
         scorer = QueryScorer(held, [*self._select_terms(terms), *near], spellings=spellings)
         numbers, scores = scorer.top(self.count)
         strengths = {

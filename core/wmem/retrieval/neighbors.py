@@ -1,7 +1,8 @@
 """Neighbour graph of messages; a gap of 4 h or another thread starts a new session.
 
 Threads that run at the same time each have their own sessions. The data of a message is
-stored in columns, at its slot; slot 0 means no message.
+stored in columns, at its slot; slot 0 means no message. Whatever is edited or removed, the graph is the one of the
+messages as they are now: numbers of slots and sessions alone may be others.
 """
 
 import math
@@ -9,9 +10,10 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from zlib import crc32
 
 from wmem.analysis.query_intent import detect_speaker, ends_with_question, mentions_time
-from wmem.retrieval.exchanges import Exchanges
+from wmem.retrieval.exchanges import Exchanges, Position
 
 MAX_NEIGHBORS = 8
 """Most neighbours of a message: the one before, the one after, the one before that, and so on."""
@@ -22,6 +24,7 @@ _ROW_BYTES = MAX_NEIGHBORS * array("I").itemsize
 _NO_NEIGHBORS = bytes(_ROW_BYTES)
 _SESSION_GAP_S = 4 * 3_600.0  # a longer time between two messages of a thread starts a new session
 _CHARS_PER_TOKEN = 4
+_PART = 16  # messages with which a new part of a long exchange may begin: one of so many, chosen by its id
 _SPEAKER_ROLES = ("user", "assistant")  # roles that are linked as neighbours; tool and system messages are not
 _LABEL_IS_USER = {
     "user": True,
@@ -42,7 +45,14 @@ class NeighborGraph:
     def __init__(self) -> None:
         self._slots: dict[str, int] = {}
         self._free_slots: list[int] = []
-        self._newest_by_thread: dict[str | None, int] = {}  # the newest message of each thread
+        self._thread_numbers: dict[str | None, int] = {}
+        self._thread_names: dict[int, str | None] = {}
+        self._thread_count = 0
+        self._newest_by_thread: dict[int, int] = {}  # the newest message of each thread, by the thread's number
+        self._threads = array("I", (0,))
+        self._earlier = array("I", (0,))  # the message before in its thread, whatever its role; 0 for none
+        self._later = array("I", (0,))
+        self._is_spoken = array("B", (0,))
         self._session_count = 0
         self._speaker_count = 0
         self._speaker_counts: Counter[str] = Counter()
@@ -63,6 +73,8 @@ class NeighborGraph:
         self.neighbors = array("I", bytes(_ROW_BYTES))
         """`MAX_NEIGHBORS` values for each slot: the slots of its neighbours, the nearest first; 0 for none."""
         self.exchanges = Exchanges()
+        self.moved: list[int] = []
+        """Slots of known messages that came into another session; whoever reads them empties the list."""
         self._number_by_speaker: dict[tuple[str | None, bool], int] = {}
 
     def list_attributes(self) -> dict[str, Any]:
@@ -89,7 +101,7 @@ class NeighborGraph:
 
     def speaker_names(self) -> list[str]:
         """The names of the known speakers, case-folded."""
-        return [speaker for speaker, times in self._speaker_counts.items() if times >= _MIN_MESSAGES]
+        return sorted(speaker for speaker, times in self._speaker_counts.items() if times >= _MIN_MESSAGES)
 
     def put(
         self,
@@ -102,16 +114,22 @@ class NeighborGraph:
         at: float,
         tokens: int | None,
         turn: str | None = None,
+        has_calls: bool = False,
+        position: Position | None = None,
     ) -> int:
-        """Add a message as the newest, or update the text of a known one in place.
+        """Add a message as the newest, or in its place a known one that changed.
+
+        Args:
+            position: Where it stands; None if it is the newest.
 
         Returns:
             Its slot.
         """
+        is_spoken = role in _SPEAKER_ROLES and bool(text.strip())
         slot = self._slots.get(id)
+        is_known = slot is not None
         if slot is None:
-            spoken = role in _SPEAKER_ROLES and bool(text.strip())
-            slot = self._slots[id] = self._append_linked(thread, at) if spoken else self._append_unlinked(thread, at)
+            slot = self._slots[id] = self._allocate_slot()
         else:
             self._uncount_speaker(slot)
         speaker = self.speakers[slot] = detect_speaker(name, text) if role in ("user", "assistant") else None
@@ -119,18 +137,30 @@ class NeighborGraph:
         self.is_user[slot] = _LABEL_IS_USER.get(speaker or "", role == "user")
         self.mentions_time[slot] = mentions_time(text)
         self.asks[slot] = ends_with_question(text)
-        begins = bool(self.is_user[slot])
-        self.exchanges.put(slot, text, role=role, begins=begins, group=turn or thread, at=at)
-        voice = self._speaker_number(speaker, user=role == "user")
         if speaker is not None:
             self._speaker_counts[speaker] += 1
-        if not self.speaker_numbers[slot]:
-            self.speaker_numbers[slot] = voice
-            self._link_neighbors(slot)
-        elif self.speaker_numbers[slot] != voice:
-            self.speaker_numbers[slot] = voice
-            before, after = self._slots_around(slot)
-            self._rebuild_neighbors((*before, slot), after)
+        voice, before = self._speaker_number(speaker, user=role == "user"), self.speaker_numbers[slot]
+        self.speaker_numbers[slot] = voice
+        number = self._number_thread(thread)
+        if is_known and (self._threads[slot], self._is_spoken[slot]) == (number, is_spoken):
+            if before != voice:
+                near = self._slots_around(slot)
+                self._rebuild_neighbors((*near[0], slot), near[1])
+        else:
+            if is_known:
+                self._unlink(slot)
+            self._link(slot, number, at, is_spoken=is_spoken, position=position)
+        self.exchanges.put(
+            slot,
+            text,
+            role=role,
+            begins=bool(self.is_user[slot]),
+            group=turn or thread,
+            at=at,
+            has_calls=has_calls,
+            cuts=role != "tool" and not crc32(id.encode()) % _PART,
+            position=position,
+        )
         return slot
 
     def _speaker_number(self, speaker: str | None, *, user: bool) -> int:
@@ -154,43 +184,118 @@ class NeighborGraph:
         self._uncount_speaker(slot)
         self.exchanges.remove(slot)
         self.speakers[slot] = None
-        all_before, all_after = self._slots_around(slot)
-        before, after = self.before[slot], self.after[slot]
+        self._unlink(slot)
+        self.speaker_numbers[slot] = 0
+        self._free_slots.append(slot)
+
+    def _number_thread(self, thread: str | None) -> int:
+        number = self._thread_numbers.get(thread)
+        if number is None:
+            self._thread_count += 1
+            number = self._thread_numbers[thread] = self._thread_count
+            self._thread_names[number] = thread
+        return number
+
+    def _link(self, slot: int, thread: int, at: float, *, is_spoken: bool, position: Position | None) -> None:
+        """Put a message into its place in a thread."""
+        before, after = self._newest_by_thread.get(thread, 0), 0
+        while before and position is not None and position.numbers[before] > position.number:
+            before, after = self._earlier[before], before
+        self._threads[slot], self.created_at[slot], self._is_spoken[slot] = thread, at, False
+        self._earlier[slot], self._later[slot] = before, after
+        if before:
+            self._later[before] = slot
+        if after:
+            self._earlier[after] = slot
+        else:
+            self._newest_by_thread[thread] = slot
+        self.before[slot] = self.after[slot] = 0
+        if before and self._goes_on(before, slot):
+            self.sessions[slot] = self.sessions[before]
+        else:
+            self._session_count += 1
+            self.sessions[slot] = self._session_count
+        if after:
+            self._update_from(after)
+        if is_spoken:
+            self._is_spoken[slot] = True
+            near = self._find_spoken(slot, self._earlier), self._find_spoken(slot, self._later) if after else 0
+            self._join(near[0], slot)
+            self._join(slot, near[1])
+            if near[1]:
+                around = self._slots_around(slot)
+                self._rebuild_neighbors((*around[0], slot), around[1])
+            else:
+                self._link_neighbors(slot)
+
+    def _unlink(self, slot: int) -> None:
+        """Take a message out of its thread."""
+        if self._is_spoken[slot]:
+            around, before, after = self._slots_around(slot), self.before[slot], self.after[slot]
+            self._join(before, after)
+            self.before[slot] = self.after[slot] = 0
+            self._rebuild_neighbors((*around[0], slot), around[1])
+        self._is_spoken[slot] = False
+        before, after = self._earlier[slot], self._later[slot]
+        self._later[before], self._earlier[after] = after, before
+        self._later[0] = self._earlier[0] = 0
+        if not after:
+            thread = self._threads[slot]
+            if before:
+                self._newest_by_thread[thread] = before
+            else:
+                del self._newest_by_thread[thread]
+                del self._thread_numbers[self._thread_names.pop(thread)]
+        else:
+            self._update_from(after)
+
+    def _goes_on(self, before: int, slot: int) -> bool:
+        return abs(self.created_at[slot] - self.created_at[before]) <= _SESSION_GAP_S
+
+    def _update_from(self, slot: int) -> None:
+        """Begin a session with a message or go on with the one before, as what is before it now asks for."""
+        before, session = self._earlier[slot], self.sessions[slot]
+        goes_on = bool(before) and self._goes_on(before, slot)
+        if goes_on is (session == self.sessions[before]) and session != self.sessions[self._earlier[before]]:
+            return
+        if goes_on:
+            wanted = self.sessions[before]
+        else:
+            self._session_count += 1
+            wanted = self._session_count
+        at = slot
+        while at and self.sessions[at] == session:
+            self.sessions[at] = wanted
+            self.moved.append(at)
+            at = self._later[at]
+        first = slot if self._is_spoken[slot] else self._find_spoken(slot, self._later)
+        if not first:
+            return
+        last = self.before[first] or self._find_spoken(first, self._earlier)
+        if not last:
+            return
+        if goes_on:
+            self._join(last, first)
+        else:
+            self.after[last] = self.before[first] = 0
+        self._rebuild_neighbors(
+            (*([] if goes_on else [last]), *self._slots_around(first if goes_on else last)[0]),
+            (first, *self._slots_around(first)[1]),
+        )
+
+    def _find_spoken(self, slot: int, links: "array[int]") -> int:
+        """The nearest message that is linked, before or after one in its session; 0 for none."""
+        at = links[slot]
+        while at and not self._is_spoken[at] and self.sessions[at] == self.sessions[slot]:
+            at = links[at]
+        return at if at and self.sessions[at] == self.sessions[slot] else 0
+
+    def _join(self, before: int, after: int) -> None:
+        """Link two messages; 0 for none."""
         if before:
             self.after[before] = after
         if after:
             self.before[after] = before
-        self.before[slot], self.after[slot], self.speaker_numbers[slot] = 0, 0, 0
-        self._rebuild_neighbors((*all_before, slot), all_after)
-        for thread, last in list(self._newest_by_thread.items()):
-            if last == slot:
-                if before:
-                    self._newest_by_thread[thread] = before
-                else:
-                    del self._newest_by_thread[thread]
-        self._free_slots.append(slot)
-
-    def _append_linked(self, thread: str | None, at: float) -> int:
-        last = self._newest_by_thread.get(thread)
-        slot = self._newest_by_thread[thread] = self._allocate_slot()
-        if last is None or abs(at - self.created_at[last]) > _SESSION_GAP_S:
-            self._session_count += 1
-            last, session = 0, self._session_count
-        else:
-            session = self.sessions[last]
-            self.after[last] = slot
-        self.before[slot], self.after[slot] = last, 0
-        self.sessions[slot], self.created_at[slot] = session, at
-        return slot
-
-    def _append_unlinked(self, thread: str | None, at: float) -> int:
-        """A slot for a message that is not linked (tool, system, empty), in the current session of its thread."""
-        last = self._newest_by_thread.get(thread)
-        slot = self._allocate_slot()
-        goes_on = last is not None and abs(at - self.created_at[last]) <= _SESSION_GAP_S
-        self.sessions[slot] = self.sessions[last] if last is not None and goes_on else self._session_count + 1
-        self.before[slot], self.after[slot], self.created_at[slot] = 0, 0, at
-        return slot
 
     def _slots_around(self, slot: int) -> tuple[list[int], list[int]]:
         """The slots before and after it in its session, as far as neighbours reach."""
@@ -231,6 +336,10 @@ class NeighborGraph:
         self.before.append(0)
         self.after.append(0)
         self.sessions.append(0)
+        self._threads.append(0)
+        self._earlier.append(0)
+        self._later.append(0)
+        self._is_spoken.append(0)
         self.is_user.append(0)
         self.mentions_time.append(0)
         self.asks.append(0)

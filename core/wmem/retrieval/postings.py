@@ -1,11 +1,12 @@
 """Inverted index: the postings of each term as an array of integers, in order of the texts.
 
-A dropped text leaves a tombstone; tombstones are removed when there are many.
+A dropped text leaves a tombstone; tombstones are removed when there are many. A text that is replaced keeps its number:
+numbers are in the order in which the texts were added.
 """
 
 import math
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -109,7 +110,9 @@ class Postings:
         """The terms that stand for other spellings of a term, see `wmem.analysis.analyzer.Analysis`."""
         self._group_frequencies: dict[int, _GroupFrequencies] = {}  # cache by term, least recently used first
         self._forward = array("I")  # forward index: the distinct terms of each text, text after text
-        self._forward_starts = array("Q", (0,))
+        self._forward_starts = array("Q")
+        self._forward_counts = array("I")
+        self._replaced = 0  # texts, whose terms before may be left
 
     def list_attributes(self) -> dict[str, Any]:
         """All attributes but caches, and but what follows from the others where there are no tombstones."""
@@ -135,6 +138,59 @@ class Postings:
         live.append(1)
         slots.append(slot)
         languages.append(language)
+        self._count_text(number)
+        words, shifted = self.number_by_term, number << TF_BITS
+        by_term, document_frequencies = self.by_term, self.document_frequencies
+        places: list[int] = []
+        for term, frequency in frequencies:
+            entry = shifted | (frequency if frequency < TF_MAX else TF_MAX)  # noqa: FURB136  # `min` takes as long as the rest
+            place = words.get(term)
+            if place is None:
+                place = self._add_term(term)
+            by_term[place].append(entry)
+            document_frequencies[place] += 1
+            places.append(place)
+        self._forward_starts.append(len(self._forward))
+        self._forward_counts.append(len(places))
+        self._forward.extend(places)
+
+    def replace(
+        self, id: str, frequencies: Iterable[tuple[str, int]], *, length: int, group: int, slot: int, language: int
+    ) -> None:
+        """Put another text in the place of a live one; see `append`."""
+        number = self.number_by_id[id]
+        for place in self.terms_at(number):
+            entries = self.by_term[place]
+            del entries[bisect_left(entries, number << TF_BITS)]
+            self.document_frequencies[place] -= 1
+            self._group_frequencies.pop(place, None)
+        self._uncount_text(number)
+        lengths, groups, _, slots, languages = self.columns
+        lengths[number], groups[number], slots[number], languages[number] = length, group, slot, language
+        self._count_text(number)
+        places: list[int] = []
+        for term, frequency in frequencies:
+            known = self.number_by_term.get(term)
+            place = self._add_term(term) if known is None else known
+            insort(self.by_term[place], number << TF_BITS | min(frequency, TF_MAX))
+            self.document_frequencies[place] += 1
+            self._group_frequencies.pop(place, None)
+            places.append(place)
+        self._forward_starts[number], self._forward_counts[number] = len(self._forward), len(places)
+        self._forward.extend(places)
+        self._replaced += 1
+
+    def move(self, number: int, group: int) -> None:
+        """Put a text into another group."""
+        if group != self.columns.groups[number]:
+            self._uncount_text(number)
+            self.columns.groups[number] = group
+            self._count_text(number)
+            self._group_frequencies.clear()
+
+    def _count_text(self, number: int) -> None:
+        lengths, groups, _, slots, _ = self.columns
+        length, group, slot = lengths[number], groups[number], slots[number]
         if slot:
             self.number_by_slot.extend(repeat(0, slot + 1 - len(self.number_by_slot)))
             self.number_by_slot[slot] = number
@@ -143,45 +199,39 @@ class Postings:
         if group:
             self.group_sizes[group] = self.group_sizes.get(group, 0) + 1
             self.group_lengths[group] = self.group_lengths.get(group, 0) + length
-        words, shifted = self.number_by_term, number << TF_BITS
-        by_term, document_frequencies = self.by_term, self.document_frequencies
-        places: list[int] = []
-        for term, frequency in frequencies:
-            entry = shifted | (frequency if frequency < TF_MAX else TF_MAX)  # noqa: FURB136  # `min` takes as long as the rest
-            place = words.get(term)
-            if place is None:
-                place = words[term] = len(by_term)
-                self.terms.append(term)
-                by_term.append(array("I", (entry,)))
-                document_frequencies.append(1)
-                if SPELLED in term:
-                    self.spellings.setdefault(term.partition(SPELLED)[0], []).append(term)
-            else:
-                by_term[place].append(entry)
-                document_frequencies[place] += 1
-            places.append(place)
-        self._forward.extend(places)
-        self._forward_starts.append(len(self._forward))
+
+    def _uncount_text(self, number: int) -> None:
+        length, group = self.columns.lengths[number], self.columns.groups[number]
+        self.total_length -= length
+        if group:
+            self.group_lengths[group] -= length
+            self.group_sizes[group] -= 1
+            if not self.group_sizes[group]:
+                del self.group_sizes[group], self.group_lengths[group]
+
+    def _add_term(self, term: str) -> int:
+        place = self.number_by_term[term] = len(self.terms)
+        self.terms.append(term)
+        self.by_term.append(array("I"))
+        self.document_frequencies.append(0)
+        if SPELLED in term:
+            self.spellings.setdefault(term.partition(SPELLED)[0], []).append(term)
+        return place
 
     def drop(self, id: str) -> bool:
         """Make a text a tombstone and take it out of all counts; False for an unknown id."""
         number = self.number_by_id.pop(id, None)
         if number is None:
             return False
-        lengths, groups, live, _, _ = self.columns
+        _, groups, live, _, _ = self.columns
         live[number] = 0
-        self.total_length -= lengths[number]
         group = groups[number]
         for term in self.terms_at(number):
             self.document_frequencies[term] -= 1
             if group and (counted := self._group_frequencies.get(term)) is not None:
                 self._subtract_frequency(counted, self.by_term[term], number, group)
-        if group:
-            self.group_lengths[group] -= lengths[number]
-            self.group_sizes[group] -= 1
-            if not self.group_sizes[group]:
-                del self.group_sizes[group], self.group_lengths[group]
-            groups[number] = 0
+        self._uncount_text(number)
+        groups[number] = 0
         return True
 
     def _subtract_frequency(self, cached: _GroupFrequencies, postings: "array[int]", number: int, group: int) -> None:
@@ -193,13 +243,13 @@ class Postings:
 
     @property
     def has_tombstones(self) -> bool:
-        """Whether a text was dropped since the last compaction."""
-        return len(self.number_by_id) < len(self.ids)
+        """Whether a text was dropped or replaced since the last compaction."""
+        return len(self.number_by_id) < len(self.ids) or self._replaced > 0
 
     @property
     def needs_compaction(self) -> bool:
         """Whether there are enough tombstones to compact."""
-        dead = len(self.ids) - len(self.number_by_id)
+        dead = len(self.ids) - len(self.number_by_id) + self._replaced
         return dead >= _MIN_TOMBSTONES and dead * 4 >= len(self.ids)
 
     def without_tombstones(self) -> "Postings":
@@ -222,6 +272,11 @@ class Postings:
             )
         return made
 
+    def find_term(self, term: str) -> int | None:
+        """The number of a term; None for one that no live text has."""
+        place = self.number_by_term.get(term)
+        return None if place is None or not self.document_frequencies[place] else place
+
     def contains(self, number: int, term: str) -> bool:
         """Whether a text has a term."""
         place = self.number_by_term.get(term)
@@ -233,7 +288,8 @@ class Postings:
 
     def terms_at(self, number: int) -> "array[int]":
         """The numbers of the distinct terms of a text."""
-        return self._forward[self._forward_starts[number] : self._forward_starts[number + 1]]
+        start = self._forward_starts[number]
+        return self._forward[start : start + self._forward_counts[number]]
 
     def frequencies_by_group(self, term: int) -> Mapping[int, int]:
         """The frequency of a term in each group that contains it."""

@@ -77,7 +77,7 @@ def select_candidates(
     lent_to, lent = _lend_to_neighbors(matches, neighbors, profile, found, scores)
     gathered, felt = [found, lent_to], None
     if similarities is not None and profile.vector:
-        best = similarities.top(limit)
+        best = similarities.top(limit, lambda each: matches.number(each) or 0)
         alike = sums.ints([number for id in best if (number := matches.number(id)) is not None])
         felt_by, felt = _lend_to_neighbors(matches, neighbors, profile, alike, sums.floats(list(best.values())))
         gathered += [alike, felt_by]

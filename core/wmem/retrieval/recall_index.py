@@ -7,7 +7,7 @@ from wmem.analysis.analyzer import Analyzer, to_words
 from wmem.engine.derived import Derived
 from wmem.model.row import Row
 from wmem.model.row_text import read_wording, row_text
-from wmem.retrieval.exchanges import Exchanges
+from wmem.retrieval.exchanges import Exchanges, Position
 from wmem.retrieval.index import Index
 from wmem.retrieval.neighbors import NeighborGraph
 from wmem.retrieval.postings import Postings
@@ -152,6 +152,7 @@ class RecallIndex(Derived):
     def compact(self) -> None:
         self.index.compact()
         self.neighbors.compact()
+        self.statements.sort(self.index.number)
 
     def _put(self, id: str, row: Row | None) -> None:
         if self._last_user_message is not None and self._last_user_message[0].id == id:
@@ -160,22 +161,24 @@ class RecallIndex(Derived):
             cache.put(id, row)
         if row is None:
             self.index.remove(id)
-            self.neighbors.remove(id)
+            self._remove_neighbor(id)
             self.statements.remove(id)
             return
+        has_calls = False
         if row.role is not None:
-            text, spoken, name, thread = read_wording(row)
+            text, spoken, name, thread, has_calls = read_wording(row)
             if row.role == "user":
                 self._last_user_message = row, text
         else:
             text = spoken = row_text(row)
             name, thread = None, _ITEM_THREAD
         if row.key is not None or (row.role is None and row.type not in _SEQUENTIAL_TYPES):
-            self.neighbors.remove(id)
+            self._remove_neighbor(id)
             self.index.add(id, text)
-            self.statements.put(id, text, _USER, fact=True)
+            self._put_statements(id, text, _USER, fact=True)
             return
         role = row.role or _SEQUENTIAL_TYPES[row.type]
+        number = self.index.number(id)
         slot = self.neighbors.put(
             id,
             spoken,
@@ -185,13 +188,30 @@ class RecallIndex(Derived):
             at=row.created_at,
             tokens=row.tokens,
             turn=row.turn_id,
+            has_calls=has_calls,
+            position=None if number < 0 else Position(number, self.index.postings.number_by_slot),
         )
         self.index.add(id, text, self.neighbors.sessions[slot], slot)
+        self._move_texts()
         speaker = self.neighbors.speakers[slot] or _SPEAKERS.get(row.role)
         if speaker is None:
             self.statements.remove(id)
         else:
-            self.statements.put(id, *_split_label(spoken, speaker, named=name is not None), fact=row.role is None)
+            self._put_statements(id, *_split_label(spoken, speaker, named=name is not None), fact=row.role is None)
+
+    def _remove_neighbor(self, id: str) -> None:
+        self.neighbors.remove(id)
+        self._move_texts()
+
+    def _move_texts(self) -> None:
+        """Tell the index which texts came into another session."""
+        moved = self.neighbors.moved
+        for slot in moved:
+            self.index.move(slot, self.neighbors.sessions[slot])
+        moved.clear()
+
+    def _put_statements(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
+        self.statements.put(id, text, speaker, fact=fact, number=self.index.number)
 
 
 def _split_label(text: str, speaker: str, *, named: bool) -> tuple[str, str]:

@@ -1,6 +1,6 @@
 """What the texts of a scope state, by subject, so that a question finds the newer of two statements with the older."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -48,16 +48,26 @@ class StatementIndex:
                 self._add(id, Stated(speaker, tuple(Statement(*each) for each in statements)))
             yield
 
-    def put(self, id: str, text: str, speaker: str, *, fact: bool) -> None:
+    def put(self, id: str, text: str, speaker: str, *, fact: bool, number: Callable[[str], int]) -> None:
         """Read what a text states, in place of what the id stated before.
 
         Args:
             speaker: Who says so; statements of different speakers have nothing to do with each other.
             fact: See `read_statements`.
+            number: By the id of a text a number that is larger for later ones.
         """
         self.remove(id)
         if statements := read_statements(text, fact=fact):
-            self._add(id, Stated(speaker, statements))
+            stated = Stated(speaker, statements)
+            self._add(id, stated)
+            for index, key in self._keys(stated):
+                ids = index[key]
+                if len(ids) > 1 and number(id) < number(next(islice(reversed(ids), 1, None))):
+                    index[key] = dict.fromkeys(sorted(ids, key=number))
+
+    def sort(self, number: Callable[[str], int]) -> None:
+        """Put the texts in order, see `put`, as they are to be stored."""
+        self._by_id = {id: self._by_id[id] for id in sorted(self._by_id, key=number)}
 
     def _add(self, id: str, stated: Stated) -> None:
         self._by_id[id] = stated

@@ -2,7 +2,7 @@
 
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from wmem.errors import InvalidInputError
@@ -92,8 +92,12 @@ class Similarities(NamedTuple):
         scores[places] = self.scores[places]
         return self._replace(scores=scores)
 
-    def top(self, limit: int) -> dict[str, float]:
-        """The similarities of the best by id, best first, at most `limit`; equal ones in order of their rows."""
+    def top(self, limit: int, number: Callable[[str], float]) -> dict[str, float]:
+        """The similarities of the best by id, best first, at most `limit`.
+
+        Args:
+            number: Of each id, by which equal ones are ordered.
+        """
         import numpy as np
 
         shares = self.scores
@@ -101,8 +105,10 @@ class Similarities(NamedTuple):
         if len(found) > limit:
             least = np.partition(shares[found], len(found) - limit)[len(found) - limit]
             found = found[shares[found] >= least]
-        found = found[np.lexsort((found, -shares[found]))][:limit]
-        return {id: float(shares[place]) for place in found.tolist() if (id := self.ids[place]) is not None}
+        best = [
+            (-float(shares[place]), number(id), id) for place in found.tolist() if (id := self.ids[place]) is not None
+        ]
+        return {id: -share for share, _, id in sorted(best)[:limit]}
 
 
 class VectorIndex:

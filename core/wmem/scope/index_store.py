@@ -101,8 +101,8 @@ class _Comparison:
 
     Attributes:
         current: The rows, by id, of which the index holds what is to be indexed.
-        in_order: Whether the index has the rows in their order, and none but at the end is missing: the neighbours
-            of messages depend on it.
+        in_order: Whether the index has the rows in their order, and none but at the end is missing: what is computed
+            depends on it.
     """
 
     def __init__(self, index: StoredIndex) -> None:
@@ -120,10 +120,10 @@ class _Comparison:
                 continue
             known = self._known.get(row.id)
             if known is None:
-                self._is_past_end = self._is_past_end or row.role is not None
+                self._is_past_end = True
                 continue
             place, fingerprint = known
-            self.in_order = self.in_order and place > self._last_place and not (self._is_past_end and row.role)
+            self.in_order = self.in_order and place > self._last_place and not self._is_past_end
             self._last_place = place
             if fingerprint == self._fingerprints.of(row):
                 self.current[row.id] = row
@@ -196,7 +196,7 @@ def _store_index(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow
 
 def _dump(replica: Replica[Any], index: RecallIndex) -> Dump:
     with replica.lock:
-        index.apply(replica.take_changed_rows(RecallIndex))
+        replica.catch_up(RecallIndex, index)
         rows = list(replica.state.rows.values())
     index.changes = 0
     return dump_index(index, rows)

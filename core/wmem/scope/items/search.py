@@ -154,7 +154,7 @@ def _search_texts(replica: Replica[Any], search: Search, order: Order, now: floa
 
     def match(known: ItemTexts) -> SearchResults:
         with replica.lock:
-            known.apply(replica.take_changed_rows(ItemTexts))
+            replica.catch_up(ItemTexts, known)
             items, texts = replica.state.items, known.texts
             if order == "relevance":
                 places, otherwise = known.find(search.query, items)
