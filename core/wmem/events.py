@@ -8,6 +8,8 @@ from wmem.engine.events import Listener
 from wmem.model.change import (
     Change,
     Cleared,
+    Decided,
+    DecisionKind,
     Erased,
     Event,
     ItemEvicted,
@@ -33,6 +35,8 @@ from wmem.model.row import Row
 __all__ = [
     "Change",
     "Cleared",
+    "Decided",
+    "DecisionKind",
     "Erased",
     "Event",
     "ItemEvicted",

@@ -11,11 +11,13 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import takewhile
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 from wmem.model.change import (
     Change,
     Cleared,
+    Decided,
+    DecisionKind,
     Erased,
     ItemEvicted,
     ItemExpired,
@@ -50,13 +52,14 @@ _SYSTEM_ROLES = ("system", "developer")
 
 
 class Decision(NamedTuple):
-    """Why an item was evicted: rule and numbers, never content."""
+    """Why an item was evicted, expired or promoted: rule and numbers, never content."""
 
     id: str
     rule: str
     tokens: int
     at: float
     parts: Mapping[str, float]
+    kind: DecisionKind = "evicted"
 
 
 class Checkpoint(NamedTuple):
@@ -377,8 +380,19 @@ class State:
                 if not self.origins[source]:
                     del self.origins[source]
 
-    def _remove(self, change: ItemRemoved | ItemExpired) -> Row | None:
+    def _remove(self, change: ItemRemoved) -> Row | None:
         return self._drop(change.id)
+
+    def _expire(self, change: ItemExpired) -> Row | None:
+        row = self._drop(change.id)
+        if row is not None and change.at is not None:
+            parts = {} if row.expires_at is None else {"expires_at": row.expires_at}
+            self._decide(Decision(row.id, "expired", row.tokens or 0, change.at, parts, "expired"))
+        return row
+
+    def _decide(self, decision: Decision) -> None:
+        self.decisions.append(decision)
+        del self.decisions[:-DECISIONS_MAX]
 
     def _drop(self, item_id: str) -> Row | None:
         row = self.rows.get(item_id)
@@ -419,12 +433,16 @@ class State:
         if row is None:
             return None
         self.rows[change.id] = row._replace(promoted_to=change.to, promoted_at=change.at)
+        if change.rule:
+            self._decide(Decision(row.id, change.rule, row.tokens or 0, change.at, change.parts or {}, "promoted"))
         return row
 
     def _evict(self, change: ItemEvicted) -> Row | None:
-        self.decisions.append(Decision(change.id, change.rule, change.tokens, change.at, change.parts))
-        del self.decisions[:-DECISIONS_MAX]
+        self._decide(Decision(change.id, change.rule, change.tokens, change.at, change.parts))
         return self._drop(change.id)
+
+    def _take_over(self, change: Decided) -> None:
+        self._decide(Decision(*change[1:], kind=cast("DecisionKind", change.kind)))
 
     def _erase(self, change: Erased) -> None:
         for each in change.ids:
@@ -539,9 +557,10 @@ class State:
         ItemPut: _put,
         ItemRemoved: _remove,
         ItemTouched: _touch,
-        ItemExpired: _remove,
+        ItemExpired: _expire,
         ItemPromoted: _promote,
         ItemEvicted: _evict,
+        Decided: _take_over,
         Erased: _erase,
         MessagesWithdrawn: _withdraw,
         MessagesRestored: _restore,

@@ -11,6 +11,7 @@ import wmem.engine.backends
 from tests import suites
 from tests.matrix import PLAIN, Everywhere
 from tests.suites.buffer import BufferSuite
+from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
 from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
@@ -89,6 +90,9 @@ class TestMemory(Everywhere, testing.MemorySuite): ...
 
 
 class TestBuffer(Everywhere, BufferSuite): ...
+
+
+class TestDecisions(Everywhere, DecisionsSuite): ...
 
 
 class TestDocument1(Everywhere, Document1Suite): ...

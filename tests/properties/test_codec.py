@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -18,6 +18,8 @@ from wmem.model.change import (
     CHANGE_TYPES,
     Change,
     Cleared,
+    Decided,
+    DecisionKind,
     Erased,
     ItemEvicted,
     ItemExpired,
@@ -115,8 +117,9 @@ OF_EACH: dict[type, st.SearchStrategy[Change]] = {
     ItemPut: st.builds(ItemPut, ROWS),
     ItemRemoved: st.builds(ItemRemoved, TEXT, optional(INSTANT)),
     ItemTouched: st.builds(ItemTouched, TEXT, WHOLE, INSTANT),
-    ItemExpired: st.builds(ItemExpired, TEXT),
-    ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT),
+    ItemExpired: st.builds(ItemExpired, TEXT, optional(INSTANT)),
+    ItemPromoted: st.builds(ItemPromoted, TEXT, TEXT, INSTANT, TEXT, optional(PARTS)),
+    Decided: st.builds(Decided, st.sampled_from(get_args(DecisionKind)), TEXT, TEXT, WHOLE, INSTANT, PARTS),
     ItemEvicted: st.builds(ItemEvicted, TEXT, TEXT, WHOLE, INSTANT, PARTS),
     Erased: st.builds(Erased, st.lists(TEXT, max_size=3).map(tuple), optional(PLACES)),
     MessagesWithdrawn: st.builds(MessagesWithdrawn, st.lists(TEXT, max_size=3).map(tuple), INSTANT),

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path as Directory
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -17,6 +17,8 @@ from wmem.engine.store import _registry
 from wmem.model.change import (
     Change,
     Cleared,
+    Decided,
+    DecisionKind,
     Erased,
     ItemEvicted,
     ItemExpired,
@@ -92,9 +94,10 @@ CHANGES: st.SearchStrategy[Change] = st.one_of(
     PUTS,
     PUTS,
     st.builds(ItemRemoved, IDS),
-    st.builds(ItemExpired, IDS),
+    st.builds(ItemExpired, IDS, st.none() | INSTANTS),
     st.builds(ItemTouched, IDS, st.integers(1, 5), INSTANTS),
-    st.builds(ItemPromoted, IDS, st.just("memory_promoted"), INSTANTS),
+    st.builds(ItemPromoted, IDS, st.just("memory_promoted"), INSTANTS, st.sampled_from(("", "critical"))),
+    st.builds(Decided, st.just("expired"), IDS, st.just("expired"), st.just(1), INSTANTS, st.just({"expires_at": 5.0})),
     st.builds(ItemEvicted, IDS, st.just("stale"), st.integers(0, 9), INSTANTS, st.just({"importance": 0.1})),
     st.builds(Erased, st.lists(IDS, max_size=3).map(tuple), st.sampled_from([None, (), (RowPlace(("s",), 1, "a"),)])),
     st.builds(MessagesWithdrawn, st.lists(IDS, max_size=3).map(tuple), INSTANTS),
@@ -150,12 +153,20 @@ class Plain:
             for change in changes:
                 self.change(change)
 
-    def change(self, change: Change) -> None:
+    def change(self, change: Change) -> None:  # noqa: PLR0915  # a case for each
         match change:
             case ItemPut(row):
                 self.put(row)
-            case ItemRemoved(gone) | ItemExpired(gone):
+            case ItemRemoved(gone):
                 self.rows = [row for row in self.rows if row.id != gone]
+            case ItemExpired(gone, at):
+                for row in self.rows:
+                    if row.id == gone and at is not None:
+                        parts = {} if row.expires_at is None else {"expires_at": row.expires_at}
+                        self.decisions.append(Decision(gone, "expired", row.tokens or 0, at, parts, "expired"))
+                self.rows = [row for row in self.rows if row.id != gone]
+            case Decided(kind, gone, rule, tokens, at, parts):
+                self.decisions.append(Decision(gone, rule, tokens, at, parts, cast("DecisionKind", kind)))
             case ItemEvicted(gone, rule, tokens, at, parts):
                 self.rows = [row for row in self.rows if row.id != gone]
                 self.decisions.append(Decision(gone, rule, tokens, at, parts))
@@ -174,7 +185,10 @@ class Plain:
                     else row
                     for row in self.rows
                 ]
-            case ItemPromoted(promoted, to, at):
+            case ItemPromoted(promoted, to, at, rule, parts):
+                for row in self.rows:
+                    if row.id == promoted and rule:
+                        self.decisions.append(Decision(promoted, rule, row.tokens or 0, at, parts or {}, "promoted"))
                 self.rows = [
                     row._replace(promoted_to=to, promoted_at=at) if row.id == promoted else row for row in self.rows
                 ]

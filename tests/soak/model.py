@@ -375,6 +375,10 @@ class Model:
         if mine is not None and mine.get("promoted_to") != kept["id"]:
             self._written(path)
             mine["promoted_to"], mine["promoted_at"] = kept["id"], self.now
+            parts = {"accesses": row["access_count"], "importance": importance(row, self.now)}
+            self.held(path).decisions.append(
+                [row["id"], rule or "manual", row.get("tokens") or 0, self.now, parts, "promoted"]
+            )
         return kept
 
     def _steps(self, row: Row, path: Path, to: Path) -> list[dict[str, Any]]:
@@ -419,8 +423,10 @@ class Model:
         scope = self._written(path)
         for rule, row, parts in gone:
             del scope.rows[row["id"]]
-            if rule != "expired":
-                scope.decisions.append([row["id"], rule, row["tokens"], self.now, parts])
+            if rule == "expired":
+                scope.decisions.append(expiry(row, self.now))
+            else:
+                scope.decisions.append([row["id"], rule, row["tokens"], self.now, parts, "evicted"])
         return [row for rule, row, _ in gone if rule != "expired"]
 
     # -- the queue
@@ -718,6 +724,7 @@ class Model:
                 until, written = row.get("expires_at"), max(row["created_at"], row["updated_at"])
                 if expired(row, self.now):
                     del self._written(each).rows[row["id"]]
+                    scope.decisions.append(expiry(row, self.now))
                     taken += 1
                 elif until is not None and written > self.now + _DAY:
                     self._written(each)
@@ -750,6 +757,11 @@ class Model:
             "memories": [row for row in rows if "key" not in row and "role" not in row],
             "messages": [row for row in rows if "role" in row],
         }
+
+
+def expiry(row: Row, now: float) -> list[Any]:
+    """The decision that is stored when an expired row is removed."""
+    return [row["id"], "expired", row.get("tokens") or 0, now, {"expires_at": row["expires_at"]}, "expired"]
 
 
 def _origins(row: Row, path: Path) -> list[dict[str, Any]]:

@@ -283,7 +283,8 @@ class _Act:
 
     def decisions(self) -> Any:
         return [
-            [each.id, each.rule, each.tokens, each.at, each.parts] for each in self.call(self.scope.queue.decisions)
+            [each.id, each.rule, each.tokens, each.at, each.parts, each.kind]
+            for each in self.call(self.scope.queue.decisions)
         ]
 
     # -- messages

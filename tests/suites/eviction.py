@@ -175,9 +175,10 @@ class EvictionSuite(FacetSuite):
             call(small_queue.queue.memorize, f"item {number}", importance=0.1)
         clock.advance(10)
         told = call(small_queue.queue.memorize, "new", importance=0.1)
-        assert (told.evicted, told.items, call(small_queue.queue.decisions)) == ((), 3, [])
+        assert (told.evicted, told.items) == ((), 3)
+        assert [(each.kind, each.rule) for each in call(small_queue.queue.decisions)] == [("expired", "expired")]
         assert [each.change for each in call(memory.changes).events if isinstance(each.change, ItemExpired)] == [
-            ItemExpired(gone)
+            ItemExpired(gone, clock.now)
         ]
 
     def test_what_nobody_scored_is_judged_by_what_it_says(self, memory: wmem.AgentMemory, call: Call) -> None:

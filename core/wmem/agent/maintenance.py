@@ -141,7 +141,7 @@ def _remove_expired(engine: Engine[Any], replica: Replica[Any], now: float) -> F
         gone = 0
         for row in state.rows.values():
             if row.expired(now):
-                changes.append(ItemExpired(row.id))
+                changes.append(ItemExpired(row.id, now))
                 gone += 1
             elif row.expires_at is not None and clamp_expiry(row, now) != row.expires_at:
                 # Stored while a clock ran ahead: without this it would stay until that clock's time comes.

@@ -6,7 +6,7 @@ different versions agree.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from wmem.model.history import Cursor, Path
 from wmem.model.row import Row
@@ -34,22 +34,42 @@ class ItemTouched(NamedTuple):
 
 
 class ItemExpired(NamedTuple):
-    """Cleanup removed an expired item."""
+    """Cleanup removed an expired item at `at`; None in a record without the time."""
 
     id: str
+    at: float | None = None
 
 
 class ItemPromoted(NamedTuple):
-    """An item was copied to long-term memory under the id `to`."""
+    """An item was copied to long-term memory under the id `to`, by `rule`; the numbers that decided are in `parts`.
+
+    The rule is ``manual`` for a caller's request, and empty in a record without it.
+    """
 
     id: str
     to: str
     at: float
+    rule: str = ""
+    parts: Mapping[str, float] | None = None
 
 
 class ItemEvicted(NamedTuple):
     """An item was evicted by `rule`; the numbers that decided are in `parts`."""
 
+    id: str
+    rule: str
+    tokens: int
+    at: float
+    parts: Mapping[str, float]
+
+
+DecisionKind: TypeAlias = Literal["evicted", "expired", "promoted"]
+
+
+class Decided(NamedTuple):
+    """A decision that an imported scope brought along; what it was about happened elsewhere."""
+
+    kind: str
     id: str
     rule: str
     tokens: int
@@ -173,6 +193,7 @@ Change: TypeAlias = (
     | ItemExpired
     | ItemPromoted
     | ItemEvicted
+    | Decided
     | Erased
     | MessagesWithdrawn
     | MessagesRestored

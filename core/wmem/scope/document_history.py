@@ -1,4 +1,4 @@
-"""The part of an exported scope that is no row: policy, tombstones, merges done and reasons of evictions."""
+"""The part of an exported scope that is no row: policy, tombstones, merges done and decisions."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from wmem.errors import InvalidInputError
-from wmem.model.change import Change, Erased, ItemEvicted, ScopeMerged
+from wmem.model.change import Change, Decided, DecisionKind, Erased, ScopeMerged
 from wmem.model.checks import check_id
 from wmem.model.history import Cursor, Path
 from wmem.model.validation import describe_error
@@ -32,7 +32,7 @@ class _Merge(BaseModel):
 
 
 class _Decision(BaseModel):
-    """Why an item was evicted."""
+    """Why an item was evicted, expired or promoted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, strict=True, allow_inf_nan=False)
 
@@ -41,6 +41,7 @@ class _Decision(BaseModel):
     tokens: int = Field(ge=0, lt=2**53)
     at: float
     parts: Mapping[str, float]
+    kind: DecisionKind = "evicted"
 
 
 class History(BaseModel):
@@ -56,7 +57,7 @@ class History(BaseModel):
     def to_changes(self, path: Path, now: float) -> list[Change]:
         """The changes that give a new scope this history; they come before those that store its rows."""
         return [
-            *(ItemEvicted(each.id, each.rule, each.tokens, each.at, each.parts) for each in self.decisions),
+            *(Decided(each.kind, each.id, each.rule, each.tokens, each.at, each.parts) for each in self.decisions),
             *([Erased(self.erased)] if self.erased else ()),
             *(
                 ScopeMerged(

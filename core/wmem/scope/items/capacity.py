@@ -66,7 +66,7 @@ def make_room(handle: Handle, state: State, rows: Sequence[Row], now: float) -> 
 def to_changes(removed: Iterable[Victim], now: float) -> list[Change]:
     """The changes that record removals; an expired item is recorded as expired, not as evicted."""
     return [
-        ItemExpired(victim.row.id)
+        ItemExpired(victim.row.id, now)
         if victim.rule == "expired"
         else ItemEvicted(victim.row.id, victim.rule, victim.row.tokens or 0, now, victim.parts)
         for victim in removed

@@ -74,7 +74,11 @@ class QueueReads:
         return self._run(flows.capacity(self._handle))
 
     def decisions(self, limit: int | None = None) -> list[Decision]:
-        """Why items were evicted, newest first, as many as the scope keeps; never their content."""
+        """Why items were evicted, expired or promoted, newest first, as many as the scope keeps (1,000).
+
+        Each has a `kind`, the rule, and the numbers that decided, never content. What expired has one from when it
+        was cleaned up.
+        """
         return self._run(flows.list_decisions(limit))
 
 
