@@ -144,7 +144,7 @@ class Capture:
         is_state = len(shown) == len(messages) and all(map(is_, shown, messages))
         messages = assign_ids(messages)
         shown = messages if is_state else assign_ids(shown)
-        if not is_packed:
+        if not is_packed and not is_state:
             shown = align_shown(messages, shown)
         session = yield from self._open(scope, run, messages)
         called = session.call(run)

@@ -112,10 +112,16 @@ class Converter:
             if message.id is not None and size == 1:
                 made[message.id] = known
             theirs = handed.get(known[1].id)
-            written.append(theirs if theirs is not None and theirs == known[1] else _copy(known[1]))
+            written.append(theirs if theirs is not None and _is_equal(theirs, known[1]) else _copy(known[1]))
             at += size
         self._made = made
         return written
+
+
+def _is_equal(message: BaseMessage, other: BaseMessage) -> bool:
+    """Whether two messages are equal: first by what pydantic's comparison comes to in the end."""
+    alike = type(message) is type(other) and message.__dict__ == other.__dict__
+    return (alike and message.__pydantic_extra__ == other.__pydantic_extra__) or message == other
 
 
 def _copy(message: BaseMessage) -> BaseMessage:

@@ -1,10 +1,11 @@
 """What it costs to take in a message and to pack with recall, by the length of the session, and the index's size."""
 
 import gc
+import json
 import math
 import random
 import tracemalloc
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 from unittest.mock import patch
@@ -12,9 +13,10 @@ from unittest.mock import patch
 import wmem
 from tests.bench.measure import Cost, Figure, interleaved
 from wmem.analysis.analyzer import Analyzer
+from wmem.model.row import Row
+from wmem.model.row_text import row_text
 from wmem.retrieval.arrays import has_numpy
-from wmem.retrieval.index import Index
-from wmem.retrieval.neighbors import NeighborGraph
+from wmem.retrieval.recall_index import RecallIndex
 from wmem.retrieval.vectors import VectorIndex, to_unit_rows
 
 __all__ = ["Talk", "index_adds", "index_size", "packs_with_recall", "packs_with_vectors"]
@@ -188,22 +190,30 @@ def _figure(name: str, cost: Cost, wanted: float | None, note: str) -> Figure:
 
 
 def index_adds(*, quick: bool) -> list[Figure]:
-    """What recall adds to a message: it is read and taken into the index, and among its neighbours."""
+    """What recall adds to a message: it is read, and taken into the index, among its neighbours, by what it states."""
     rounds = 200 if quick else 1_000
-    said = [each["content"] for each in Talk().messages(_FEW + rounds)]
-    analyzer = Analyzer()
-    for text in said:
-        analyzer.analyze(text)  # the words of a process that has run for a while
-    index, turns = Index(analyzer), NeighborGraph()
+    talk, analyzer = Talk(), Analyzer()
+    rows = [_to_row(number, each) for number, each in enumerate(talk.messages(_FEW + rounds))]
+    for row in rows:
+        analyzer.analyze(row_text(row))  # the words of a process that has run for a while
+    index = RecallIndex(analyzer)
 
     def add(number: int) -> None:
-        place = number + _FEW
-        id, text = f"m{place}", said[place]
-        slot = turns.put(id, text, role="user", name=None, thread=None, at=60.0 * place, tokens=40)
-        index.add(id, text, turns.sessions[slot], slot)
+        row = rows[number + _FEW]
+        index.apply({row.id: row})
 
     cost = interleaved({"add": add}, rounds=rounds, warm=_FEW)
-    return [_figure("index add, 20 to 40 words", cost["add"], 100e-6, f"medians of {rounds:,}; words known")]
+    mean = cost["add"]._replace(median=cost["add"].mean)
+    note = f"mean of {rounds:,}, of which one in ten states something; words known"
+    return [_figure("index add, 20 to 40 words", mean, 100e-6, note)]
+
+
+def _to_row(place: int, message: Mapping[str, str]) -> Row:
+    """A message as it is stored; one in ten states something, as people's do."""
+    said = message["content"] if place % 10 else f"My favourite boat is {place} now. {message['content']}"
+    content = json.dumps({"role": message["role"], "parts": [{"text": said}]}).encode()
+    at = 60.0 * place
+    return Row(f"m{place}", content, at, at, role=message["role"], tokens=40)
 
 
 def index_size(*, quick: bool) -> list[Figure]:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
-from wmem.analysis.analyzer import Analyzer, to_terms
+from wmem.analysis.analyzer import Analysis, Analyzer, to_terms
 from wmem.analysis.query_terms import MAX_TERMS, condense_query, read_ends, select_terms
+from wmem.engine.replica import Replica
+from wmem.retrieval import retriever
 from wmem.retrieval.index import Index
 
 texts = st.lists(st.sampled_from(["may", "Zoë ", "東京", "\ud83d", "🦊\u0301", "a b", "\n", "x" * 90]), max_size=60)
@@ -75,3 +78,43 @@ def test_a_long_query_is_embedded_by_its_beginning_and_its_end() -> None:
     assert query.startswith("First words.")
     assert query.endswith("Last words?")
     assert len(query) <= 6_000
+
+
+def test_a_pack_analyses_its_question_once_for_all_scopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    analysed: list[str] = []
+    analyze = Analyzer.analyze_distinct
+
+    def note(self: Analyzer, text: str, default_language: str = "english") -> Analysis:
+        analysed.append(text)
+        return analyze(self, text, default_language)
+
+    with wmem.open("memory://", agent_id="agent") as memory:
+        parent = memory.scope("parent")
+        session = parent.child("session")
+        for scope in (parent, session):
+            scope.items.add("The boat lies at the quay.")
+            scope.messages.append([{"role": "user", "content": f"The boat is in harbour {n}."} for n in range(20)])
+        session.pack("Where is the boat?", budget=500)
+        monkeypatch.setattr(Analyzer, "analyze_distinct", note)
+        assert "quay" in session.pack("At which quay does the boat lie?", budget=500).note
+        assert analysed == ["At which quay does the boat lie?"]
+        session.recall("At which quay does the boat lie?")
+        assert len(analysed) == 1
+
+
+def test_what_is_seen_of_a_parent_is_listed_once_for_a_pack(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed: list[str] = []
+    find = retriever._list_inherited
+
+    def note(parent: Replica[Any]) -> Sequence[str] | None:
+        listed.append(parent.path[-1])
+        return find(parent)
+
+    with wmem.open("memory://", agent_id="agent") as memory:
+        parent = memory.scope("parent")
+        session = parent.child("session")
+        parent.items.add("The boat lies at the quay.")
+        parent.messages.append({"role": "user", "content": "The boat is in the harbour."})
+        monkeypatch.setattr(retriever, "_list_inherited", note)
+        assert "quay" in session.pack("Where does the boat lie?", budget=500).note
+        assert listed.count("parent") == 1

@@ -30,6 +30,7 @@ SPELLED = "="
 """Stands between a term and a spelling of it: in no term, for it is in no word."""
 _MAX_STEMS = 65_536
 _MAX_CONTENTS = 1_024
+_MAX_QUERIES = 64
 _MAX_CONTENT_BYTES = 4_096  # the terms of a longer content are not cached: they would make the cache large
 
 
@@ -65,14 +66,15 @@ class Analysis(NamedTuple):
 
 
 class Analyzer:
-    """Splits texts into terms, and caches stems and the terms of short contents."""
+    """Splits texts into terms, and caches stems, the terms of short contents and those of the last queries."""
 
-    __slots__ = ("_content_terms", "_spelled", "_stems")
+    __slots__ = ("_content_terms", "_queries", "_spelled", "_stems")
 
     def __init__(self) -> None:
         self._stems: defaultdict[str, dict[str, str]] = defaultdict(dict)  # by language
         self._spelled: defaultdict[str, dict[str, tuple[str, str]]] = defaultdict(dict)  # terms and spellings
         self._content_terms: dict[bytes, tuple[str, ...]] = {}
+        self._queries: dict[tuple[str, str], Analysis] = {}
 
     def to_terms(self, text: str, default_language: str = "english") -> list[str]:
         """The index terms of a text, in order.
@@ -89,6 +91,17 @@ class Analyzer:
         """As `analyze`, each term once; words that are repeated cost next to nothing."""
         language, terms, spellings = self._analyze(text, default_language, distinct=True)
         return Analysis(language, list(dict.fromkeys(terms)), list(dict.fromkeys(spellings)))
+
+    def analyze_query(self, query: str, default_language: str) -> Analysis:
+        """As `analyze_distinct`, once: a search asks for the terms of its query several times, in each scope."""
+        key = query, default_language
+        made = self._queries.get(key)
+        if made is None:
+            made = self.analyze_distinct(query, default_language)
+            if len(self._queries) >= _MAX_QUERIES:
+                self._queries.clear()
+            self._queries[key] = made
+        return made
 
     def analyze(self, text: str, default_language: str = "english") -> Analysis:
         """The detected language of a text, and its terms; see `to_terms`."""
@@ -144,6 +157,7 @@ class Analyzer:
         self._stems.clear()
         self._spelled.clear()
         self._content_terms.clear()
+        self._queries.clear()
 
     def _add_stem(self, word: str, language: str) -> str:
         stems = self._stems[language]

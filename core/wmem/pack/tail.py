@@ -86,14 +86,16 @@ class Tail:
         A large one that was recalled waits: its passage bears on the query, its beginning and end need not.
         """
         selection, prefix, cost_of = self._selection, self._prefix, self._selection.loader.cost
+        selected, render, add = selection.selected, selection.render_sendable, selection.add
         largest = selection.room if prefix is None else prefix.largest
         waiting = None
         for at, unit in enumerate(selection.conversation):
-            if unit in selection.selected or not selection.is_paired(unit):
+            if unit in selected or not selection.is_paired(unit):
                 continue
             cost, room = cost_of(unit), selection.tokens_left - free
             if cost <= room and cost <= largest:
-                self._add_sendable(unit, "tail")
+                if (rendered := render(unit)) is not None:  # as `_add_sendable`: there are hundreds
+                    add(unit, "tail", rendered)
                 continue
             waits = prefix is None and self._is_large(cost, room) and not self._ids_of_hits.isdisjoint(unit.ids)
             served = None if waits else self._truncate_large(unit, cost, room)

@@ -1,5 +1,6 @@
 """Candidates of one scope as rows with their signals, and what their scores are made of."""
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from operator import add, mul, truediv
@@ -22,9 +23,10 @@ _WHOLE_SCORES = ("answer", "result")  # what is lent is all of a score
 
 
 @lru_cache(16)
-def _density_table(density: float) -> list[float]:
+def _density_table(density: float) -> "array[float]":
     """The factor for each number of tokens, up to the longest that makes a difference."""
-    return [(_SHORTEST_TOKENS / max(tokens, _SHORTEST_TOKENS)) ** density for tokens in range(_LONGEST_TOKENS + 1)]
+    factors = [(_SHORTEST_TOKENS / max(tokens, _SHORTEST_TOKENS)) ** density for tokens in range(_LONGEST_TOKENS + 1)]
+    return array("d", factors)
 
 
 class Hit(NamedTuple):
@@ -87,7 +89,7 @@ class CandidateRows(NamedTuple):
         """
         sums, added = self.arithmetic, dict[int, Added]()
         if self.density:
-            scores = sums.apply(mul, scores, sums.floats(list(map(self._density_factor, range(len(self.rows))))))
+            scores = sums.apply(mul, scores, self._density_factors())
         if self.exchanges is not NO_MATCHES:
             values = sums.to_list(scores)
             for at, score in self.exchanges.scores.items():
@@ -107,11 +109,18 @@ class CandidateRows(NamedTuple):
             for score, at in zip(sums.to_list(sums.take(scores, places)), sums.to_list(places), strict=True)
         )
 
+    def _density_factors(self) -> Any:
+        """The factor of each row for its tokens: 1 for a short one, and in an exchange with a record."""
+        tokens = [row.tokens or 0 for row in self.rows]
+        for position in self.exchanges.scores:
+            tokens[position] = 0
+        sums = self.arithmetic
+        return sums.take(_density_table(self.density), sums.clip(sums.ints(tokens), _LONGEST_TOKENS))
+
     def _density_factor(self, position: int) -> float:
-        """The factor of a row for its tokens: 1 for a short one, and in an exchange with a record."""
-        if position in self.exchanges.scores:
-            return 1.0
-        return _density_table(self.density)[min(self.rows[position].tokens or 0, _LONGEST_TOKENS)]
+        """The same of one row."""
+        tokens = 0 if position in self.exchanges.scores else self.rows[position].tokens or 0
+        return _density_table(self.density)[min(tokens, _LONGEST_TOKENS)]
 
     def hit(
         self,

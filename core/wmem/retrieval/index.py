@@ -39,10 +39,11 @@ class Index:
     A text may belong to a group, such as a session, which is scored by the words of all its texts.
     """
 
-    __slots__ = ("_analyzer", "_postings")
+    __slots__ = ("_analyzer", "_language", "_postings")
 
     def __init__(self, analyzer: Analyzer | None = None) -> None:
         self._analyzer = analyzer or Analyzer()
+        self._language: str | None = None  # of most of the newest texts; None if it must be looked for
         self._postings = Postings()
 
     @property
@@ -65,6 +66,7 @@ class Index:
             group: Number of its group, from 1; 0 for none.
             slot: Its slot in the neighbour graph, see `wmem.retrieval.neighbors.NeighborGraph`; 0 for none.
         """
+        self._language = None
         language, terms, spellings = self._analyzer.analyze(text)
         frequencies: dict[str, int] = {}
         for term in terms:  # a `Counter` takes longer to make than most texts to count
@@ -91,6 +93,8 @@ class Index:
     def remove(self, id: str) -> bool:
         """Remove a text; False when there is none with this id."""
         dropped = self._postings.drop(id)
+        if dropped:
+            self._language = None
         if dropped and self._postings.needs_compaction:
             self.compact()
         return dropped
@@ -98,6 +102,7 @@ class Index:
     def compact(self) -> None:
         """Leave nothing of removed texts, not even their terms."""
         if self._postings.has_tombstones:
+            self._language = None
             self._postings = self._postings.without_tombstones()
 
     def search(self, query: str, limit: int) -> list[tuple[str, float]]:
@@ -215,7 +220,7 @@ class Index:
         return 0 if number is None else self._postings.document_frequencies[number]
 
     def _analyze_query(self, query: str) -> Analysis:
-        return self._analyzer.analyze_distinct(condense_query(query), self._main_language())
+        return self._analyzer.analyze_query(condense_query(query), self._main_language())
 
     def _select_terms(self, terms: list[str]) -> list[str]:
         return terms if len(terms) <= MAX_TERMS else select_terms(terms, self._postings.text_counts(terms))
@@ -231,6 +236,8 @@ class Index:
 
     def _main_language(self) -> str:
         """The language of most of the newest texts."""
-        columns = self._postings.columns
-        newest = bytes(islice(compress(reversed(columns.languages), reversed(columns.live)), _LANGUAGE_SAMPLE))
-        return max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))
+        if self._language is None:
+            columns = self._postings.columns
+            newest = bytes(islice(compress(reversed(columns.languages), reversed(columns.live)), _LANGUAGE_SAMPLE))
+            self._language = max(_LANGUAGES, key=lambda language: newest.count(_LANGUAGES.index(language)))
+        return self._language

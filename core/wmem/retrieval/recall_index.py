@@ -144,7 +144,8 @@ class RecallIndex(Derived):
         return None if cache is None else cache.vectors.similarities(vector, exclude)
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
-        self._recent_terms = None
+        if changed:
+            self._recent_terms = None
         for id, row in changed.items():
             self._put(id, row)
         self.changes += len(changed)

@@ -91,14 +91,14 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     Args:
         replicas: The scope's, then its parents'.
     """
-    profile, levels = query.profile, [(replica, replicas[:depth]) for depth, replica in enumerate(replicas)]
-    shared = _share_statistics(replicas, (query.text, *(each.text for each in query.beside)))
+    profile, inherited = query.profile, [None, *map(_list_inherited, replicas[1:])]
+    shared = _share_statistics(replicas, inherited, (query.text, *(each.text for each in query.beside)))
     beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
     texts = _count_texts(replicas)
     found = [
-        _collect_candidates(replica, query, profile, nearer, recent, shared, beside, texts)
-        for replica, nearer in levels
+        _collect_candidates(replica, query, profile, replicas[:depth], only, recent, shared, beside, texts)
+        for depth, (replica, only) in enumerate(zip(replicas, inherited, strict=True))
     ]
     maxima = SignalMaxima(*map(max, zip(*[each.maxima() for each in found], strict=True)))
     scores = [each.score(maxima, profile) for each in found]
@@ -199,10 +199,15 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
     return now is not None and (now.content, now.key, now.role) == (then.content, then.key, then.role)
 
 
-def _share_statistics(replicas: Sequence[Replica[Any]], texts: Sequence[str]) -> TermStatistics | None:
+def _share_statistics(
+    replicas: Sequence[Replica[Any]], inherited: Iterable[Sequence[str] | None], texts: Sequence[str]
+) -> TermStatistics | None:
     """How many texts of all the scopes have each term of these: one ranking needs one rarity; None for one scope.
 
     What is not seen from below, the messages of parents, says nothing about how rare a word is.
+
+    Args:
+        inherited: For each replica the ids of what is seen of it; None for all.
     """
     if not any(replica.state.items or replica.state.entries for replica in replicas[1:]):
         return None
@@ -211,10 +216,9 @@ def _share_statistics(replicas: Sequence[Replica[Any]], texts: Sequence[str]) ->
     def count(memory: RecallIndex, ids: Sequence[str] | None) -> TermStatistics:
         return memory.index.count_texts(terms, ids)
 
-    seen = [None, *map(_list_inherited, replicas[1:])]
     return TermStatistics.sum(
         replica.use_derived(RecallIndex, partial(count, ids=ids), replica.analyzer)
-        for replica, ids in zip(replicas, seen, strict=True)
+        for replica, ids in zip(replicas, inherited, strict=True)
     )
 
 
@@ -275,6 +279,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     query: Query,
     profile: RecallProfile,
     nearer: Sequence[Replica[Any]],
+    inherited: Sequence[str] | None,
     recent: tuple[frozenset[str], frozenset[str]],
     shared: TermStatistics | None,
     beside: Sequence[tuple[str, float]],
@@ -283,6 +288,7 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
     """Acceptable candidates of one replica, with their signals; of a parent no messages and no overridden entries.
 
     Args:
+        inherited: The ids of what is seen of a parent; None for all.
         recent: Ids and terms of the newest messages of the scope that asks: what repeats them is a duplicate.
         shared: Statistics of all the scopes; None for those of this one.
         beside: Terms that are looked for beside the question's, with their weights.
@@ -301,7 +307,6 @@ def _collect_candidates(  # noqa: PLR0917  # one call in a loop over all that di
             query.text, question.created_at if question else query.now, memory.neighbors.speaker_names(), query.zone
         )
         question_id = question.id if question else None
-        inherited = _list_inherited(replica) if nearer else None
         scorer = memory.index.scorer(
             query.text,
             k1=profile.k1,

@@ -139,8 +139,9 @@ class QuoteCache(Derived):
         self.long: _RowCache[LongMemory] = _RowCache(_MAX_LONG_CHARACTERS)
 
     def apply(self, changed: Mapping[str, Row | None], /) -> None:
-        for cache in (self.short, self.long):
-            cache.remove(changed.keys())
+        if changed:
+            self.short.remove(changed.keys())
+            self.long.remove(changed.keys())
 
 
 class StandingCache(Derived):

@@ -369,8 +369,9 @@ class _CandidateFactory:
         if live is not None:
             return live._replace(place=place)
         candidate = self.to_stored(row, place)
-        is_text = row.counter == self._text_name and is_text_alone(row.content)
-        if self._fitter is None or is_text or row.role is None:
+        if self._fitter is None or row.role is None:
+            return candidate
+        if row.counter == self._text_name and is_text_alone(row.content):
             return candidate
         message = candidate.load()
         fitted = self._fitter(message, row.id)
