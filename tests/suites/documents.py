@@ -164,6 +164,18 @@ class DocumentsSuite(FacetSuite):
         assert call(target.queue.decisions) == call(source.queue.decisions)
         assert call(open_memory.in_other_process("two").scope("t").export) == document
 
+    def test_a_turn_that_ended_before_an_export_is_no_second_step_after_it(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        source, target = open_memory("one").scope("s"), open_memory("two").scope("t")
+        call(source.queue.advance_step, 3)
+        for turn_id in ("t1", "t2"):
+            call(source.queue.advance_step, turn_id=turn_id)
+        call(target.import_, json.loads(json.dumps(call(source.export))))
+        assert call(target.export) == call(source.export)
+        assert call(target.queue.advance_step, turn_id="t2") == 5
+        assert call(target.queue.advance_step, turn_id="t3") == 6
+
     def test_a_scope_with_a_policy_of_its_own_keeps_it(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         source = memory.scope("s", policy=Policy.session(max_items=7))

@@ -1,4 +1,4 @@
-"""The part of an exported scope that is no row: policy, tombstones, merges done and decisions."""
+"""The part of an exported scope that is no row: policy, tombstones, merges done, decisions and turns."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from wmem.errors import InvalidInputError
-from wmem.model.change import Change, Decided, DecisionKind, Erased, ScopeMerged
+from wmem.model.change import Change, Decided, DecisionKind, Erased, ScopeMerged, TurnEnded
 from wmem.model.checks import check_id
 from wmem.model.history import Cursor, Path
 from wmem.model.validation import describe_error
@@ -16,7 +16,7 @@ from wmem.state import State
 
 _Id: TypeAlias = Annotated[str, AfterValidator(check_id)]
 
-_FIELDS = ("policy", "erased", "merged", "decisions")
+_FIELDS = ("policy", "erased", "merged", "decisions", "turns")
 
 
 class _Merge(BaseModel):
@@ -53,12 +53,14 @@ class History(BaseModel):
     erased: tuple[_Id, ...] = ()
     merged: tuple[_Merge, ...] = ()
     decisions: tuple[_Decision, ...] = ()
+    turns: tuple[_Id, ...] = ()
 
     def to_changes(self, path: Path, now: float) -> list[Change]:
         """The changes that give a new scope this history; they come before those that store its rows."""
         return [
             *(Decided(each.kind, each.id, each.rule, each.tokens, each.at, each.parts) for each in self.decisions),
             *([Erased(self.erased)] if self.erased else ()),
+            *(TurnEnded(turn_id, now) for turn_id in self.turns),  # the document's step has them: it comes after
             *(
                 ScopeMerged(
                     (*path, *each.source),
@@ -90,6 +92,7 @@ def export_history(state: State, path: Path) -> dict[str, Any]:
         "erased": list(state.erased),
         "merged": [each.model_dump(mode="json") for each in merged],
         "decisions": decisions,
+        **({"turns": list(state.turns)} if state.turns else {}),
     }
 
 

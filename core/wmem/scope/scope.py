@@ -179,8 +179,8 @@ class Scope(ScopeProperties):
     def export(self) -> dict[str, Any]:
         """Everything the scope holds as plain JSON, including the expired and soft-deleted; for `import_`.
 
-        Its policy, the ids of what was erased, which merges it has had, and why items were evicted,
-        expired or promoted are in it too. Its children are not.
+        Its policy, the ids of what was erased, which merges it has had, why items were evicted, expired or
+        promoted, and which turns ended last are in it too. Its children are not.
         """
         return self._drive(self._handle.read(export_document(self._handle.path), local_only=True))
 
