@@ -39,6 +39,7 @@ from tests.suites.pairing import PairingSuite
 from tests.suites.profiles import ProfilesSuite
 from tests.suites.promotion import PromotionSuite
 from tests.suites.queue import QueueSuite
+from tests.suites.scenarios import ScenarioSuite
 from tests.suites.scopes import ScopesSuite
 from tests.suites.searches import SearchSuite
 from tests.suites.standing import StandingSuite
@@ -180,6 +181,10 @@ class TestPromotion(Everywhere, PromotionSuite): ...
 
 
 class TestQueue(Everywhere, QueueSuite): ...
+
+
+@pytest.mark.backends(*PLAIN, always=True)
+class TestScenarios(Everywhere, ScenarioSuite): ...
 
 
 class TestScopes(Everywhere, ScopesSuite): ...

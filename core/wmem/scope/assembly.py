@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import merge
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -24,8 +23,9 @@ from wmem.rules.sources import CONVERSATION, EXTERNAL, WORKING, find_source
 from wmem.scope.items.filters import ItemFilter
 
 _LOOK_BACK = 64  # newest items among which the last plan is looked for
-_RECENT_SHARE, _RECENT_DECAY = 0.5, 0.9
-"""What the newest item that no question found is ranked by: a share of the best score, and for each older one less."""
+_RECENT_SHARE, _ELSEWHERE_SHARE, _DECAY = 0.5, 0.6, 0.9
+"""What the newest item that no question found is ranked by, and the best of an external memory type, which may know
+why it matches: a share of the best score, and less for each that follows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +95,7 @@ class TurnAssembly(Assembly):
         self._path: Path = ()
         self._now = 0.0
         self._recent: list[Row] = []
+        self._elsewhere: dict[Path, Sequence[Row]] = {}
         self._beside: tuple[BesideText, ...] = ()
         self.hits: dict[str, Hit] = {}
         """What the pack could choose from, by the ids of its units."""
@@ -108,8 +109,9 @@ class TurnAssembly(Assembly):
         if context.filters.includes(WORKING):
             self._recent = rows[: context.recent]
         self._beside = compose_query(context.goals, rows)
-        found = ((name, rows) for name, rows in context.found_elsewhere.items() if rows)
-        return [_to_replica((own.path[0], EXTERNAL, name), rows, own) for name, rows in found]
+        found = context.found_elsewhere.items()
+        self._elsewhere = {(own.path[0], EXTERNAL, name): rows for name, rows in found if rows}
+        return [_to_replica(path, rows, own) for path, rows in self._elsewhere.items()]
 
     def extend(self, query: Query, replicas: Sequence[Replica[Any]]) -> Query:
         limit = sum(len(each.state.rows) for each in replicas) if self._looks_at_all else query.limit
@@ -142,28 +144,40 @@ class TurnAssembly(Assembly):
         return (most is None or counts.total() < most) and (pool is None or counts[source] < pool)
 
     def _merge_recent(self, hits: Iterable[Hit]) -> Iterable[Hit]:
-        """The hits and the newest items of working memory, best first."""
-        if not self._recent:
+        """The hits, the newest items of working memory, and all that external memory types found, best first."""
+        if not self._recent and not self._elsewhere:
             return hits
-        recent = {row.id: row for row in self._recent}
+        hits = list(hits)
+        best = max(hits[0].score, 0.0) if hits else 1.0
+        recent = _rank(self._recent, self._path, "recent", _RECENT_SHARE * best)
         gists = {row.id: _gist(row) for row in self._recent}
+        elsewhere = {
+            path: _rank(rows, path, "remembered", _ELSEWHERE_SHARE * best) for path, rows in self._elsewhere.items()
+        }
         ranked: list[Hit] = []
-        for hit in hits:
+        for each in hits:
+            hit = each
+            if (least := elsewhere.get(each.path, {}).pop(each.row.id, None)) is not None:
+                hit = least if least.score > each.score else each._replace(below_floor=False)
             if hit.path == self._path and hit.row.id in gists:
                 if recent.pop(hit.row.id, None) is not None:
                     ranked.append(hit._replace(below_floor=False))
                 continue
             said_by = _find_repeated(hit.row, gists)
-            if said_by is not None and (row := recent.pop(said_by, None)) is not None:
+            if said_by is not None and recent.pop(said_by, None) is not None:
+                row = next(row for row in self._recent if row.id == said_by)
                 ranked.append(hit._replace(row=row, path=self._path, superseded_by="", below_floor=False))
             ranked.append(hit if said_by is None else hit._replace(is_repeated=True))
-        best = ranked[0].score if ranked else 1.0
-        scores = (_RECENT_SHARE * _RECENT_DECAY**at * best for at in range(len(recent)))
-        rest = [
-            Hit(row, score, partial(dict, recent=score), self._path)
-            for row, score in zip(recent.values(), scores, strict=True)
-        ]
-        return merge(ranked, rest, key=attrgetter("score"), reverse=True)
+        ranked += recent.values()
+        for rest in elsewhere.values():
+            ranked += rest.values()
+        return sorted(ranked, key=attrgetter("score"), reverse=True)
+
+
+def _rank(rows: Iterable[Row], path: Path, part: str, best: float) -> dict[str, Hit]:
+    """Rows that no question found, by id: ranked by their order, from a score that is given."""
+    scores = ((row, best * _DECAY**at) for at, row in enumerate(rows))
+    return {row.id: Hit(row, score, partial(dict, [(part, score)]), path) for row, score in scores}
 
 
 def _gist(row: Row) -> str:

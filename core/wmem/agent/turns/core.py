@@ -156,6 +156,8 @@ class TurnCore:
     def _append(self, message: Message) -> Flow[Memorized]:
         said = message if message.turn_id is not None else message.model_copy(update={"turn_id": self.id})
         _, rows, now = message_flows.prepare_messages(self.handle, [said])
+        if not rows:
+            raise InvalidInputError("a note that a pack made is not stored again")
         [row] = yield from message_flows.append(self.handle, rows, now)
         state = self.handle.engine.replica(self.handle.path).state
         count = len(state.messages)
@@ -251,7 +253,7 @@ class TurnCore:
             raise InvalidInputError(f"turn {self.id!r} was left by an exception: open another one")
         now = self.handle.settings.clock()
         step = yield from end_turn(self.handle, self.id)
-        yield from append_trace(self.handle, self.id, self.events, now)
+        yield from self._write_trace(now)
         self.meter.end(now)
         writes = tuple(self.writes)
         self.committed = Committed(
@@ -267,10 +269,18 @@ class TurnCore:
         now = self.handle.settings.clock()
         self.meter.end(now)
         try:
-            yield from append_trace(self.handle, self.id, self.events, now)
+            yield from self._write_trace(now)
         except WmemError as exc:
             # What the block raised says more: the session may be disposed, or the store away.
             _log.warning("the trace of turn %s was not written: %s", self.id, exc)
+
+    def _write_trace(self, now: float) -> Flow[None]:
+        events, self.events = self.events, []  # whoever else commits this turn meanwhile tells them no second time
+        try:
+            yield from append_trace(self.handle, self.id, events, now)
+        except BaseException:
+            self.events = [*events, *self.events]
+            raise
 
     def leave(self, *, failed: bool) -> Flow[None]:
         """Leave the turn's block."""
