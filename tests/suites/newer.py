@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from wmem import Context, Scope
+from wmem.scope.items.search import Order
 from wmem.testing.suite import Call, Clock
 
 __all__ = ["NewerSuite"]
@@ -167,3 +168,60 @@ class NewerSuite:
         marks = {hit.id: hit.superseded_by for hit in call(session.recall, "Where do I live?") if hit.id in "123"}
         assert marks.get("1") is None
         assert marks.get("2", "3") == "3"
+
+    # -- items alone
+
+    @pytest.mark.parametrize("order", [None, "recall", "recency", "importance"])
+    @pytest.mark.parametrize("limit", [10, 2])
+    def test_a_search_of_items_finds_both_and_says_which_is_the_newer(
+        self, session: Scope, call: Call, clock: Clock, order: Order | None, limit: int
+    ) -> None:
+        old = call(session.items.add, _BERLIN, ttl_s=None)
+        clock.advance(_DAY)
+        new = call(session.items.add, _LISBON, ttl_s=None)
+        for number in range(20):
+            clock.advance(60)
+            call(session.items.add, f"A picture with the number {number}, and what it shows.")
+        found = call(session.items.search, "Where do I live?", order=order, limit=limit)
+        assert {old.id, new.id} == {item.id for item in found}
+        assert found.superseded_by == {old.id: new.id}
+        assert found.total == 2
+        assert f"{old.id}  changed later: {new.id}" in found.explain()
+        if order != "importance":
+            assert [item.id for item in found] == [new.id, old.id]
+
+    def test_a_search_of_items_in_the_past_tense_puts_first_what_held_then(
+        self, session: Scope, call: Call, clock: Clock
+    ) -> None:
+        old = call(session.items.add, _BERLIN, ttl_s=None)
+        clock.advance(_DAY)
+        new = call(session.items.add, _LISBON, ttl_s=None)
+        found = call(session.items.search, "Where did I live before?")
+        assert [item.id for item in found] == [old.id, new.id]
+        assert found.superseded_by == {old.id: new.id}
+
+    def test_a_filter_of_a_search_leaves_out_the_newer_too(self, session: Scope, call: Call, clock: Clock) -> None:
+        old = call(session.items.add, _BERLIN, tags=["home"], ttl_s=None)
+        clock.advance(_DAY)
+        call(session.items.add, _LISBON, ttl_s=None)
+        found = call(session.items.search, "Where do I live?", tags=["home"])
+        assert [item.id for item in found] == [old.id]
+        assert found.superseded_by == {}
+
+    def test_what_a_limit_leaves_no_room_for_is_named_all_the_same(
+        self, session: Scope, call: Call, clock: Clock
+    ) -> None:
+        old = call(session.items.add, "My budget is 500 euros.", ttl_s=None)
+        clock.advance(_DAY)
+        new = call(session.items.add, "My budget is 700 euros now.", ttl_s=None)
+        found = call(session.items.search, "What was my budget before?", limit=1)
+        assert [item.id for item in found] == [old.id]
+        assert (found.total, found.superseded_by) == (2, {old.id: new.id})
+
+    def test_items_that_say_the_same_or_of_something_else_are_not_marked(
+        self, session: Scope, call: Call, clock: Clock
+    ) -> None:
+        for text in ("My budget is 500 euros.", "My budget is 500 euros, as ever.", "My sister's budget is 900 euros."):
+            call(session.items.add, text)
+            clock.advance(60)
+        assert call(session.items.search, "What is my budget?").superseded_by == {}

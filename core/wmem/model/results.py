@@ -121,12 +121,15 @@ class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of vari
             BM25, or for recency the time it was added. Of nearly equal BM25 scores the larger may come second.
         below_floor: The best hundred of those that share words with the query and are no match for it.
         below_floor_total: How many these are in all.
+        superseded_by: Of results that a newer item says otherwise of, such as where one lives: their ids, to the
+            newer item's. That one is a result, too, where the limit has room. Known of searches by words alone.
     """
 
     total: int
     scores: tuple[float, ...]
     below_floor: tuple[BelowFloor, ...]
     below_floor_total: int
+    superseded_by: Mapping[str, str]
 
     def __new__(
         cls,
@@ -134,6 +137,7 @@ class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of vari
         total: int = 0,
         below_floor: Sequence[BelowFloor] = (),
         below_floor_total: int = 0,
+        superseded_by: Mapping[str, str] = MappingProxyType({}),
     ) -> Self:
         """Make the result of the best matches with their scores, and the number of all matches."""
         made = super().__new__(cls, (item for item, _ in matches))
@@ -141,12 +145,16 @@ class SearchResults(tuple[MemoryItem, ...]):  # noqa: SLOT001  # a tuple of vari
         made.scores = tuple(score for _, score in matches)
         made.below_floor = tuple(below_floor)
         made.below_floor_total = below_floor_total
+        made.superseded_by = MappingProxyType({**superseded_by})
         return made
 
     def explain(self) -> str:
         """A line for each result with its score, and for each item below the floor with the reason."""
         lines = [f"{len(self)} of {self.total} matches"]
-        lines += [f"{score:8.3f}  {item.id}" for item, score in zip(self, self.scores, strict=True)]
+        newer = {id: f"  changed later: {by}" for id, by in self.superseded_by.items()}
+        lines += [
+            f"{score:8.3f}  {item.id}{newer.get(item.id, '')}" for item, score in zip(self, self.scores, strict=True)
+        ]
         if self.below_floor_total:
             lines.append(f"below the floor: {self.below_floor_total}")
         lines += [f"{each.score:8.3f}  {each.id}  {each.reason}: {', '.join(each.words)}" for each in self.below_floor]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wmem.retrieval.retriever import Query
 
 _LEAST_SHARE = 0.5  # of the best score: what matches less brings nothing in
-_MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more
+MAX_HITS = 64  # the best hits, which are looked at: a note quotes no more
 _NEXT = 1e-3  # from a place to the one right before it
 _PARTNER_SHARE = 0.9  # of a statement's score has the one that is brought in after it
 _END_CHARS = 500  # of a long question either end is read: what lies between was pasted
@@ -75,28 +75,46 @@ def mark_updates(
         names: Scope and id of each hit: where none states anything, the hits need not be made.
         accepts: Which rows of a replica may be hits, by the rows and the nearer replicas.
     """
-    best = list(islice(names, _MAX_HITS))
+    pairs = _find_pairs(list(islice(names, MAX_HITS)), replicas, accepts)
+    if not pairs:
+        return hits
+    rest = iter(hits)
+    marked = _apply(list(islice(rest, MAX_HITS)), pairs, query.text, _make_chooser(query))
+    listed = {(hit.path, hit.row.id) for hit in marked}
+    others = (hit for hit in rest if (hit.path, hit.row.id) not in listed)
+    return islice(merge(marked, others, key=attrgetter("score"), reverse=True), query.limit)
+
+
+def find_updates(
+    replica: Replica[Any],
+    ids: Iterable[str],
+    accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
+) -> dict[str, str]:
+    """Of statements of which one at least is among some texts: the id of each older one, to the newer one's."""
+    names = [(replica.path, id) for id in islice(ids, MAX_HITS)]
+    return {older.row.id: newer.row.id for older, newer in _find_pairs(names, [replica], accepts)}
+
+
+def _find_pairs(
+    names: Sequence[tuple[Path, str]],
+    replicas: Sequence[Replica[Any]],
+    accepts: Callable[[Sequence[Row | None], Sequence[Replica[Any]]], list[bool]],
+) -> list[tuple[_Text, _Text]]:
+    """Pairs of an older and a newer statement of which one is among these texts."""
     found = {
         replica.path: replica.use_derived(
             RecallIndex,
-            methodcaller("find_statements", [id for path, id in best if path == replica.path]),
+            methodcaller("find_statements", [id for path, id in names if path == replica.path]),
             replica.analyzer,
         )
         for replica in replicas
     }
     if not any(found.values()):
-        return hits
+        return []
     texts = _list_texts(found, replicas, accepts)
     superseded = find_superseded(each for text in texts.values() for each in text.to_dated())
     pairs = [(texts[older], texts[newer]) for older, newer in superseded.items()]
-    pairs = [pair for pair in pairs if not _is_unsure(*pair)]
-    if not pairs:
-        return hits
-    rest = iter(hits)
-    marked = _apply(list(islice(rest, _MAX_HITS)), pairs, query.text, _make_chooser(query))
-    listed = {(hit.path, hit.row.id) for hit in marked}
-    others = (hit for hit in rest if (hit.path, hit.row.id) not in listed)
-    return islice(merge(marked, others, key=attrgetter("score"), reverse=True), query.limit)
+    return [pair for pair in pairs if not _is_unsure(*pair)]
 
 
 def _list_texts(

@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from heapq import nlargest
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from wmem.analysis.analyzer import list_unspaced_runs, to_words
@@ -19,14 +21,17 @@ from wmem.model.checks import check_limit
 from wmem.model.results import BelowFloor, SearchResults
 from wmem.model.row import Row
 from wmem.model.values import load_json
+from wmem.model.zones import to_zone
 from wmem.policy import Policy
+from wmem.retrieval.candidate_rows import Hit
 from wmem.retrieval.floor import Match
 from wmem.retrieval.index import WordMatches
 from wmem.retrieval.near_equal import order_near_equals
 from wmem.retrieval.relevance import relevance
-from wmem.retrieval.retriever import intersect_terms, match_words
+from wmem.retrieval.retriever import Query, intersect_terms, match_words
+from wmem.retrieval.updates import MAX_HITS, find_updates, mark_updates
 from wmem.rules.importance import importance as importance_of
-from wmem.rules.precedence import precedence
+from wmem.rules.precedence import is_item, precedence
 from wmem.scope.handle import Handle
 from wmem.scope.index_store import prepare_index
 from wmem.scope.items.filters import ItemFilter
@@ -143,10 +148,14 @@ def _search_by_words(replica: Replica[Any], search: Search, policy: Policy, orde
     """The items that share words with the query; in the order of recall, those above the floor."""
     words = match_words(replica, search.query, policy.recall_profile.item_floor)
     if order == "recall":
-        return _search_by_recall(replica, search, words, now)
+        return _search_by_recall(replica, search, words, policy, now)
     with replica.lock:
-        matches = dict.fromkeys(_items_among(replica.state, words.by_id.keys()), 0.0)
-        return _rank(replica.state, matches, search, order, now)
+        best = search.filter.apply(map(replica.state.rows.__getitem__, _items_among(replica.state, words.by_id)), now)
+        ids = {row.id: None for row in sorted(best, key=lambda row: words.by_id[row.id].score, reverse=True)}
+    newer = find_updates(replica, ids, partial(_accept, search.filter, now))
+    with replica.lock:
+        matches = dict.fromkeys(_items_among(replica.state, {*words.by_id, *newer, *newer.values()}), 0.0)
+        return _rank(replica.state, matches, search, order, now, superseded_by=newer)
 
 
 def _search_texts(replica: Replica[Any], search: Search, order: Order, now: float) -> SearchResults:
@@ -176,7 +185,9 @@ def is_question(query: str) -> bool:
     return any(len(run) > _MAX_UNSPACED_WORD for run in list_unspaced_runs(query))
 
 
-def _search_by_recall(replica: Replica[Any], search: Search, words: WordMatches, now: float) -> SearchResults:
+def _search_by_recall(
+    replica: Replica[Any], search: Search, words: WordMatches, policy: Policy, now: float
+) -> SearchResults:
     """The items that share words with the query and are above the floor, by BM25, and what is below it."""
     matches = words.by_id
     with replica.lock:
@@ -187,13 +198,40 @@ def _search_by_recall(replica: Replica[Any], search: Search, words: WordMatches,
         best = Match(*map(max, zip((0.0, 0.0), *(matches[row.id] for row in rows), strict=True)))
         shortfalls = {row.id: words.floor.shortfall(matches[row.id], best) for row in rows}
         above = [(matches[row.id].score, row) for row in rows if shortfalls[row.id] is None]
-        ordered = islice(order_near_equals(above, lambda row: _precedence(state, row, now)), search.limit)
-        results = [(to_current_item(state, row, now), score) for score, row in ordered]
-    below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None]
+        by_precedence = order_near_equals(above, lambda row: _precedence(state, row, now))
+        ordered = list(islice(by_precedence, max(search.limit, MAX_HITS)))
+    results = _put_newer_first(replica, ordered, search, policy, now)
+    more = {hit.row.id for _, hit in results}.difference(row.id for _, row in above)
+    below = [(row.id, why) for row in rows if (why := shortfalls[row.id]) is not None and row.id not in more]
     listed = below[:_MAX_BELOW_LISTED]
     shared = intersect_terms(replica, words.terms, [id for id, _ in listed])
     report = [BelowFloor(id, matches[id].score, terms, why) for (id, why), terms in zip(listed, shared, strict=True)]
-    return SearchResults(results, len(above), report, len(below))
+    shown = results[: search.limit]
+    with replica.lock:
+        items = [(to_current_item(replica.state, hit.row, now), score) for score, hit in shown]
+    newer = {hit.row.id: hit.superseded_by for _, hit in shown if hit.superseded_by}
+    return SearchResults(items, len(above) + len(more), report, len(below), newer)
+
+
+def _put_newer_first(
+    replica: Replica[Any], ordered: Sequence[tuple[float, Row]], search: Search, policy: Policy, now: float
+) -> list[tuple[float, Hit]]:
+    """The items as hits with their scores; of two that state otherwise of the same, both, as in recall."""
+    places = sorted((score for score, _ in ordered), reverse=True)
+    hits = [Hit(row, place, dict, replica.path) for place, (_, row) in zip(places, ordered, strict=True)]
+    query = Query(search.query, now, policy.recall_profile, len(hits) + MAX_HITS, zone=to_zone(policy.zone))
+    names = [(hit.path, hit.row.id) for hit in hits]
+    marked = mark_updates(hits, names, [replica], query, partial(_accept, search.filter, now))
+    # A score that was raised or lent is its place's.
+    own = {(row.id, place): score for place, (score, row) in zip(places, ordered, strict=True)}
+    return [(own.get((hit.row.id, hit.score), hit.score), hit) for hit in marked]
+
+
+def _accept(item_filter: ItemFilter, now: float, rows: Sequence[Row | None], _: Sequence[Replica[Any]]) -> list[bool]:
+    """Which rows are items that pass a filter."""
+    items = [row for row in rows if row is not None and is_item(row)]
+    passed = {row.id for row in item_filter.apply(items, now)}
+    return [row is not None and row.id in passed for row in rows]
 
 
 def _items_among(state: State, ids: Collection[str]) -> list[str]:
@@ -216,12 +254,14 @@ def _rank(
     now: float,
     *,
     otherwise_spelled: Collection[str] = (),
+    superseded_by: Mapping[str, str] = MappingProxyType({}),
 ) -> SearchResults:
     """The matching items that pass the filters, best first.
 
     Args:
         matches: Ids, oldest first, with the match's position for ``relevance``.
         otherwise_spelled: Ids of those that come behind what has the query as it is spelled.
+        superseded_by: See `SearchResults`; others may be named, too.
     """
     # Newest first among equals.
     rows = list(search.filter.apply(map(state.rows.__getitem__, reversed(matches)), now))
@@ -230,7 +270,9 @@ def _rank(
     else:
         scored = zip(rows, _scores(state, rows, matches, order, now), strict=True)
         best = nlargest(search.limit, scored, key=lambda each: (each[0].id not in otherwise_spelled, each[1]))
-    return SearchResults([(to_current_item(state, row, now), score) for row, score in best], len(rows))
+    newer = {row.id: superseded_by[row.id] for row, _ in best if row.id in superseded_by}
+    results = [(to_current_item(state, row, now), score) for row, score in best]
+    return SearchResults(results, len(rows), superseded_by=newer)
 
 
 def _stop_word_matcher(query: str) -> Callable[[str], bool]:
