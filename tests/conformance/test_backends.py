@@ -45,6 +45,7 @@ from tests.suites.searches import SearchSuite
 from tests.suites.standing import StandingSuite
 from tests.suites.surrogates import SurrogatesSuite
 from tests.suites.temporary import TemporarySuite
+from tests.suites.tools import ToolsSuite
 from tests.suites.traces import TracesSuite
 from tests.suites.turns import TurnSuite
 from tests.suites.updates import UpdatesSuite
@@ -175,6 +176,9 @@ class TestLongTerm(Everywhere, LongTermSuite): ...
 
 
 class TestSharedScopes(Everywhere, SharedScopesSuite): ...
+
+
+class TestTools(Everywhere, ToolsSuite): ...
 
 
 class TestPromotion(Everywhere, PromotionSuite): ...

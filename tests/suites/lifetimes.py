@@ -190,6 +190,24 @@ class LifetimesSuite(FacetSuite):
         assert [each.content for each in call(session.items.all)] == ["a", "b", "c"]
         assert call(session.items.undelete, wanted).content == "b"
 
+    def test_items_are_softly_deleted_by_id_and_what_is_not_there_is_passed_over(
+        self, session: Scope, call: Call
+    ) -> None:
+        first, second, third = (call(session.items.add, text) for text in "abc")
+        call(session.messages.append, {"role": "user", "content": "hello", "id": "m"})
+        entry = call(session.entries.set, "k", 1)
+        assert call(session.items.forget, third.id, first.id, "absent", "m", "k", first.id) == (
+            third.id,
+            first.id,
+        )
+        assert [each.id for each in call(session.items.all)] == [second.id]
+        assert call(session.items.forget, first.id) == call(session.items.forget) == ()
+        assert (call(session.messages.count), call(session.entries.get, "k"), entry) == (1, 1, None)
+        assert call(session.items.undelete, first.id).content == "a"
+        with pytest.raises(InvalidInputError):
+            call(session.items.forget, second.id, " ")
+        assert call(session.items.get, second.id) is not None
+
     def test_a_soft_deletion_does_not_stop_the_time(self, session: Scope, call: Call, clock: Clock) -> None:
         item = call(session.items.add, "x", ttl_s=10)
         call(session.queue.forget, "oldest")

@@ -4,7 +4,9 @@ from wmem.adapter.calling import learn_usage, send_with_retry
 from wmem.adapter.flow import Steps, arun, run
 from wmem.adapter.lru_cache import LruCache
 from wmem.adapter.memory import LazyMemory, Memory
-from wmem.adapter.session import SessionName, to_session_path
+from wmem.adapter.session import LongTerm, LongTermChoice, SessionName, to_session_path
+from wmem.adapter.tool_flows import Keep, ToolReply
+from wmem.adapter.tools import MemoryTools, ToolHints, ToolName, ToolSpec, explain_arguments
 from wmem.adapter.usage import (
     SizedPrompt,
     check_budget,
@@ -29,13 +31,21 @@ from wmem.tokens.counter import PROMPT_OVERHEAD
 
 __all__ = [
     "PROMPT_OVERHEAD",
+    "Keep",
     "LazyMemory",
+    "LongTerm",
+    "LongTermChoice",
     "LruCache",
     "Memory",
+    "MemoryTools",
     "MessagePiece",
     "SessionName",
     "SizedPrompt",
     "Steps",
+    "ToolHints",
+    "ToolName",
+    "ToolReply",
+    "ToolSpec",
     "arun",
     "check_budget",
     "check_count",
@@ -48,6 +58,7 @@ __all__ = [
     "describe",
     "describe_error",
     "describe_field",
+    "explain_arguments",
     "fade_on_overflow",
     "find_logger",
     "find_takers",

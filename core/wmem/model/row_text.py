@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.part import Part, ToolCall
+from wmem.model.recall_marks import OPENING, RETELLERS, strip_recalled
 from wmem.model.row import Row
 from wmem.model.values import load_json
 
@@ -47,11 +48,14 @@ def read_wording(row: Row) -> Wording:
         # Text alone, as nearly every message: it is read without the model, which takes several times as long.
         plain = _read_plain(load_json(row.content))
         if plain is not None:
+            if _MARK in row.content and row.role in RETELLERS:
+                plain = plain._replace(text=strip_recalled(plain.text), spoken=strip_recalled(plain.spoken))
             return plain
     message = to_message(row)
-    return Wording(message_text(message), message.text, message.name, message.thread_id, bool(message.tool_calls))
+    return Wording(message_text(message), _new_text(message), message.name, message.thread_id, bool(message.tool_calls))
 
 
+_MARK = OPENING.encode()
 _OTHER_PART, _CALLS = b'"kind":', b'"tool_calls":'  # in the JSON of other messages, and in no text: quotes are escaped
 
 
@@ -68,10 +72,14 @@ def _read_plain(fields: Any) -> Wording | None:
 
 
 def message_text(message: Message) -> str:
-    """A message's text, then the name of each of its files and each of its tool calls on a line."""
+    """A message's text without recalled blocks, then the name of each of its files and tool calls on a line."""
     names = [file_name(part) for part in message.parts if part.kind not in ("text", "reasoning")]
     calls = [f"{call.name} {_arguments_text(call)}" for call in message.tool_calls]
-    return "\n".join(filter(None, (message.text, *names, *calls)))
+    return "\n".join(filter(None, (_new_text(message), *names, *calls)))
+
+
+def _new_text(message: Message) -> str:
+    return strip_recalled(message.text) if message.role in RETELLERS else message.text
 
 
 def _arguments_text(call: ToolCall) -> str:

@@ -113,6 +113,7 @@ class Handle:
         self.incarnation: Incarnation | None = None
         self._requested_policy = policy
         self._stored_policy: tuple[str, Policy] | None = None  # the scope's policy: its stored JSON, and parsed
+        self._named_long_term: tuple[Path, ...] = ()
         self._is_disposed = False
         self._is_leased = False  # whether a write renews a lease, of this scope or of a parent
         above = None if parent is None else parent._must_exist  # noqa: SLF001  # its own class
@@ -133,10 +134,18 @@ class Handle:
         """The scopes whose long-term memory this one shares, beside the agent's: those of its policy, or a parent's."""
         handle: Handle | None = self
         while handle is not None:
-            if names := handle.policy.long_term:
+            if names := handle._named_long_term or handle.policy.long_term:  # noqa: SLF001  # its own class
                 return tuple((self.path[0], *each) for each in names)
             handle = handle.parent
         return ()
+
+    def name_long_term(self, names: tuple[Path, ...]) -> None:
+        """Name the scopes whose long-term memory this one shares: as `Policy.long_term`, whatever else its policy is.
+
+        They are stored if this handle creates the scope. Of one that exists they must be those that are stored, if
+        any are: else its first call raises `InvalidInputError`, for it is another user's.
+        """
+        self._named_long_term = names
 
     def long_term_paths(self) -> tuple[Path, ...]:
         """The scopes of long-term memory that are recalled beside this one and its parents; a reserved one has none."""
@@ -151,7 +160,9 @@ class Handle:
         """The policy as it is stored."""
         if self._stored_policy is not None:
             return self._stored_policy[0]
-        return self.policy.model_dump_json(exclude_defaults=True)
+        named = self._named_long_term
+        policy = self.policy.model_copy(update={"long_term": named}) if named else self.policy
+        return policy.model_dump_json(exclude_defaults=True)
 
     @property
     def id(self) -> str:
@@ -247,6 +258,9 @@ class Handle:
 
     def _check_policy_matches(self, stored: Policy) -> None:
         """Raise `InvalidInputError` if a stored policy differs from the one this handle was opened with."""
+        if self._named_long_term and stored.long_term not in ((), self._named_long_term):
+            msg = f"scope {self.path!r} has the long-term memory of other scopes than the one it is opened with"
+            raise InvalidInputError(msg)
         if self._requested_policy is None or (differ := stored.differences(self._requested_policy)) == []:
             return
         kept, asked = stored.storage_fields(), self._requested_policy.storage_fields()

@@ -181,6 +181,10 @@ class AsyncItems(AsyncItemReads):
         """See `Items.extend_ttl`."""
         return await self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
 
+    async def forget(self, *ids: str) -> tuple[str, ...]:
+        """See `Items.forget`."""
+        return await self._drive(lifetime_flows.forget(self._handle, ids))
+
     async def undelete(self, id: str) -> MemoryItem:  # the field's own name
         """See `Items.undelete`."""
         return await self._drive(lifetime_flows.undelete(self._handle, id))

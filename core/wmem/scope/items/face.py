@@ -250,6 +250,14 @@ class Items(ItemReads):
         """
         return self._drive(lifetime_flows.extend_ttl(self._handle, id, ttl_s))
 
+    def forget(self, *ids: str) -> tuple[str, ...]:
+        """Forget items softly: no verb shows them, `undelete` restores them, and they go when room is needed.
+
+        Returns:
+            The ids of those that were there; others are passed over. To leave nothing behind, see `Scope.erase`.
+        """
+        return self._drive(lifetime_flows.forget(self._handle, ids))
+
     def undelete(self, id: str) -> MemoryItem:  # the field's own name
         """Undo a soft deletion.
 

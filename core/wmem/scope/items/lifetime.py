@@ -1,6 +1,6 @@
 """Flows that change an item's lifetime (expire, extend, undelete) and its relations."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from wmem.describe import describe
@@ -68,6 +68,27 @@ def extend_ttl(handle: Handle, item_id: str, ttl_s: float | DefaultTtl | None) -
         return row if until == row.expires_at else row._replace(expires_at=until)
 
     return _change_item(handle, item_id, change, needs_room=True)
+
+
+def hide_item(row: Row, now: float) -> ItemPut:
+    """The change that softly deletes an item."""
+    return ItemPut(rewrite_row(row, now)._replace(deleted_at=now))
+
+
+def forget(handle: Handle, ids: Iterable[str]) -> Flow[tuple[str, ...]]:
+    """Softly delete items by id; see `Items.forget`."""
+    wanted = tuple(dict.fromkeys(map(check_id, ids)))
+    now = handle.settings.clock()
+
+    def decide(state: State) -> tuple[Sequence[Change], tuple[str, ...]]:
+        rows = [state.rows[id] for id in wanted if id in state.items]
+        gone = [row for row in rows if row.visible(now)]
+        return [hide_item(row, now) for row in gone], tuple(row.id for row in gone)
+
+    hidden = yield from handle.commit(decide, now)
+    if len(hidden) < len(wanted):
+        handle.check_intact(local_only=True)
+    return hidden
 
 
 def undelete(handle: Handle, item_id: str) -> Flow[MemoryItem]:

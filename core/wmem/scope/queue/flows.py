@@ -8,7 +8,7 @@ from wmem.analysis.summarize import WeightedText, extract
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
-from wmem.model.change import Change, Erased, ItemPut, StepAdvanced, TurnEnded
+from wmem.model.change import Change, Erased, StepAdvanced, TurnEnded
 from wmem.model.checks import check_count, check_fraction, check_id, check_limit, check_whole_number
 from wmem.model.item import MemoryItem, to_item
 from wmem.model.results import Forgotten, Memorized, Summary
@@ -18,11 +18,11 @@ from wmem.policy import Capacity
 from wmem.rules.eviction import Victim, is_recent
 from wmem.rules.forgetting import parse_instruction, rows_to_forget
 from wmem.rules.tfidf_importance import importance_by_id
-from wmem.rules.ttl import rewrite_row
 from wmem.scope.erasure import erase, log_remaining
 from wmem.scope.handle import Handle, Read
 from wmem.scope.items.capacity import choose_evictions, log_evictions, size_of, store_item, to_changes
 from wmem.scope.items.filters import ItemFilter
+from wmem.scope.items.lifetime import hide_item
 from wmem.state import Decision, State
 
 ForgetMode: TypeAlias = Literal["soft", "hard"]
@@ -173,7 +173,7 @@ def _forget(handle: Handle, select: Callable[[Sequence[Row]], Sequence[Row]], mo
         left = size_of(row for row in rows if row.id not in ids)
         changes: list[Change] = [Erased(tuple(ids))] if ids else []
         if mode == "soft":
-            changes = [ItemPut(rewrite_row(row, now)._replace(deleted_at=now)) for row in gone]
+            changes = [hide_item(row, now) for row in gone]
         return changes, (Forgotten(tuple(ids), left.items, left.tokens), gone)
 
     told, gone = yield from handle.commit(decide, now)

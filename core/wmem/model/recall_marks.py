@@ -1,0 +1,21 @@
+"""The marks around text that was recalled, and what a text says without such blocks.
+
+What is recalled comes back as a part of the conversation: as a tool's result, or in an agent's own account of what it
+did. It is stored there, as all of a conversation is, but nothing in it is said a second time: where a text is indexed,
+quoted or summarized, its recalled blocks are left out.
+"""
+
+OPENING, CLOSING = "<recalled>", "</recalled>"
+RETELLERS = ("tool", "assistant")
+"""Roles whose messages may hold recalled blocks; a user who pastes one says it."""
+
+
+def strip_recalled(text: str) -> str:
+    """The text without its recalled blocks; a block cannot be ended from within, and one without end is none."""
+    if OPENING not in text:
+        return text
+    said, at = [], 0
+    while (begin := text.find(OPENING, at)) >= 0 and (end := text.find(CLOSING, begin)) >= 0:
+        said.append(text[at:begin])
+        at = end + len(CLOSING)
+    return "".join((*said, text[at:])).strip() if at else text
