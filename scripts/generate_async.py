@@ -53,15 +53,17 @@ _SAME = (
 _NAMES = {name: f"Async{name}" for name in _SAME} | {
     "__enter__": "__aenter__",
     "__exit__": "__aexit__",
+    "agents": "aagents",
     "aio": "sync",
     "contextmanager": "asynccontextmanager",
     "open": "aopen",
+    "open_existing": "aopen_existing",
     "open_core": "aopen_core",
     "run": "arun",
 }
 NAMES = _NAMES | {twin: name for name, twin in _NAMES.items()}
 """Sync names by async ones and the reverse, so that what leads to the async twin leads back."""
-AWAITED = frozenset({"open_core", "run", "self._drive", "self._run", "self._run_search"})
+AWAITED = frozenset({"open_core", "open_existing", "run", "self._drive", "self._run", "self._run_search"})
 ALWAYS_ASYNC = frozenset({"__enter__", "__exit__"})
 
 _MARKER = re.compile(r" *# (?P<what>sync only|await|async: (?P<code>.*))$")

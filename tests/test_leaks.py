@@ -94,7 +94,7 @@ SHORT = 9
 
 NAMING = {
     *("key", "keys", "id", "ids", "item_id", "name", "names", "agent_id", "session_id", "session", "model", "where"),
-    *("below", "store", "url", "target_id"),
+    *("below", "store", "url", "target_id", "after", "before"),
 }
 """Parameters that take ids and keys: what is valid there is one, and may be named."""
 COUNTING = {"counted", "initial_token_count", "limit", "minimum", "reported"}
@@ -107,7 +107,7 @@ VALID: dict[str, Any] = {
     "reported": 10, "model": "m", "role": "user", "text": "x", "scoring": "evidence", "profile": "evidence",
     "relation": "r", "target_id": NAME, "steps": 1, "instruction": "low_salience", "span": "all", "trace": [],
     "url": "memory://", "agent_id": NAME, "memory": "memory://", "session_id": NAME, "values": [], "kind": dict,
-    "token_limit": 500, "max_entries": 3, "active": bytes(range(200, 232)), "minimum": 0, "prompt": "p",
+    "token_limit": 500, "max_entries": 3, "before": NAME, "active": bytes(range(200, 232)), "minimum": 0, "prompt": "p",
 }  # fmt: skip
 FIELDS: dict[str, Any] = {
     "fields": [*ItemFields.__annotations__, *wmem.Message.model_fields, *llamaindex_wmem.WmemMemory.model_fields],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from wmem import errors, events, journal, observe, types
-    from wmem.agent import AgentMemory, AsyncAgentMemory, aopen, open, register  # noqa: A004  # `wmem.open` reads well
+    from wmem.agent import AgentMemory, AsyncAgentMemory, aagents, agents, aopen, open, register  # noqa: A004  # `open` reads well
     from wmem.agent.core import Changes
     from wmem.agent.maintenance import AsyncMaintenance, Maintenance, MaintenanceReport
     from wmem.agent.turns.async_face import AsyncTurn
@@ -152,7 +152,9 @@ __all__ = [
     "WmemError",
     "WorkingSettings",
     "WrongKeyError",
+    "aagents",
     "agent_fingerprint",
+    "agents",
     "aopen",
     "errors",
     "events",
@@ -167,7 +169,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aopen", "open", "register"),
+    "wmem.agent": ("AgentMemory", "AsyncAgentMemory", "aagents", "agents", "aopen", "open", "register"),
     "wmem.agent.core": ("Changes",),
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.agent.types.draft": ("ItemDraft",),

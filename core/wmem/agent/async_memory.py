@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core
+from wmem.agent.core import Changes, MemoryProperties, OpenOptions, aopen_core, aopen_existing, list_agents
 from wmem.agent.maintenance import AsyncMaintenance, MaintenanceReport
 from wmem.agent.turns.async_face import AsyncTurn, AsyncTurnVerbs
 from wmem.agent.turns.core import TurnCore, TurnSettings
@@ -180,3 +180,12 @@ async def aopen(
         await core.store.aclose()
         raise NotFoundError(f"the store holds nothing of agent {core.agent_id!r}, and nothing is to be created")
     return AsyncAgentMemory(core)
+
+
+async def aagents(url: str, *, client: object | None = None) -> list[str]:
+    """See `agents`."""
+    store, ports = await aopen_existing(url, client)
+    try:
+        return await arun(list_agents(), ports.aio)
+    finally:
+        await store.aclose()

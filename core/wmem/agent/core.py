@@ -24,7 +24,7 @@ from wmem.engine.writing import flush_touches
 from wmem.errors import InvalidInputError, MissingExtraError, StoreError, WmemError
 from wmem.flow import Flow, ask
 from wmem.fork import new_renewed_lock
-from wmem.journal.port import Backup, Journal, Sweep
+from wmem.journal.port import Backup, Journal, Roots, Sweep
 from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
@@ -441,6 +441,26 @@ async def aopen_core(url: str, agent_id: str, options: OpenOptions) -> AgentCore
     import asyncio
 
     return await asyncio.to_thread(open_core, url, agent_id, options, is_async=True)
+
+
+def list_agents() -> Flow[list[str]]:
+    """See `wmem.agents`."""
+    return sorted((yield from ask(Roots.roots)))
+
+
+def open_existing(url: str, client: object | None) -> tuple[Store, PortPair]:
+    """Open a store that is there, for all its agents."""
+    store = open_store(url, client=client, create=False)
+    return store, PortPair(lambda: store.sync_ports, store.async_ports)
+
+
+async def aopen_existing(url: str, client: object | None) -> tuple[Store, PortPair]:
+    """See `open_existing`; a store that blocks is opened in a thread."""
+    if not is_blocking(url):
+        return open_existing(url, client)
+    import asyncio
+
+    return await asyncio.to_thread(open_existing, url, client)
 
 
 class MemoryProperties:

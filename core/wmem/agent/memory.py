@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from wmem.agent.core import Changes, MemoryProperties, OpenOptions, open_core
+from wmem.agent.core import Changes, MemoryProperties, OpenOptions, list_agents, open_core, open_existing
 from wmem.agent.maintenance import Maintenance, MaintenanceReport
 from wmem.agent.turns.core import TurnCore, TurnSettings
 from wmem.agent.turns.face import Turn, TurnVerbs
@@ -292,3 +292,25 @@ def open(
         core.store.close()  # async: await core.store.aclose()
         raise NotFoundError(f"the store holds nothing of agent {core.agent_id!r}, and nothing is to be created")
     return AgentMemory(core)
+
+
+def agents(url: str, *, client: object | None = None) -> list[str]:
+    """The ids of the agents that a store holds something of, sorted; from its register, without reading a scope.
+
+    No key is needed. On Redis an agent is still listed whose scopes have all expired, until maintenance or its next
+    opening finds that.
+
+    Args:
+        url: See `open`. A file that is not there is not made.
+        client: See `open`.
+
+    Raises:
+        InvalidInputError: An unknown URL.
+        NotFoundError: There is no store at the URL.
+        StoreError: It cannot be read.
+    """  # async: See `agents`.
+    store, ports = open_existing(url, client)
+    try:
+        return run(list_agents(), ports.sync)
+    finally:
+        store.close()  # async: await store.aclose()

@@ -164,6 +164,24 @@ class _AsyncNoSweep:
         return 0
 
 
+class _RootsOfPaths:
+    """The roots of a store that only lists paths."""
+
+    def __init__(self, journal: Journal[Any]) -> None:
+        self._journal = journal
+
+    def roots(self) -> Iterable[str]:
+        return dict.fromkeys(path[0] for path in self._journal.paths(()))
+
+
+class _AsyncRootsOfPaths:
+    def __init__(self, journal: AsyncJournal[Any]) -> None:
+        self._journal = journal
+
+    async def roots(self) -> Iterable[str]:
+        return dict.fromkeys(path[0] for path in await self._journal.paths(()))
+
+
 class _NoBackup:
     """The backup of a store that cannot copy itself."""
 
@@ -189,6 +207,7 @@ def sync_ports(journal: Journal[Any], backup_advice: str = "use its own means") 
         Journal=journal,
         Purge=journal if hasattr(journal, "purge") else _NoPurge(),
         Sweep=journal if hasattr(journal, "sweep") else _NoSweep(),
+        Roots=journal if hasattr(journal, "roots") else _RootsOfPaths(journal),
         Backup=journal if hasattr(journal, "backup") else _NoBackup(backup_advice),
         Pause=_Pause(),
         Callback=_Callback(),
@@ -202,11 +221,16 @@ def async_ports(journal: AsyncJournal[Any], backup_advice: str = "use its own me
         Journal=journal,
         Purge=journal if hasattr(journal, "purge") else _AsyncNoPurge(),
         Sweep=journal if hasattr(journal, "sweep") else _AsyncNoSweep(),
+        Roots=journal if hasattr(journal, "roots") else _AsyncRootsOfPaths(journal),
         Backup=journal if hasattr(journal, "backup") else _AsyncNoBackup(backup_advice),
         Pause=_AsyncPause(),
         Callback=_AsyncCallback(),
         TimedCallback=_AsyncTimedCallback(),
     )
+
+
+def _list_roots(journal: Any) -> list[str]:
+    return list((journal if hasattr(journal, "roots") else _RootsOfPaths(journal)).roots())
 
 
 class InPlaceJournal(Generic[P]):
@@ -231,6 +255,9 @@ class InPlaceJournal(Generic[P]):
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return self._journal.paths(prefix)
+
+    async def roots(self) -> Iterable[str]:
+        return _list_roots(self._journal)
 
 
 class PooledJournal(Generic[P]):
@@ -272,6 +299,9 @@ class PooledJournal(Generic[P]):
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return list(await self._run_in_pool(self._journal.paths, prefix))
+
+    async def roots(self) -> Iterable[str]:
+        return await self._run_in_pool(_list_roots, self._journal)
 
     async def purge(self, path: Path, /) -> Sequence[str]:
         purge = getattr(self._journal, "purge", None)

@@ -139,6 +139,9 @@ class DiskJournal:
             ]
         )
 
+    def roots(self) -> Iterable[str]:
+        return self._database.read(self._list_roots)
+
     def purge(self, _path: Path, /) -> Sequence[str]:
         """See `Purge`; vacuums the whole file."""
         return self._database.vacuum()

@@ -92,6 +92,10 @@ class _PathTree:
                 nodes += self._children[path]
         return nodes
 
+    def roots(self) -> list[str]:
+        """The first segments of all paths."""
+        return [path[0] for path in self._children.get((), ())]
+
     def remove_subtree(self, prefix: Path, exists: Container[Path]) -> None:
         """Remove a subtree, and parents that have no journal and no other children."""
         for path in self.subtree(prefix):
@@ -182,3 +186,7 @@ class MemoryJournal(Generic[P]):
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         with self._lock:
             return [each for each in self._register.subtree(prefix) if each in self._logs]
+
+    def roots(self) -> Iterable[str]:
+        with self._lock:
+            return self._register.roots()

@@ -142,6 +142,14 @@ class Sweep(Protocol):
         ...
 
 
+class Roots(Protocol):
+    """Optional method of a journal that can list its roots without listing the paths below them."""
+
+    def roots(self) -> Iterable[str]:
+        """The first segments of all existing paths, each once, from a register, never a scan."""
+        ...
+
+
 class Backup(Protocol):
     """Optional method of a journal that can copy its whole store while others write."""
 

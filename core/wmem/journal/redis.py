@@ -12,7 +12,7 @@ from wmem.flow import bind, run
 from wmem.journal.port import Appended, Tail
 from wmem.journal.redis_client import server_client  # async: from wmem.journal.redis_async import PerLoopServer
 from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
-from wmem.journal.redis_roots import KnownStore
+from wmem.journal.redis_roots import KnownStore, list_roots
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Incarnation, Path
@@ -74,6 +74,9 @@ class RedisJournal:
 
     def paths(self, prefix: Path, /) -> Iterable[Path]:
         return run(list_paths(self.store, prefix), self._ports)
+
+    def roots(self) -> Iterable[str]:
+        return run(list_roots(), self._ports)
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         return run(purge_server(self.url), self._ports)

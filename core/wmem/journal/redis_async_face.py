@@ -7,7 +7,7 @@ from wmem.flow import arun, bind
 from wmem.journal.port import Appended, Tail
 from wmem.journal.redis_async import PerLoopServer
 from wmem.journal.redis_flows import append, compact, delete, list_paths, read, sweep
-from wmem.journal.redis_roots import KnownStore
+from wmem.journal.redis_roots import KnownStore, list_roots
 from wmem.journal.redis_server import check_server, purge_server
 from wmem.journal.redis_url import parse_redis_url
 from wmem.model.history import Cursor, Incarnation, Path
@@ -54,6 +54,9 @@ class AsyncRedisJournal:
 
     async def paths(self, prefix: Path, /) -> Iterable[Path]:
         return await arun(list_paths(self.store, prefix), self._ports)
+
+    async def roots(self) -> Iterable[str]:
+        return await arun(list_roots(), self._ports)
 
     async def purge(self, _path: Path, /) -> Sequence[str]:
         return await arun(purge_server(self.url), self._ports)

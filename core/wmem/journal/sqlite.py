@@ -171,8 +171,28 @@ class SqliteJournal:
         try:
             return _decode_paths(joined or b"", count)
         except ValueError as exc:
-            msg = f"the register of scopes in {self._file!r} is damaged; known scopes are readable"
-            raise CorruptionError(msg) from exc
+            raise self._damaged_register_error() from exc
+
+    def _damaged_register_error(self) -> CorruptionError:
+        return CorruptionError(f"the register of scopes in {self._file!r} is damaged; known scopes are readable")
+
+    def roots(self) -> Iterable[str]:
+        return self._database.read(self._list_roots)
+
+    def _list_roots(self, connection: Connection) -> list[str]:
+        """One look-up in the index of paths for each root, all in one transaction."""
+        roots: list[str] = []
+        after = b""
+        connection.execute("BEGIN")
+        while key := connection.execute("SELECT min(path) FROM scope WHERE path > ?", (after,)).fetchone()[0]:
+            try:
+                ((root, *_),) = _decode_paths(key, 1)
+            except ValueError as exc:
+                raise self._damaged_register_error() from exc
+            roots.append(root)
+            _, after = _subtree_range((root,))
+        connection.execute("COMMIT")
+        return roots
 
     def purge(self, _path: Path, /) -> Sequence[str]:
         """See `Purge`; vacuums the whole file."""
