@@ -182,6 +182,8 @@ class Capture:
         session.calls.discard(partial(eq, run.key))
         if is_reached:
             session.turn = None
+            if newest is not None and newest.id is not None:
+                yield scope.queue.advance_step(turn_id=newest.id)
         return is_reached and called.is_known
 
     def store_partial(

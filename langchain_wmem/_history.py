@@ -24,6 +24,7 @@ from wmem.adapter import (
     check_count,
     check_flag,
     check_registered,
+    end_turn,
     run,
     to_sendable,
     to_session_path,
@@ -238,7 +239,8 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
             stored = yield scope.messages.all(limit=None if removes_all else lookback(given))
         seen = SeenMessages(stored)
         fresh = seen.find_new(given, read_message, summaries=True)
-        yield from append_new(scope.messages, fresh, seen, lookback(given))
+        added = yield from append_new(scope.messages, fresh, seen, lookback(given))
+        yield from end_turn(scope, added)
         if removes_all:
             there = {message.id for message in handed}
             gone = [each.id for each in stored if each.id is not None and whole_id(each) not in there]

@@ -23,6 +23,7 @@ from wmem.adapter import (
     check_count,
     check_registered,
     describe,
+    end_turn,
     fade_on_overflow,
     prompt_tokens,
     run,
@@ -308,12 +309,16 @@ class WmemMemory(SessionMemory):
     def put_messages(self, messages: Sequence[ChatMessage]) -> None:
         """Store messages, all of them or none."""
         if given := to_storable(messages, RECENT_VIEWS):
-            self.scope().messages.append(given)
+            run(self._put(self.scope(), given))
 
     async def aput_messages(self, messages: Sequence[ChatMessage]) -> None:
         """See `WmemMemory.put_messages`."""
         if given := to_storable(messages, RECENT_VIEWS):
-            await (await self.ascope()).messages.append(given)
+            await arun(self._put(await self.ascope(), given))
+
+    def _put(self, scope: Scope | AsyncScope, messages: Sequence[Message]) -> Steps[None]:
+        stored: list[Message] = yield scope.messages.append(messages)
+        yield from end_turn(scope, stored)
 
     def set(self, messages: Sequence[ChatMessage]) -> None:
         """Replace the conversation, or continue it if the messages begin with a packed view, or the end, of it.
@@ -342,8 +347,9 @@ class WmemMemory(SessionMemory):
         new = RECENT_VIEWS.find_continuation(self._session_key(), stored, given, has_note=len(given) < len(read))
         if new is None:
             yield scope.messages.replace(reuse_stored(stored, given))
+            yield from end_turn(scope, given)
         elif new:
-            yield scope.messages.append(new)
+            yield from self._put(scope, new)
 
     def reset(self, status: MessageStatus | str | None = None) -> None:
         """Remove the messages of the session, nothing else.

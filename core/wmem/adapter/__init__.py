@@ -7,6 +7,7 @@ from wmem.adapter.memory import LazyMemory, Memory
 from wmem.adapter.session import LongTerm, LongTermChoice, SessionName, to_session_path
 from wmem.adapter.tool_flows import Keep, ToolReply
 from wmem.adapter.tools import MemoryTools, ToolHints, ToolName, ToolSpec, explain_arguments
+from wmem.adapter.turn import end_turn
 from wmem.adapter.usage import (
     SizedPrompt,
     check_budget,
@@ -58,6 +59,7 @@ __all__ = [
     "describe",
     "describe_error",
     "describe_field",
+    "end_turn",
     "explain_arguments",
     "fade_on_overflow",
     "find_logger",

@@ -147,6 +147,17 @@ def test_the_conveniences_of_the_base_class_work(opened: wmem.AgentMemory) -> No
     assert [len(turn) for turn in opened.scope("s").messages.turns()] == [3]
 
 
+async def test_an_answer_ends_a_turn_and_is_one_step_of_the_session(add: Any, opened: wmem.AgentMemory) -> None:
+    history = WmemChatMessageHistory("s", memory=opened)
+    await add(history, TURN[:4])
+    assert opened.scope("s").queue.memorize("a thought").item.step_index == 0
+    for _ in range(2):
+        await add(history, TURN)
+        assert opened.scope("s").queue.memorize("a thought").item.step_index == 1
+    await add(history, [HumanMessage("And in Bern?"), AIMessage("No.")])
+    assert opened.scope("s").queue.memorize("a thought").item.step_index == 2
+
+
 def test_B113_recalled_text_is_not_added(opened: wmem.AgentMemory) -> None:
     history = WmemChatMessageHistory("s", memory=opened)
     history.add_messages([HumanMessage("My dog is called Biscuit.")])

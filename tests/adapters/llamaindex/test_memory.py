@@ -91,6 +91,28 @@ async def test_what_was_put_is_there_in_order(make: Make, call: Call) -> None:
     assert await call(memory, "get") == said
 
 
+async def test_an_answer_ends_a_turn_and_is_one_step_of_the_session(make: Make, call: Call) -> None:
+    memory = make()
+    calls = ChatMessage(role="assistant", blocks=[ToolCallBlock(tool_call_id="c", tool_name="t", tool_kwargs={})])
+    result = ChatMessage(role="tool", content="r", additional_kwargs={"tool_call_id": "c"})
+
+    def step() -> int | None:
+        return memory.scope().queue.memorize("a thought").item.step_index
+
+    await call(memory, "put", user("question"))
+    await call(memory, "put", calls)
+    await call(memory, "put", result)
+    assert step() == 0
+    await call(memory, "put", assistant("answer"))
+    assert step() == 1
+    await call(memory, "put", assistant("and one more thing"))
+    assert step() == 1
+    await call(memory, "put_messages", [user("another"), assistant("answer")])
+    assert step() == 2
+    await call(memory, "set", [*await call(memory, "get_all"), user("a third"), assistant("answer")])
+    assert step() == 3
+
+
 async def test_an_empty_session_gives_an_empty_list(make: Make, call: Call) -> None:
     memory = make()
     assert await call(memory, "get") == []
