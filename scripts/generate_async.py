@@ -37,8 +37,8 @@ FACES = {
 _SAME = (
     *("AgentMemory", "Drive", "Entries", "EntryReads", "ItemReads", "Items", "Iterator", "LocalEntries"),
     *(
-        *("BuiltInType", "EpisodicMemory", "MemoryType", "MemoryTypes", "SemanticMemory", "WorkingMemory"),
-        *("Turn", "TurnVerbs"),
+        *("BuiltInType", "ConversationMemory", "EpisodicMemory", "SemanticMemory", "WorkingMemory"),
+        *("MemoryType", "MemoryTypes", "Turn", "TurnVerbs"),
         "Maintenance",
         "MessageReads",
         "Messages",

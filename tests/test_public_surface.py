@@ -31,7 +31,15 @@ MADE_BY_WMEM = {
     *("AgentMemory", "AsyncAgentMemory", "AsyncMaintenance", "AsyncScope", "Maintenance", "Scope"),
     *("AsyncTurn", "Turn"),
     *("AsyncEntries", "AsyncItems", "AsyncLocalEntries", "AsyncMessages", "AsyncQueue", "Entries", "EntriesView"),
-    *("AsyncBuiltInType", "AsyncEpisodicMemory", "AsyncMemoryTypes", "AsyncSemanticMemory", "AsyncWorkingMemory"),
+    *(
+        "AsyncBuiltInType",
+        "AsyncConversationMemory",
+        "ConversationMemory",
+        "AsyncEpisodicMemory",
+        "AsyncMemoryTypes",
+        "AsyncSemanticMemory",
+        "AsyncWorkingMemory",
+    ),
     *("BuiltInType", "EpisodicMemory", "MemoryTypes", "SemanticMemory", "WorkingMemory"),
     *("EntryReads", "ItemReads", "Items", "LocalEntries", "MessageReads", "Messages", "Queue", "QueueReads"),
 }

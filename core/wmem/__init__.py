@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wmem.agent.turns.face import Turn
     from wmem.agent.types.draft import ItemDraft
     from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
-    from wmem.agent.types.settings import EpisodicSettings, SemanticSettings, WorkingSettings
+    from wmem.agent.types.settings import ConversationSettings, EpisodicSettings, SemanticSettings, WorkingSettings
     from wmem.codec.keyring import KeyRing
     from wmem.errors import (
         AlreadyPromotedError,
@@ -99,6 +99,7 @@ __all__ = [
     "Committed",
     "ConflictError",
     "Context",
+    "ConversationSettings",
     "CorruptionError",
     "Counter",
     "DisposedError",
@@ -174,7 +175,7 @@ _HOMES = {
     "wmem.agent.maintenance": ("AsyncMaintenance", "MaintenanceReport", "Maintenance"),
     "wmem.agent.types.draft": ("ItemDraft",),
     "wmem.agent.types.protocol": ("AsyncMemoryType", "MemoryType"),
-    "wmem.agent.types.settings": ("EpisodicSettings", "SemanticSettings", "WorkingSettings"),
+    "wmem.agent.types.settings": ("ConversationSettings", "EpisodicSettings", "SemanticSettings", "WorkingSettings"),
     "wmem.agent.turns.contexts": ("Assembled", "AssembledItem"),
     "wmem.agent.turns.async_face": ("AsyncTurn",),
     "wmem.agent.turns.face": ("Turn",),

@@ -7,16 +7,26 @@ from wmem.agent.openers import Opener
 from wmem.agent.turns.drafts import Memorizable
 from wmem.agent.types.async_face import (
     AsyncBuiltInType,
+    AsyncConversationMemory,
     AsyncEpisodicMemory,
     AsyncMemoryTypes,
     AsyncSemanticMemory,
     AsyncWorkingMemory,
 )
-from wmem.agent.types.face import BuiltInType, EpisodicMemory, MemoryTypes, SemanticMemory, WorkingMemory
+from wmem.agent.types.face import (
+    BuiltInType,
+    ConversationMemory,
+    EpisodicMemory,
+    MemoryTypes,
+    SemanticMemory,
+    WorkingMemory,
+)
 from wmem.agent.types.registry import AnyMemoryType
 from wmem.agent.types.settings import TypeSettings
+from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.engine.records import Damage
 from wmem.model.context import Explanation, ProviderProfile
+from wmem.model.episodes import Episode, Link
 from wmem.model.history import Cursor, Incarnation, Path
 from wmem.model.item import ItemFields, ItemKind, Priority, Relation, Source
 from wmem.model.origin import Origin
@@ -57,6 +67,7 @@ __all__ = [
     "DEFAULT_TTL",
     "AnyMemoryType",
     "AsyncBuiltInType",
+    "AsyncConversationMemory",
     "AsyncEntries",
     "AsyncEpisodicMemory",
     "AsyncItems",
@@ -68,6 +79,8 @@ __all__ = [
     "AsyncWorkingMemory",
     "BelowFloor",
     "BuiltInType",
+    "ConversationMemory",
+    "ConversationTurn",
     "Cursor",
     "Damage",
     "Decision",
@@ -76,6 +89,7 @@ __all__ = [
     "Entries",
     "EntriesView",
     "EntryReads",
+    "Episode",
     "EpisodicMemory",
     "EvictionTraced",
     "ExpiryTraced",
@@ -90,6 +104,7 @@ __all__ = [
     "ItemKind",
     "ItemReads",
     "Items",
+    "Link",
     "LocalEntries",
     "Matrix",
     "Memorizable",

@@ -29,6 +29,7 @@ from tests.suites.limits import LimitsSuite
 from tests.suites.long_term import LongTermSuite, SharedScopesSuite
 from tests.suites.maintenance import MaintenanceSuite
 from tests.suites.memory import AgentMemorySuite
+from tests.suites.memory_types import MemoryTypesSuite
 from tests.suites.merges import MergesSuite
 from tests.suites.messages import MessagesSuite
 from tests.suites.newer import NewerSuite
@@ -137,6 +138,9 @@ class TestMaintenance(Everywhere, MaintenanceSuite): ...
 
 
 class TestAgentMemory(Everywhere, AgentMemorySuite): ...
+
+
+class TestMemoryTypes(Everywhere, MemoryTypesSuite): ...
 
 
 class TestMerges(Everywhere, MergesSuite): ...

@@ -9,7 +9,7 @@ import wmem
 from tests.external_types import AsyncSqliteNotes, SqliteNotes
 from tests.matrix import OPTIONS, Everywhere
 from wmem import testing
-from wmem.types import MemoryTypes
+from wmem.types import ItemFields, MemoryTypes
 
 
 class TestWorking(Everywhere, testing.MemoryTypeSuite):
@@ -30,6 +30,30 @@ class TestQueueOfSession(Everywhere, testing.MemoryTypeSuite):
     @pytest.fixture
     def memory_type(self, types: MemoryTypes) -> wmem.MemoryType:
         return types["working"]
+
+
+class TestConversation(Everywhere, testing.MemoryTypeSuite):
+    @pytest.fixture
+    def memory_type(self, memory: wmem.AgentMemory) -> wmem.MemoryType:
+        return memory.types["conversation"]
+
+    @pytest.fixture
+    def fields(self) -> ItemFields:
+        return {"type": "user_message"}
+
+
+class TestConversationOfSession(Everywhere, testing.MemoryTypeSuite):
+    @pytest.fixture
+    def types(self, memory: wmem.AgentMemory) -> MemoryTypes:
+        return memory.types.session("s")
+
+    @pytest.fixture
+    def memory_type(self, types: MemoryTypes) -> wmem.MemoryType:
+        return types["conversation"]
+
+    @pytest.fixture
+    def fields(self) -> ItemFields:
+        return {"type": "assistant_message"}
 
 
 class TestEpisodic(Everywhere, testing.MemoryTypeSuite):

@@ -72,6 +72,8 @@ class Query(NamedTuple):
             what is below its floors is marked so.
         beside: Texts that are looked for beside the question, as what an agent aims at, by the profile's `beside`;
             dates, speakers, intent and floors are read from the question alone.
+        all_messages: Whether messages of all scopes may be hits, not of the first one alone: then these are
+            conversations beside one another, not a scope and its parents.
     """
 
     text: str
@@ -83,6 +85,7 @@ class Query(NamedTuple):
     zone: tzinfo = UTC
     for_note: bool = False
     beside: tuple[BesideText, ...] = ()
+    all_messages: bool = False
 
 
 def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
@@ -91,11 +94,12 @@ def search(replicas: Sequence[Replica[Any]], query: Query) -> Iterator[Hit]:
     Args:
         replicas: The scope's, then its parents'.
     """
-    profile, inherited = query.profile, [None, *map(_list_inherited, replicas[1:])]
+    profile = query.profile
+    inherited = [None, *(None if query.all_messages else _list_inherited(each) for each in replicas[1:])]
     shared = _share_statistics(replicas, inherited, (query.text, *(each.text for each in query.beside)))
     beside = _weigh_beside(replicas, query, shared) if query.beside and profile.beside else ()
     recent = _list_recent_terms(replicas[0]) if profile.duplication else _NO_RECENT_TERMS
-    texts = _count_texts(replicas)
+    texts = _count_texts(replicas, all_messages=query.all_messages)
     found = [
         _collect_candidates(replica, query, profile, replicas[:depth], only, recent, shared, beside, texts)
         for depth, (replica, only) in enumerate(zip(replicas, inherited, strict=True))
@@ -200,7 +204,7 @@ def _has_same_content(now: Row | None, then: Row) -> bool:
 
 
 def _share_statistics(
-    replicas: Sequence[Replica[Any]], inherited: Iterable[Sequence[str] | None], texts: Sequence[str]
+    replicas: Sequence[Replica[Any]], inherited: Sequence[Sequence[str] | None], texts: Sequence[str]
 ) -> TermStatistics | None:
     """How many texts of all the scopes have each term of these: one ranking needs one rarity; None for one scope.
 
@@ -209,7 +213,8 @@ def _share_statistics(
     Args:
         inherited: For each replica the ids of what is seen of it; None for all.
     """
-    if not any(replica.state.items or replica.state.entries for replica in replicas[1:]):
+    others = zip(replicas[1:], inherited[1:], strict=True)
+    if not any(replica.state.rows if ids is None else ids for replica, ids in others):
         return None
     terms = _list_terms(replicas, texts)
 
@@ -250,8 +255,10 @@ def _weigh_beside(
     return list(weights.items())
 
 
-def _count_texts(replicas: Sequence[Replica[Any]]) -> int:
+def _count_texts(replicas: Sequence[Replica[Any]], *, all_messages: bool) -> int:
     """How many texts a search looks at: all of the scope, and what is no message of the others."""
+    if all_messages:
+        return sum(len(replica.state.rows) for replica in replicas)
     others = sum(len(replica.state.items) + len(replica.state.entries) for replica in replicas[1:])
     return len(replicas[0].state.rows) + others
 
@@ -381,7 +388,7 @@ def _find_question(memory: RecallIndex, newest: Sequence[Row], text: str) -> Row
 def _accept(rows: Sequence[Row | None], query: Query, nearer: Sequence[Replica[Any]]) -> list[bool]:
     """Which of the rows may be hits."""
     accepts = query.accepts or methodcaller("visible", query.now)
-    if not nearer:
+    if not nearer or query.all_messages:
         return [row is not None and accepts(row) for row in rows]
     return [row is not None and accepts(row) and not _is_hidden(row, query.now, nearer) for row in rows]
 

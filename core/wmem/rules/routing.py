@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from wmem.model.row import Row
 
-SEMANTIC, EPISODIC = "~semantic", "~episodic"
+SEMANTIC, EPISODIC, CONVERSATION = "~semantic", "~episodic", "~conversation"
 
 _KNOWLEDGE_TYPES = frozenset(("fact", "skill", "pattern", "summary"))
 _KNOWLEDGE_KINDS = frozenset(("insight", "preference", "correction"))

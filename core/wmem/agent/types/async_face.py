@@ -2,16 +2,21 @@
 """Async twin of `wmem.agent.types.face`."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, cast, overload
+from typing import Any, ClassVar, Literal, cast, overload
 
 from wmem.agent.core import AgentCore
+from wmem.agent.types.conversation import ConversationFlows
 from wmem.agent.types.draft import ItemDraft, to_draft
+from wmem.agent.types.episodic import EpisodicFlows
 from wmem.agent.types.flows import ScopeFlows
 from wmem.agent.types.protocol import AsyncMemoryType
 from wmem.agent.types.registry import AnyMemoryType, TypeNames
 from wmem.agent.types.scope_types import WorkingFlows
+from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.flow import arun
+from wmem.model.episodes import Episode, Link
 from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.item import MemoryItem
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity, Policy
 from wmem.scope.async_scope import AsyncScope
@@ -86,6 +91,24 @@ class AsyncWorkingMemory(AsyncBuiltInType):
         return await arun(self._flows.forget(ids, mode), self._ports.aio)
 
 
+class AsyncConversationMemory(AsyncBuiltInType):
+    """See `ConversationMemory`."""
+
+    __slots__ = ()
+    _flows: ConversationFlows
+
+    def __init__(self, flows: ConversationFlows, ports: PortPair) -> None:
+        super().__init__(flows, ports)
+
+    async def close(self) -> int:
+        """See `ConversationMemory.close`."""
+        return await arun(self._flows.close(), self._ports.aio)
+
+    async def turns(self, limit: int | None = None) -> list[ConversationTurn]:
+        """See `ConversationMemory.turns`."""
+        return await arun(self._flows.list_turns(limit), self._ports.aio)
+
+
 class AsyncSemanticMemory(AsyncBuiltInType):
     """See `SemanticMemory`."""
 
@@ -96,6 +119,32 @@ class AsyncEpisodicMemory(AsyncBuiltInType):
     """See `EpisodicMemory`."""
 
     __slots__ = ()
+    _flows: EpisodicFlows
+
+    def __init__(self, flows: EpisodicFlows, ports: PortPair) -> None:
+        super().__init__(flows, ports)
+
+    async def summarize(self, token_limit: int = 256, /, *, episode_id: str | None = None) -> Summary:
+        """See `EpisodicMemory.summarize`."""
+        return await arun(self._flows.summarize(token_limit, episode_id), self._ports.aio)
+
+    async def episodes(self, thread_id: str | None = None) -> list[Episode]:
+        """See `EpisodicMemory.episodes`."""
+        return await arun(self._flows.list_episodes(thread_id), self._ports.aio)
+
+    async def episode_items(self, episode_id: str) -> list[MemoryItem]:
+        """See `EpisodicMemory.episode_items`."""
+        return await arun(self._flows.list_items(episode_id), self._ports.aio)
+
+    async def link(
+        self, source_id: str, target_id: str, type: str = "related", metadata: Mapping[str, Any] | None = None
+    ) -> Link:
+        """See `EpisodicMemory.link`."""
+        return await arun(self._flows.link(source_id, target_id, type, metadata), self._ports.aio)
+
+    async def links(self, id: str) -> list[Link]:  # the field's own name
+        """See `EpisodicMemory.links`."""
+        return await arun(self._flows.list_links(id), self._ports.aio)
 
 
 class AsyncMemoryTypes(TypeNames, Mapping[str, AsyncMemoryType]):
@@ -111,6 +160,8 @@ class AsyncMemoryTypes(TypeNames, Mapping[str, AsyncMemoryType]):
     @overload
     def __getitem__(self, name: Literal["working"], /) -> AsyncWorkingMemory: ...
     @overload
+    def __getitem__(self, name: Literal["conversation"], /) -> AsyncConversationMemory: ...
+    @overload
     def __getitem__(self, name: Literal["episodic"], /) -> AsyncEpisodicMemory: ...
     @overload
     def __getitem__(self, name: Literal["semantic"], /) -> AsyncSemanticMemory: ...
@@ -121,6 +172,8 @@ class AsyncMemoryTypes(TypeNames, Mapping[str, AsyncMemoryType]):
         match name:
             case "working":
                 return AsyncWorkingMemory(bound.working, ports)
+            case "conversation":
+                return AsyncConversationMemory(bound.conversation, ports)
             case "episodic":
                 return AsyncEpisodicMemory(bound.episodic, ports)
             case "semantic":

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from wmem.agent.types.draft import ItemDraft
-from wmem.agent.types.flows import check_ids, check_query, most_results
+from wmem.agent.types.flows import check_ids, check_question
 from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
 from wmem.agent.types.settings import DEFAULT_POOL
 from wmem.describe import describe
@@ -83,7 +83,7 @@ class ExternalFlows:
         return (yield from self._call("memorize", Memorized, lambda: self._external.memory_type.memorize(full)))
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[Sequence[Remembered]]:
-        text, most = check_query(query), most_results(filters, limit)
+        text, most = check_question(query, filters, limit)
         call = partial(self._external.memory_type.remember, text, filters=filters, limit=most)
         replies = yield from self._ask(call)
         if isinstance(replies, str | bytes) or not isinstance(replies, Sequence):

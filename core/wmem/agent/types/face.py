@@ -1,16 +1,21 @@
 """`memory.types`: the memory types of an agent by name, those of wmem and those that were registered."""
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Literal, cast, overload
+from typing import Any, ClassVar, Literal, cast, overload
 
 from wmem.agent.core import AgentCore
+from wmem.agent.types.conversation import ConversationFlows
 from wmem.agent.types.draft import ItemDraft, to_draft
+from wmem.agent.types.episodic import EpisodicFlows
 from wmem.agent.types.flows import ScopeFlows
 from wmem.agent.types.protocol import MemoryType
 from wmem.agent.types.registry import AnyMemoryType, TypeNames
 from wmem.agent.types.scope_types import WorkingFlows
+from wmem.agent.types.turn_pointers import ConversationTurn
 from wmem.flow import run
+from wmem.model.episodes import Episode, Link
 from wmem.model.filters import NO_FILTERS, Filters
+from wmem.model.item import MemoryItem
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.policy import Capacity, Policy
 from wmem.scope.ports import PortPair
@@ -105,6 +110,34 @@ class WorkingMemory(BuiltInType):
         return run(self._flows.forget(ids, mode), self._ports.sync)
 
 
+class ConversationMemory(BuiltInType):
+    """The messages of a session, and the turns of closed sessions, which it points to: it holds no copies.
+
+    It accepts messages of users and assistants. What it points to may go; then it is not remembered any more,
+    and `turns` says what is missing.
+    """
+
+    __slots__ = ()
+    _flows: ConversationFlows
+
+    def __init__(self, flows: ConversationFlows, ports: PortPair) -> None:
+        super().__init__(flows, ports)
+
+    def close(self) -> int:
+        """Add the turns of this session to the closed ones, which all sessions of the same long-term memory remember.
+
+        It may go on and be closed again: then its new turns are added, and what was taken back is taken out.
+
+        Returns:
+            How many turns were added or changed.
+        """
+        return run(self._flows.close(), self._ports.sync)
+
+    def turns(self, limit: int | None = None) -> list[ConversationTurn]:
+        """The turns of closed sessions, oldest first, with their messages as they are now; with a limit the newest."""
+        return run(self._flows.list_turns(limit), self._ports.sync)
+
+
 class SemanticMemory(BuiltInType):
     """Knowledge: facts, skills, patterns and summaries, insights, preferences and corrections."""
 
@@ -120,6 +153,47 @@ class EpisodicMemory(BuiltInType):
     """
 
     __slots__ = ()
+    _flows: EpisodicFlows
+
+    def __init__(self, flows: EpisodicFlows, ports: PortPair) -> None:
+        super().__init__(flows, ports)
+
+    def summarize(self, token_limit: int = 256, /, *, episode_id: str | None = None) -> Summary:
+        """Extractive summary: the most informative sentences, verbatim, of important items first.
+
+        Args:
+            token_limit: Maximum tokens of the text; at least 1.
+            episode_id: Of its items alone.
+        """
+        return run(self._flows.summarize(token_limit, episode_id), self._ports.sync)
+
+    def episodes(self, thread_id: str | None = None) -> list[Episode]:
+        """The episodes in the order in which they began; of one thread, those with items of it.
+
+        What was promoted from sessions names no episode; it is grouped by the same rule, apart from the rest.
+        """
+        return run(self._flows.list_episodes(thread_id), self._ports.sync)
+
+    def episode_items(self, episode_id: str) -> list[MemoryItem]:
+        """The items of an episode, oldest first; none if there is no such episode."""
+        return run(self._flows.list_items(episode_id), self._ports.sync)
+
+    def link(
+        self, source_id: str, target_id: str, type: str = "related", metadata: Mapping[str, Any] | None = None
+    ) -> Link:
+        """Link an item or an episode of this memory to another element, here or elsewhere; once, if it is repeated.
+
+        Args:
+            type: Such as ``continues`` or ``caused_by``.
+
+        Raises:
+            NotFoundError: Nothing here has the id of the source.
+        """
+        return run(self._flows.link(source_id, target_id, type, metadata), self._ports.sync)
+
+    def links(self, id: str) -> list[Link]:  # the field's own name
+        """The links from and to an item or an episode."""
+        return run(self._flows.list_links(id), self._ports.sync)
 
 
 class MemoryTypes(TypeNames, Mapping[str, MemoryType]):
@@ -135,6 +209,8 @@ class MemoryTypes(TypeNames, Mapping[str, MemoryType]):
     @overload
     def __getitem__(self, name: Literal["working"], /) -> WorkingMemory: ...
     @overload
+    def __getitem__(self, name: Literal["conversation"], /) -> ConversationMemory: ...
+    @overload
     def __getitem__(self, name: Literal["episodic"], /) -> EpisodicMemory: ...
     @overload
     def __getitem__(self, name: Literal["semantic"], /) -> SemanticMemory: ...
@@ -145,6 +221,8 @@ class MemoryTypes(TypeNames, Mapping[str, MemoryType]):
         match name:
             case "working":
                 return WorkingMemory(bound.working, ports)
+            case "conversation":
+                return ConversationMemory(bound.conversation, ports)
             case "episodic":
                 return EpisodicMemory(bound.episodic, ports)
             case "semantic":

@@ -1,6 +1,6 @@
 """Memory types as flows, which the sync and async faces run, and the steps that types over a scope share."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import islice
 from typing import Protocol
 
@@ -8,6 +8,7 @@ from wmem.agent.types.draft import ItemDraft
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.flow import Flow
+from wmem.model.change import StepAdvanced
 from wmem.model.checks import check_id, check_limit
 from wmem.model.filters import Filters
 from wmem.model.history import Path
@@ -107,6 +108,14 @@ class LongTermScope:
             yield from self._session.replica()
         return self._find_handle()
 
+    def locate_to_write(self) -> Flow[Handle]:
+        """As `locate`; a session whose policy names a scope is created, so that whoever opens it finds that policy."""
+        handle = yield from self.locate()
+        if self._session.incarnation is None and self._session.long_term_scopes:
+            now = self._session.settings.clock()
+            yield from self._session.commit(lambda _: ([StepAdvanced(0, now)], None), now)
+        return handle
+
     @property
     def handle(self) -> Handle:
         if self._session.incarnation is None and self._session.parent is not None:
@@ -124,11 +133,14 @@ class LongTermScope:
         return self._handles[scope]
 
 
-def check_query(query: object) -> str:
-    """Check the query of `MemoryType.remember`."""
+def check_question(query: object, filters: object, limit: object) -> tuple[str, int]:
+    """Check the arguments of `MemoryType.remember`; returns the query, and how many results to return at most."""
     if not isinstance(query, str):
         raise InvalidInputError(f"query must be text, got {describe(query)}")
-    return query
+    if not isinstance(filters, Filters):
+        raise InvalidInputError(f"filters must be wmem.Filters, not {describe(filters)}")
+    most = check_limit(limit)
+    return query, most if filters.top_k is None else min(most, filters.top_k)
 
 
 def check_ids(ids: object) -> dict[str, None]:
@@ -136,12 +148,6 @@ def check_ids(ids: object) -> dict[str, None]:
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
         raise InvalidInputError(f"ids must be a list of ids, got {describe(ids)}")
     return dict.fromkeys(map(check_id, ids))
-
-
-def most_results(filters: Filters, limit: int) -> int:
-    """How many results to return at most."""
-    most = check_limit(limit)
-    return most if filters.top_k is None else min(most, filters.top_k)
 
 
 def to_item_filter(filters: Filters) -> ItemFilter:
@@ -167,7 +173,8 @@ def draft_row(handle: Handle, draft: ItemDraft) -> Flow[tuple[Row, float]]:
 
 def remember_in(handle: Handle, query: str, filters: Filters, limit: int) -> Flow[list[Remembered]]:
     """The items of a scope that recall finds and that pass the filters, best first; for a blank query the newest."""
-    text, most, wanted = check_query(query), most_results(filters, limit), to_item_filter(filters)
+    text, most = check_question(query, filters, limit)
+    wanted = to_item_filter(filters)
     replicas = yield from handle.replicas(local_only=True)
     [replica], now = replicas, handle.settings.clock()
 
@@ -205,9 +212,9 @@ def forget_in(handle: Handle, ids: Sequence[str]) -> Flow[Forgotten]:
     return Forgotten(tuple(present), *current_size(handle, now))
 
 
-def summarize_in(handle: Handle, token_limit: int) -> Flow[Summary]:
-    """An extractive summary of a scope's items."""
-    return handle.read(queue_flows.summarize(handle, "all", token_limit), local_only=True)
+def summarize_in(handle: Handle, token_limit: int, ids: Collection[str] | None = None) -> Flow[Summary]:
+    """An extractive summary of a scope's items, or of those under these ids."""
+    return handle.read(queue_flows.summarize(handle, "all", token_limit, ids), local_only=True)
 
 
 def capacity_of(handle: Handle) -> Flow[Capacity]:

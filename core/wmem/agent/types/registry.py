@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
+from wmem.agent.types.conversation import ConversationFlows
 from wmem.agent.types.draft import ItemDraft
 from wmem.agent.types.episodic import EpisodicFlows
 from wmem.agent.types.external import ExternalFlows, ExternalType
@@ -10,6 +11,7 @@ from wmem.agent.types.flows import LongTermScope, TypeFlows
 from wmem.agent.types.protocol import AsyncMemoryType, MemoryType
 from wmem.agent.types.scope_types import SemanticFlows, WorkingFlows
 from wmem.agent.types.settings import (
+    ConversationSettings,
     EpisodicSettings,
     SemanticSettings,
     TypeSettings,
@@ -19,7 +21,7 @@ from wmem.describe import describe
 from wmem.errors import InvalidInputError
 from wmem.fork import cached_property
 from wmem.model.history import to_scope_id
-from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle
 
 AnyMemoryType: TypeAlias = MemoryType | AsyncMemoryType
@@ -36,6 +38,7 @@ class TypeRegistry:
 
     def __init__(self, memory_types: Iterable[TypeSettings | AnyMemoryType] = (), *, is_async: bool = False) -> None:
         self.working = WorkingSettings()
+        self.conversation = ConversationSettings()
         self.episodic = EpisodicSettings()
         self.semantic = SemanticSettings()
         self.is_configured = False
@@ -84,7 +87,7 @@ class TypeRegistry:
         return [ExternalFlows(each, handle.path[0], handle.path[1:]) for each in self._external.values()]
 
 
-_BUILT_IN = ("working", "episodic", "semantic")
+_BUILT_IN = ("working", "conversation", "episodic", "semantic")
 
 
 class BoundTypes:
@@ -100,6 +103,11 @@ class BoundTypes:
         return WorkingFlows(self.handle, self.registry.working)
 
     @cached_property
+    def conversation(self) -> ConversationFlows:
+        """The messages of this session, and the turns of closed sessions."""
+        return ConversationFlows(self.handle, LongTermScope(self.handle, CONVERSATION), self.registry.conversation)
+
+    @cached_property
     def episodic(self) -> EpisodicFlows:
         """Long-term memory of experience; the session is a thread of it."""
         thread_id = to_scope_id(self.handle.path[1:]) or None
@@ -112,7 +120,13 @@ class BoundTypes:
 
     def all(self) -> list[TypeFlows]:
         """All types, in the order of their names in the registry."""
-        return [self.working, self.episodic, self.semantic, *self.registry.bind_external(self.handle)]
+        return [
+            self.working,
+            self.conversation,
+            self.episodic,
+            self.semantic,
+            *self.registry.bind_external(self.handle),
+        ]
 
     def by_name(self) -> Mapping[str, TypeFlows]:
         """All types by name."""

@@ -8,11 +8,10 @@ from wmem.agent.types.flows import (
     OwnScope,
     capacity_of,
     check_ids,
-    check_query,
+    check_question,
     draft_row,
     forget_in,
     is_important_enough,
-    most_results,
     remember_in,
     summarize_in,
     to_item_filter,
@@ -48,9 +47,8 @@ class WorkingFlows:
         return queue_flows.memorize(self.location.handle, draft_row(self.location.handle, draft))
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
-        read = queue_flows.remember_ranked(
-            self.location.handle, check_query(query), to_item_filter(filters), 0.0, most_results(filters, limit)
-        )
+        text, most = check_question(query, filters, limit)
+        read = queue_flows.remember_ranked(self.location.handle, text, to_item_filter(filters), 0.0, most)
         ranked = yield from self.location.handle.read(read, local_only=True)
         return [Remembered(item, score) for item, score in ranked]
 
@@ -79,7 +77,7 @@ class SemanticFlows:
         return is_knowledge(draft.type, draft.kind) and is_important_enough(draft, self.settings.min_importance)
 
     def memorize(self, draft: ItemDraft, /) -> Flow[Memorized]:
-        handle = yield from self.location.locate()
+        handle = yield from self.location.locate_to_write()
         item = yield from add(handle, draft_row(handle, draft))
         return to_memorized(handle, item, item.created_at)
 

@@ -26,6 +26,24 @@ class WorkingSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationSettings:
+    """Settings of the conversation; see `WorkingSettings`.
+
+    Attributes:
+        sessions: How many closed sessions are searched, the newest ones.
+    """
+
+    name: ClassVar[str] = "conversation"
+    pool: int = DEFAULT_POOL
+    min_importance: float = 0.0
+    sessions: int = 32
+
+    def __post_init__(self) -> None:
+        _check(self)
+        check_count(self.sessions, "sessions")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SemanticSettings:
     """Settings of semantic memory; see `WorkingSettings`."""
 
@@ -63,7 +81,7 @@ class EpisodicSettings:
                 check_count(number, name, 1)
 
 
-TypeSettings: TypeAlias = WorkingSettings | SemanticSettings | EpisodicSettings
+TypeSettings: TypeAlias = WorkingSettings | ConversationSettings | SemanticSettings | EpisodicSettings
 
 
 def _check(settings: TypeSettings) -> None:

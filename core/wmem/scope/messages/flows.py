@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from operator import attrgetter, itemgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from wmem.errors import InvalidInputError, NotFoundError
 from wmem.flow import Flow
@@ -83,11 +83,23 @@ def count_messages(states: Sequence[State], _: float) -> int:
     return len(states[0].messages)
 
 
-def group_by_turn(messages: Sequence[Message]) -> list[list[Message]]:
+class OfTurn(Protocol):
+    """A message, or its row: what says to which turn it belongs."""
+
+    @property
+    def role(self) -> str | None: ...
+    @property
+    def turn_id(self) -> str | None: ...
+
+
+M = TypeVar("M", bound=OfTurn)
+
+
+def group_by_turn(messages: Sequence[M]) -> list[list[M]]:
     """Messages grouped by `turn_id`; without one, a turn begins with each user message."""
-    turns: list[list[Message]] = []
-    named: dict[str, list[Message]] = {}
-    loose: list[Message] | None = None
+    turns: list[list[M]] = []
+    named: dict[str, list[M]] = {}
+    loose: list[M] | None = None
     for message in messages:
         if message.turn_id is not None:
             if message.turn_id not in named:

@@ -77,8 +77,8 @@ def _words(text: str, analyzer: Analyzer) -> frozenset[str]:
     return frozenset(analyzer.to_terms(text)) | frozenset(text.casefold().split())
 
 
-def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summary]:
-    """Extractive summary of the items; see `QueueReads.summarize`."""
+def summarize(handle: Handle, span: SummarySpan, token_limit: int, ids: Collection[str] | None = None) -> Read[Summary]:
+    """Extractive summary of the items, or of those under these ids; see `QueueReads.summarize`."""
     if span not in ("all", "recent"):
         raise InvalidInputError(f"span must be 'all' or 'recent', got {describe(span)}")
     check_count(token_limit, "token_limit", 1)
@@ -88,7 +88,11 @@ def summarize(handle: Handle, span: SummarySpan, token_limit: int) -> Read[Summa
         policy, state = handle.policy, states[0]
         rows = state.visible(state.items, now)
         scores = importance_by_id(rows, policy.guard_high, handle.engine.analyzer)
-        told = [row for row in rows if span == "all" or is_recent(row, policy, step=state.step)]
+        told = [
+            row
+            for row in rows
+            if (ids is None or row.id in ids) and (span == "all" or is_recent(row, policy, step=state.step))
+        ]
         made = extract(
             [WeightedText(load_json(row.content), scores[row.id]) for row in told],
             token_limit,

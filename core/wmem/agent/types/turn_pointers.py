@@ -1,0 +1,158 @@
+"""Turns of closed sessions: items that point to messages where they lie, by ids and numbers, without their text."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wmem.engine.derived import Derived
+from wmem.model.history import Path
+from wmem.model.message import Message
+from wmem.model.row import Row
+from wmem.model.values import dump_json, load_json
+from wmem.rules.eviction import Size
+from wmem.scope.messages.flows import group_by_turn
+
+_MAX_MESSAGES = 512
+"""Messages that one item points to; a longer turn is several items."""
+
+
+class ConversationTurn(NamedTuple):
+    """A turn of a closed session.
+
+    Attributes:
+        id: Of the item that points to it.
+        session: The names of its session, below the agent's.
+        turn_id: Its id, if its messages have one.
+        created_at: When it began, UTC epoch seconds.
+        messages: What is there of it, read from the session.
+        missing: The ids of messages that are gone: removed, withdrawn or erased, or with the whole session.
+    """
+
+    id: str
+    session: tuple[str, ...]
+    turn_id: str | None
+    created_at: float
+    messages: tuple[Message, ...]
+    missing: tuple[str, ...]
+
+
+class SessionLife(NamedTuple):
+    """A session in one life: its path below the agent's, and the chain of its incarnation."""
+
+    names: tuple[str, ...]
+    incarnation: int
+
+
+class TurnPointer(NamedTuple):
+    """Where the messages of a turn lie, by their ids; `tokens` are those of all of them."""
+
+    id: str
+    session: SessionLife
+    turn_id: str | None
+    created_at: float
+    message_ids: tuple[str, ...]
+    tokens: int
+
+
+def list_pointers(session: SessionLife, rows: Sequence[Row], counter: str, now: float) -> Iterator[Row]:
+    """The rows that point to a session's messages, turn by turn.
+
+    Args:
+        rows: The messages, oldest first.
+        counter: The name of the counter that counted their tokens.
+    """
+    for turn in group_by_turn(rows):
+        for number, begin in enumerate(range(0, len(turn), _MAX_MESSAGES)):
+            part = turn[begin : begin + _MAX_MESSAGES]
+            # The same each time: who closes a session again, in any process, writes the same items.
+            key = dump_json([*session.names, session.incarnation, part[0].id])
+            pointer = TurnPointer(
+                f"turn-{hashlib.sha256(key).hexdigest()[:24]}",
+                session,
+                turn[0].turn_id,
+                turn[0].created_at,
+                tuple(row.id for row in part),
+                sum(row.tokens or 0 for row in part),
+            )
+            yield to_row(pointer, counter, now, chunk_index=number if len(turn) > _MAX_MESSAGES else None)
+
+
+def to_row(pointer: TurnPointer, counter: str, now: float, *, chunk_index: int | None = None) -> Row:
+    """The row of a pointer."""
+    source = {
+        "scope": list(pointer.session.names),
+        "incarnation": pointer.session.incarnation,
+        "messages": list(pointer.message_ids),
+    }
+    rest: dict[str, Any] = {"kind": "conversation", "sources": [source]}
+    if chunk_index is not None:
+        rest["chunk_index"] = chunk_index
+    content = f"{len(pointer.message_ids)} messages"
+    return Row(
+        id=pointer.id,
+        content=dump_json(content),
+        created_at=pointer.created_at,
+        updated_at=now,
+        type="turn",
+        length=len(content),
+        tokens=pointer.tokens,
+        counter=counter,
+        turn_id=pointer.turn_id,
+        rest=dump_json(rest),
+    )
+
+
+def parse_pointer(row: Row) -> TurnPointer | None:
+    """What a row points to; None for any other row."""
+    sources = load_json(row.rest or b"{}").get("sources") if row.type == "turn" else None
+    match sources:
+        case [{"scope": [*names], "incarnation": int(incarnation), "messages": [*ids]}]:
+            session = SessionLife(tuple(map(str, names)), incarnation)
+            return TurnPointer(row.id, session, row.turn_id, row.created_at, tuple(map(str, ids)), row.tokens or 0)
+        case _:
+            return None
+
+
+class ClosedTurns(Derived):
+    """The pointers of a scope, and how much those of each session point to."""
+
+    __slots__ = ("pointers", "sizes")
+
+    def __init__(self) -> None:
+        self.pointers: dict[str, TurnPointer] = {}
+        self.sizes: dict[SessionLife, Size] = {}
+
+    def apply(self, changed: Mapping[str, Row | None], /) -> None:
+        for id, row in changed.items():
+            if (before := self.pointers.pop(id, None)) is not None:
+                self._count(before, -1)
+            pointer = parse_pointer(row) if row is not None and row.deleted_at is None else None
+            if pointer is not None:
+                self.pointers[id] = pointer
+                self._count(pointer, 1)
+
+    def _count(self, pointer: TurnPointer, sign: int) -> None:
+        items, tokens = self.sizes.get(pointer.session, Size())
+        size = Size(items + sign * len(pointer.message_ids), tokens + sign * pointer.tokens)
+        if size.items:
+            self.sizes[pointer.session] = size
+        else:
+            self.sizes.pop(pointer.session, None)
+
+    def size(self, *, besides: SessionLife | None) -> Size:
+        """How much all sessions but one point to."""
+        others = [size for session, size in self.sizes.items() if session != besides]
+        return Size(sum(size.items for size in others), sum(size.tokens for size in others))
+
+    def newest_sessions(self, limit: int, *, besides: SessionLife | None) -> list[SessionLife]:
+        """The sessions closed last, but one, newest first."""
+        newest = dict.fromkeys(pointer.session for pointer in reversed(self.pointers.values()))
+        return [session for session in newest if session != besides][:limit]
+
+    def message_ids(self, sessions: Sequence[SessionLife]) -> dict[Path, set[str]]:
+        """The ids of the messages that are pointed to, by the session's names."""
+        ids: dict[Path, set[str]] = {session.names: set() for session in sessions}
+        for pointer in self.pointers.values():
+            if pointer.session.names in ids:
+                ids[pointer.session.names].update(pointer.message_ids)
+        return ids
