@@ -149,6 +149,40 @@ class IndexesSuite(FacetSuite):
         assert ask(later.scope("session"), call) == told
         assert self._count_indexed(later) == 5
 
+    @pytest.mark.backends(*STORED)
+    def test_a_process_that_is_never_closed_stores_what_it_has_indexed_when_it_writes(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        first = open_memory()
+        session = first.scope("session")
+        say(session, call)
+        ask(session, call)
+        call(session.pack, "a violin in the harbour", budget=500)
+        assert not self._is_stored(first), "a question writes nothing"
+        say(session, call, 1, begin=ENOUGH)
+        assert self._is_stored(first)
+        told = ask(session, call)
+        later = open_memory.in_other_process()
+        assert ask(later.scope("session"), call) == told
+        assert self._count_indexed(later) == 0
+
+    @pytest.mark.backends(*STORED)
+    def test_who_writes_stores_an_index_only_when_half_of_it_is_new(
+        self, open_memory: MemoryOpener, call: Call
+    ) -> None:
+        memory = open_memory()
+        session = memory.scope("session")
+        say(session, call)
+        read, path = memory._core.ports.sync["Journal.read"], index_path(("agent", "session"))
+        stored: list[int] = []
+        for begin in range(ENOUGH, 4 * ENOUGH, 32):
+            call(session.recall, "a violin in the harbour")
+            say(session, call, 32, begin=begin)
+            records = read({path: wmem.model.history.ORIGIN})[path].records
+            if records and records[-1].id not in stored[-1:]:
+                stored.append(records[-1].id)
+        assert 2 <= len(stored) <= 3, "at each growth by a factor of two"
+
     def test_a_small_scope_stores_none_and_a_process_memory_never(
         self, backend: str, session: Scope, memory: wmem.AgentMemory, call: Call
     ) -> None:

@@ -8,7 +8,7 @@ import sys
 import unicodedata
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import Any, NamedTuple
 from zlib import crc32
 
@@ -18,6 +18,7 @@ from wmem.errors import CorruptionError
 from wmem.model.history import Incarnation
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
+from wmem.retrieval.postings import Postings
 from wmem.retrieval.recall_index import RecallIndex
 
 INDEX_VERSION = 7
@@ -47,13 +48,13 @@ class Dump(NamedTuple):
 
     Attributes:
         rows: Of its texts, in the order of the state.
-        places: The number of each in the postings.
+        has_tombstones: Whether texts that are gone are in it, which are not to be stored.
     """
 
     rows: Sequence[Row]
-    places: "array[int]"
     parts: Mapping[str, Any]
     blocks: Sequence[bytes]
+    has_tombstones: bool
 
     @property
     def expires_at(self) -> float | None:
@@ -72,19 +73,20 @@ def dump_index(index: RecallIndex, rows: Iterable[Row]) -> Dump:
     Args:
         rows: Those of the scope, in the order of its state.
     """
-    index.compact()
+    index.sort()
     postings = index.index.postings
-    numbers = postings.number_by_id
-    held = [row for row in rows if row.id in numbers]
+    held = [row for row in rows if row.id in postings.number_by_id]
     blocks: list[bytes] = []
     parts = {name: _encode(part.list_attributes(), blocks) for name, part in index.parts._asdict().items()}
-    return Dump(held, array("I", [numbers[row.id] for row in held]), parts, blocks)
+    return Dump(held, parts, blocks, postings.has_tombstones)
 
 
 def encode_index(dump: Dump, incarnation: Incarnation) -> bytes:
     """What the dump of an index of a scope in this incarnation is stored as."""
+    if dump.has_tombstones:
+        dump = _compact(dump)
     prints = Fingerprints()
-    blocks = [*dump.blocks, dump.places.tobytes(), array("q", map(prints.of, dump.rows)).tobytes()]
+    blocks = [*dump.blocks, array("q", map(prints.of, dump.rows)).tobytes()]
     head = {
         "made by": _maker(),
         "incarnation": incarnation.chain,
@@ -92,6 +94,22 @@ def encode_index(dump: Dump, incarnation: Incarnation) -> bytes:
         "parts": dump.parts,
     }
     return b"".join((dump_json(head), b"\n", *blocks))
+
+
+def _compact(dump: Dump) -> Dump:
+    """The dump without texts that are gone, nor their terms."""
+    rest = iter([memoryview(block) for block in dump.blocks])
+    postings, steps = Postings(), _decode(dump.parts["postings"], Postings().list_attributes(), rest)
+    try:
+        while True:
+            next(steps)
+    except StopIteration as done:
+        list(postings.restore(done.value))
+    live = compress(enumerate(postings.ids), postings.columns.live)
+    postings.number_by_id = {id: number for number, id in live}
+    blocks: list[bytes] = []
+    part = _encode(postings.without_tombstones().list_attributes(), blocks)
+    return dump._replace(parts={**dump.parts, "postings": part}, blocks=[*blocks, *map(bytes, rest)])
 
 
 def decode_index(content: bytes, analyzer: Analyzer) -> Generator[None, None, StoredIndex | None]:
@@ -108,13 +126,12 @@ def decode_index(content: bytes, analyzer: Analyzer) -> Generator[None, None, St
             attributes = yield from _decode(fields["parts"][name], part.list_attributes(), blocks)
             yield from part.restore(attributes)
         postings = index.index.postings
-        places, fingerprints = _to_array("I", next(blocks)), _to_array("q", next(blocks))
-        ids = [postings.ids[place] for place in places]
+        fingerprints = _to_array("q", next(blocks))
         incarnation = Incarnation(int(fields["incarnation"]))
     except _DAMAGE:
         return None
-    whole = len(ids) == len(fingerprints) == len(postings.number_by_id) == len(postings.columns.lengths)
-    return StoredIndex(index, ids, fingerprints, incarnation) if whole else None
+    whole = len(fingerprints) == len(postings.number_by_id) == len(postings.columns.lengths)
+    return StoredIndex(index, postings.ids, fingerprints, incarnation) if whole else None
 
 
 class Fingerprints:

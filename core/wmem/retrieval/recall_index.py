@@ -153,6 +153,10 @@ class RecallIndex(Derived):
     def compact(self) -> None:
         self.index.compact()
         self.neighbors.compact()
+
+    def sort(self) -> None:
+        """Put what is stored in order, and leave nothing of what is gone but in the postings."""
+        self.neighbors.compact()
         self.statements.sort(self.index.number)
 
     def _put(self, id: str, row: Row | None) -> None:

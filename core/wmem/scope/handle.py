@@ -33,6 +33,7 @@ from wmem.policy import Policy, parse_policy
 from wmem.retrieval.embedder import GuardedEmbedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.entries.counts import EntryCounts
+from wmem.scope.index_store import has_grown, keep_grown_index
 from wmem.state import State
 from wmem.tokens.counter import Counter
 
@@ -400,6 +401,8 @@ class Handle:
             changes = (*changes, StepAdvanced(0, now))
         if self.incarnation is not None:
             if (yield from writing.post(self.engine, self.path, self.incarnation, changes, now=now)):
+                if has_grown(self.engine, self.path):
+                    yield from keep_grown_index(self.engine, self.path, now)
                 return
             # This incarnation was disposed, or dropped by the store when all it held had expired: create it again.
             yield from self.replica()
@@ -454,6 +457,8 @@ class Handle:
             if fresh and self.parent is not None:
                 yield from self._delete_if_parent_disposed(self.parent)
                 _log.debug("Created working memory scope %s (%s) for agent %s", self.path[-1], self.id, self.path[0])
+        if has_grown(self.engine, self.path):
+            yield from keep_grown_index(self.engine, self.path, now)
         return result
 
     def _delete_if_parent_disposed(self, parent: "Handle") -> Flow[None]:

@@ -1,8 +1,8 @@
 """Where recall indexes are stored: of each large scope in a reserved scope below it, which goes when it goes.
 
-An index is a cache. It is written after the fact, when a memory is closed or maintained, and read before the first
-question of a process; what is missing or damaged, or was made by another version, is computed again. An erasure
-deletes it, for it holds words of the texts.
+An index is a cache. It is written after the fact, when a memory is closed or maintained, and with a write when half of
+it is new, for a process may never be closed. It is read before the first question of a process; what is missing or
+damaged, or was made by another version, is computed again. An erasure deletes it, for it holds words of the texts.
 """
 
 import math
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from wmem.codec.codec import IdentityCodec
-from wmem.engine.engine import Engine, retention_s
+from wmem.engine.engine import COMPACT_INLINE_BYTES, Engine, retention_s
 from wmem.engine.ports import Callback, TimedCallback
 from wmem.engine.replica import Replica
 from wmem.engine.write_queue import Pause
@@ -28,6 +28,7 @@ from wmem.retrieval.recall_index import RecallIndex
 MIN_TEXTS = 256  # an index of fewer is made as fast as it is read
 MIN_WRITTEN = 1_024  # changes for which a scope that nobody asked is indexed by who wrote them
 _MIN_SHARE = 8  # one is written again when 1/8 of it changed
+_MIN_GROWN_SHARE = 2  # and when so much of it did by who writes to the scope, who waits for it
 _MAX_BYTES = 64 * 1024 * 1024
 _STEP_BYTES = 16 * 1024  # of rows that are indexed before a loop gets its turn: some 3 ms
 _STEP_ROWS = 4_096  # whose fingerprints are compared before a loop gets its turn
@@ -53,8 +54,7 @@ def prepare_index(engine: Engine[Any], replicas: Sequence[Replica[Any]]) -> Flow
             except StoreError as exc:
                 _log_failure(engine, replica.path, exc)
         if not (yield from ask(Callback.blocks)):
-            while replica.update_derived(RecallIndex, _STEP_BYTES, engine.analyzer):
-                yield from ask(Pause.sleep, 0.0)
+            yield from _complete_index(engine, replica)
 
 
 def _load_index(engine: Engine[Any], replica: Replica[Any]) -> Flow[None]:
@@ -152,6 +152,34 @@ def keep_indexes(engine: Engine[Any], root: str, now: float) -> Flow[int]:
     return count
 
 
+def has_grown(engine: Engine[Any], path: Path) -> bool:
+    """Whether half of what is indexed of a scope here is not stored, so that who writes to it stores the index.
+
+    What is stored at least grows by half from one time to the next.
+    """
+    replica = engine.replicas.get(path)
+    known = None if replica is None else replica.find_derived(RecallIndex)
+    if replica is None or known is None or known[0].changes < MIN_TEXTS:
+        return False
+    grown = known[0].changes * _MIN_GROWN_SHARE >= known[0].index.count
+    return grown and replica.state.bytes <= COMPACT_INLINE_BYTES and not isinstance(engine.codec, IdentityCodec)
+
+
+def keep_grown_index(engine: Engine[Any], path: Path, now: float) -> Flow[None]:
+    """Store the index of a scope that has grown; a failure is logged, and tried again when it has grown again."""
+    known = engine.replicas[path].find_derived(RecallIndex) if path in engine.replicas else None
+    if known is None:
+        return
+    known[0].changes = 0  # first: of several writers one stores it
+    try:
+        (replica,) = yield from engine.sync([path])
+        yield from _complete_index(engine, replica)
+        if replica.incarnation is not None and not replica.state.disposed:
+            yield from _store_index(engine, replica, now)
+    except StoreError as exc:
+        _log_failure(engine, path, exc)
+
+
 def _keep_index(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
     """Bring the index of a scope up to date, and store it if much of it is new."""
     # What others erased since must not be stored again.
@@ -160,12 +188,16 @@ def _keep_index(engine: Engine[Any], path: Path, now: float) -> Flow[bool]:
         return False
     if replica.find_derived(RecallIndex) is None:
         yield from _load_index(engine, replica)
-    while replica.update_derived(RecallIndex, _STEP_BYTES, engine.analyzer):
-        yield from ask(Pause.sleep, 0.0)
+    yield from _complete_index(engine, replica)
     known = replica.find_derived(RecallIndex)
     if known is None or known[0].changes < max(MIN_TEXTS, known[0].index.count // _MIN_SHARE):
         return False
     return (yield from _store_index(engine, replica, now))
+
+
+def _complete_index(engine: Engine[Any], replica: Replica[Any]) -> Flow[None]:
+    while replica.update_derived(RecallIndex, _STEP_BYTES, engine.analyzer):
+        yield from ask(Pause.sleep, 0.0)
 
 
 def _store_index(engine: Engine[Any], replica: Replica[Any], now: float) -> Flow[bool]:
