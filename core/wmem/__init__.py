@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         CorruptionError,
         DisposedError,
         ExpiredError,
+        FeatureNotEnabledError,
         InvalidInputError,
         MissingExtraError,
         NotFoundError,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         WrongKeyError,
     )
     from wmem.model.context import Context
+    from wmem.model.features import Features
     from wmem.model.filters import Filters
     from wmem.model.fingerprint import agent_fingerprint
     from wmem.model.item import MemoryItem
@@ -109,6 +111,8 @@ __all__ = [
     "EstimateCounter",
     "EstimateWarning",
     "ExpiredError",
+    "FeatureNotEnabledError",
+    "Features",
     "Filters",
     "Forgotten",
     "GoalProgress",
@@ -182,6 +186,7 @@ _HOMES = {
     "wmem.codec.keyring": ("KeyRing",),
     "wmem.model.context": ("Context",),
     "wmem.model.filters": ("Filters",),
+    "wmem.model.features": ("Features",),
     "wmem.model.fingerprint": ("agent_fingerprint",),
     "wmem.model.item": ("MemoryItem",),
     "wmem.model.message": ("Message", "Native", "Part", "ToolCall"),

@@ -12,6 +12,7 @@ means the same it is a base, too, so ``except ValueError`` keeps working::
     │   └── ExpiredError                  it was there and has expired
     ├── AlreadyPromotedError              promoted before, and `if_promoted="error"`
     ├── CapacityError                     full, and nothing may be evicted
+    ├── FeatureNotEnabledError            not among the features that the memory was opened with
     ├── DisposedError                     the scope was disposed: ask its parent for a new one
     ├── MissingExtraError (ImportError)   an optional dependency is not installed
     └── StoreError                        the store failed: the write may be retried
@@ -30,6 +31,7 @@ __all__ = [
     "CorruptionError",
     "DisposedError",
     "ExpiredError",
+    "FeatureNotEnabledError",
     "InvalidInputError",
     "MissingExtraError",
     "NotFoundError",
@@ -83,6 +85,10 @@ class AlreadyPromotedError(WmemError):
 
 class CapacityError(WmemError):
     """A limit of the policy is reached and nothing may be evicted; nothing was changed."""
+
+
+class FeatureNotEnabledError(WmemError):
+    """The call needs a feature that the memory was opened without; nothing was changed. See `wmem.Features`."""
 
 
 class DisposedError(WmemError):

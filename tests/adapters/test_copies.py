@@ -383,3 +383,18 @@ def test_a_copy_of_a_history_has_its_budget(copied: Copy) -> None:
         held.add_messages([HumanMessage(f"message {number}, of many words") for number in range(50)])
         assert copied(held).messages == held.messages
         assert len(held.messages) < len(copied(held).all_messages()) == 50
+
+
+def test_a_copy_of_a_memory_with_fewer_features_is_never_opened_with_more() -> None:
+    with wmem.open("memory://tiers", agent_id="a", features=wmem.Features.core()) as opened:
+        memory = WmemMemory.from_defaults(session_id="s", memory=opened)
+        memory.put(ChatMessage("hello"))
+        written = pickle.dumps(memory)
+        copied = pickle.loads(written)
+        assert copied.get_all() == memory.get_all()
+        item = copied.scope().items.add("x")
+        with pytest.raises(wmem.FeatureNotEnabledError):
+            copied.scope().items.promote(item.id)
+        copied.close()
+    with pytest.raises(InvalidInputError, match="features"):
+        pickle.loads(written).get_all()

@@ -17,6 +17,7 @@ from tests.suites.documents import DocumentsSuite
 from tests.suites.entries import EntriesSuite
 from tests.suites.eviction import EvictionSuite
 from tests.suites.existence import ExistenceSuite
+from tests.suites.features import FeaturesSuite
 from tests.suites.fetches import FetchesSuite
 from tests.suites.flight import FlightSuite
 from tests.suites.foreign_forms import ForeignFormsSuite
@@ -111,6 +112,9 @@ class TestEviction(Everywhere, EvictionSuite): ...
 
 
 class TestExistence(Everywhere, ExistenceSuite): ...
+
+
+class TestFeatures(Everywhere, FeaturesSuite): ...
 
 
 class TestFetches(Everywhere, FetchesSuite): ...

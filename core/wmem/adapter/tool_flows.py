@@ -121,6 +121,8 @@ class Places(NamedTuple):
         Of several scopes that a policy names it is the first, to which its sessions promote: others may be shared.
         """
         own = self.own
+        if keep != "long_term" and not own.settings.features.has_long_term:
+            return ()
         if named := own.long_term_scopes:
             user = Handle(own.engine, own.settings, named[0], policy=None, parent=None)
             return (user, *self._memories(named[0]))
@@ -164,7 +166,8 @@ def remember(places: Places, call: RememberCall, settings: ToolSettings) -> Flow
 
 
 def _find_target(places: Places, keep: Keep) -> Handle:
-    if keep == "session" or (keep == "auto" and not places.own.long_term_scopes):
+    is_shared = places.own.settings.features.has_long_term and places.own.long_term_scopes
+    if keep == "session" or (keep == "auto" and not is_shared):
         return places.home
     knowledge, _ = places.copies()
     return knowledge

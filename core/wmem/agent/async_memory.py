@@ -15,6 +15,7 @@ from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import Flow, arun
+from wmem.model.features import Features
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
@@ -160,6 +161,7 @@ async def aopen(
     memory_types: Iterable[TypeSettings | AnyMemoryType] = (),
     default_filters: Filters | None = None,
     enable_tool_tracking: bool = True,
+    features: Features | None = None,
 ) -> AsyncAgentMemory:
     """Open an agent's memory for coroutines; see `open`."""
     options = OpenOptions(
@@ -174,6 +176,7 @@ async def aopen(
         memory_types,
         default_filters,
         enable_tool_tracking,
+        features,
     )
     core = await aopen_core(url, agent_id, options)
     if not create and not await arun(core.exists(), core.ports.aio):

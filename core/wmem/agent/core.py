@@ -29,6 +29,7 @@ from wmem.journal.redis_url import HIDDEN
 from wmem.log import find_logger
 from wmem.model.change import Event, Resynced
 from wmem.model.checks import check_count, check_flag, check_path, check_seconds
+from wmem.model.features import Features
 from wmem.model.filters import NO_FILTERS, Filters
 from wmem.model.history import ORIGIN, Cursor, Path, is_cache, is_index, is_reserved
 from wmem.model.results import Erased
@@ -334,6 +335,7 @@ class OpenOptions(NamedTuple):
     memory_types: Iterable[TypeSettings | AnyMemoryType] = ()
     default_filters: Filters | None = None
     enable_tool_tracking: bool = True
+    features: Features | None = None
 
 
 class _CheckedCounter:
@@ -382,6 +384,8 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
     (root,) = check_path([agent_id])
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInputError(f"policy must be a wmem.Policy, not {type(policy).__name__!r}")
+    if options.features is not None and not isinstance(options.features, Features):
+        raise InvalidInputError(f"features must be wmem.Features, as Features.core(), not {describe(options.features)}")
     for name, given in (("counter", counter), ("clock", clock)):
         if given is not None and not callable(given):
             raise InvalidInputError(f"{name} must be callable, not {type(given).__name__!r}")
@@ -406,6 +410,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         open_state=OpenState(root),
         metrics=find_metrics(),
         embedding=embedding,
+        features=options.features or Features.all(),
     )
     needed = {
         "password": HIDDEN in store.url,
@@ -416,6 +421,7 @@ def open_core(url: str, agent_id: str, options: OpenOptions, *, is_async: bool =
         "counter": counter is not None,
         "clock": clock is not None,
         "media_tokens": media_tokens is not None,
+        "features": settings.features != Features.all(),
         "memory_types": turns.types.is_configured,
         "default_filters": options.default_filters is not None,
         "enable_tool_tracking": not turns.enable_tool_tracking,

@@ -14,6 +14,7 @@ from wmem.agent.types.settings import TypeSettings
 from wmem.codec.keyring import KeyRing
 from wmem.errors import NotFoundError
 from wmem.flow import Flow, run
+from wmem.model.features import Features
 from wmem.model.filters import Filters
 from wmem.model.history import Cursor, Path
 from wmem.model.results import Erased
@@ -66,12 +67,16 @@ class AgentMemory(TurnVerbs, MemoryProperties):
 
     @property
     def semantic(self) -> Scope:
-        """Long-term memory of knowledge: promoted facts, skills, patterns, summaries, preferences, insights."""
+        """Long-term memory of knowledge: promoted facts, skills, patterns, summaries, preferences, insights.
+
+        Raises:
+            FeatureNotEnabledError: The memory was opened without long-term memory.
+        """
         return Scope(self._core.long_term_handle(SEMANTIC), self._core.ports)
 
     @property
     def episodic(self) -> Scope:
-        """Long-term memory of experience: promoted observations, actions and their outcomes."""
+        """Long-term memory of experience: promoted observations, actions and their outcomes; see `semantic`."""
         return Scope(self._core.long_term_handle(EPISODIC), self._core.ports)
 
     def trace(self, turn: str, *, session: str | Sequence[str] | None = None) -> TurnTrace:
@@ -235,6 +240,7 @@ def open(
     memory_types: Iterable[TypeSettings | AnyMemoryType] = (),
     default_filters: Filters | None = None,
     enable_tool_tracking: bool = True,
+    features: Features | None = None,
 ) -> AgentMemory:
     """Open an agent's memory.
 
@@ -266,6 +272,9 @@ def open(
             `MemoryType`. They belong to this memory and are not stored.
         default_filters: What contexts are asked for that are assembled without filters.
         enable_tool_tracking: Whether tool calls that are tracked are stored.
+        features: What this memory may use: `Features.core`, `Features.long_term`, or by default all. What it may not
+            raises `FeatureNotEnabledError`; packs and recall go without long-term memory, and what is routed there
+            stays in working memory.
 
     Raises:
         InvalidInputError: An unknown URL, an id that is blank or holds control characters,
@@ -286,6 +295,7 @@ def open(
         memory_types,
         default_filters,
         enable_tool_tracking,
+        features,
     )
     core = open_core(url, agent_id, options)
     if not create and not run(core.exists(), core.ports.sync):

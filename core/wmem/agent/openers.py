@@ -200,6 +200,7 @@ def _differ(core: AgentCore, other: AgentCore) -> bool:
         core.store.engine is not other.store.engine
         or (ours.embedding and ours.embedding.name) != (theirs.embedding and theirs.embedding.name)
         or ours.policy != theirs.policy
+        or ours.features != theirs.features
         or ("counter" in core.needs and ours.counter().name != theirs.counter().name)
         or ("memory_types" in core.needs and core.types is not other.types)
         or core.turn_options[1:] != other.turn_options[1:]

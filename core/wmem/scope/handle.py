@@ -26,6 +26,7 @@ from wmem.journal.port import Journal
 from wmem.log import find_logger
 from wmem.model.change import Change, ScopeDisposed, ScopeOpened, StepAdvanced
 from wmem.model.checks import check_new_names
+from wmem.model.features import Features
 from wmem.model.history import RESERVED_PREFIX, Incarnation, Path, is_cache, is_reserved, to_scope_id
 from wmem.model.row import Row
 from wmem.observe.metrics import Metrics
@@ -58,6 +59,7 @@ class Settings:
         metrics: Where to record metrics; None records nothing.
         entry_counts: The last known entry counts of the agent's scopes.
         embedding: Turns texts into vectors; None recalls by words alone.
+        features: What may be used.
     """
 
     clock: Callable[[], float]
@@ -67,6 +69,7 @@ class Settings:
     metrics: Metrics | None = None
     entry_counts: EntryCounts = field(default_factory=EntryCounts)
     embedding: GuardedEmbedder | None = None
+    features: Features = field(default_factory=Features)
 
 
 class OpenState:
@@ -150,7 +153,7 @@ class Handle:
 
     def long_term_paths(self) -> tuple[Path, ...]:
         """The scopes of long-term memory that are recalled beside this one and its parents; a reserved one has none."""
-        if self.path[-1].startswith(RESERVED_PREFIX):
+        if self.path[-1].startswith(RESERVED_PREFIX) or not self.settings.features.has_long_term:
             return ()
         named = self.long_term_scopes
         memories = [(*scope, each) for scope in (*named, self.path[:1]) for each in (SEMANTIC, EPISODIC)]

@@ -100,6 +100,8 @@ def pack_scope(
     if query is not None and not isinstance(query, str):
         raise InvalidInputError(f"a query is text or None, not {type(query).__name__!r}")
     handle.check_usable()
+    if options.summary_tokens:
+        handle.settings.features.check_compaction()
     now = handle.settings.clock()
     counter = handle.settings.counter()
     replicas = yield from handle.replicas_to_recall(inherit=inherit, long_term=long_term)

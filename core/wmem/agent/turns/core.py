@@ -100,7 +100,7 @@ class TurnCore:
     ) -> Flow[MemoryItem | None]:
         """See `Turn.track_tool_invocation`."""
         self._check_open()
-        store = self.types.episodic
+        store = self.types.episodic if self.types.has_long_term else self.types.working
         target = yield from store.location.locate()
         drafts = draft_tool_call(tool_name, parameters, result, error, most_bytes=target.policy.max_content_bytes)
         first: MemoryItem | None = None

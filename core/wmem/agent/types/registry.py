@@ -133,8 +133,14 @@ class BoundTypes:
         return {each.name: each for each in self.all()}
 
     def route(self, draft: ItemDraft) -> list[TypeFlows]:
-        """The types that accept an item; working memory if none does."""
-        return [each for each in self.all() if each.accepts(draft)] or [self.working]
+        """The types that accept an item; working memory if none does that may be used."""
+        closed = () if self.has_long_term else (self.episodic, self.semantic)
+        return [each for each in self.all() if each not in closed and each.accepts(draft)] or [self.working]
+
+    @property
+    def has_long_term(self) -> bool:
+        """Whether long-term memory may be used."""
+        return self.handle.settings.features.has_long_term
 
 
 class TypeNames:

@@ -302,6 +302,7 @@ class Items(ItemReads):
             NotFoundError: There is no such item.
             ExpiredError: It has expired.
             AlreadyPromotedError: It was promoted before, and `if_promoted` is ``"error"``.
+            FeatureNotEnabledError: The memory was opened without long-term memory.
         """
         return self._drive(promotion_flows.promote(self._handle, id, if_promoted=if_promoted))
 

@@ -35,7 +35,12 @@ _LONG_TERM_POLICY = Policy.entries(name="long-term")  # no expiry
 
 
 def long_term_handle(handle: Handle, scope: Path, name: str) -> Handle:
-    """The handle of one of the long-term memories of a scope: the agent's own, or one that a policy names."""
+    """The handle of one of the long-term memories of a scope: the agent's own, or one that a policy names.
+
+    Raises:
+        FeatureNotEnabledError: Long-term memory may not be used.
+    """
+    handle.settings.features.check_long_term()
     settings = dataclasses.replace(handle.settings, policy=_LONG_TERM_POLICY)
     return Handle(handle.engine, settings, (*scope, name), policy=None, parent=None)
 
@@ -46,6 +51,7 @@ def promote(handle: Handle, item_id: str, *, if_promoted: IfPromoted, rule: str 
     Args:
         rule: The promotion rule that triggered it; None for a caller's request.
     """
+    handle.settings.features.check_long_term()
     item_id = check_id(item_id)
     if if_promoted not in ("return", "error"):
         raise InvalidInputError(f"if_promoted must be 'return' or 'error', got {describe(if_promoted)}")
@@ -168,6 +174,7 @@ def promote_many(handle: Handle, ids: Sequence[str]) -> Flow[BulkPromotion]:
     if isinstance(ids, str | bytes) or not isinstance(ids, Sequence):
         raise InvalidInputError(f"ids must be a list of ids, got {describe(ids)}")
     handle.check_usable()
+    handle.settings.features.check_long_term()
     results = []
     for each in ids:
         try:
