@@ -157,6 +157,24 @@ class ExistenceSuite(FacetSuite):
             assert (stats.total_entries_working, stats.messages, stats.items, stats.active_working_scopes) == (0,) * 4
             assert stats.total_entries_long_term == 3
 
+    def test_what_a_user_is_known_by_is_long_term_memory_too(self, open_memory: MemoryOpener, call: Call) -> None:
+        memory = open_memory()
+        ann, bob = ("users", "ann"), ("users", "bob")
+        for user in (ann, bob):
+            call(memory.scope(*user).entries.set, "name", user[-1])
+            call(memory.scope(*user, "chat").messages.append, {"role": "user", "content": "hello"})
+        chat = memory.scope("chat", policy=wmem.Policy.session(long_term=(ann,)))
+        call(chat.items.promote, call(chat.items.add, "likes tea", type="fact").id)
+        call(memory.scope("users").entries.set, "k", 1)
+        call(memory.close, dispose=True)
+        for again in (open_memory(), open_memory.in_other_process()):
+            assert call(again.scope(*ann).entries.local.all).keys() == {"name"}
+            again_chat = again.scope("new", policy=wmem.Policy.session(long_term=(ann,)))
+            assert [hit.text for hit in call(again_chat.recall, "who likes tea")] == ["likes tea"]
+            for path in (bob, (*ann, "chat"), (*bob, "chat"), ("chat",)):
+                assert call(again.scope(*path).exists) is False
+            assert call(again.scope("users").entries.local.all) == {}
+
     def test_an_agent_goes_on_after_its_working_memory_ended(self, open_memory: MemoryOpener, call: Call) -> None:
         memory = open_memory()
         self._fill(memory, call)

@@ -171,9 +171,9 @@ class SqliteJournal:
         try:
             return _decode_paths(joined or b"", count)
         except ValueError as exc:
-            raise self._damaged_register_error() from exc
+            raise self._register_damage_error() from exc
 
-    def _damaged_register_error(self) -> CorruptionError:
+    def _register_damage_error(self) -> CorruptionError:
         return CorruptionError(f"the register of scopes in {self._file!r} is damaged; known scopes are readable")
 
     def roots(self) -> Iterable[str]:
@@ -188,7 +188,7 @@ class SqliteJournal:
             try:
                 ((root, *_),) = _decode_paths(key, 1)
             except ValueError as exc:
-                raise self._damaged_register_error() from exc
+                raise self._register_damage_error() from exc
             roots.append(root)
             _, after = _subtree_range((root,))
         connection.execute("COMMIT")
