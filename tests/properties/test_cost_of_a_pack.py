@@ -1,11 +1,13 @@
 """What a pack saves itself changes nothing of what it says."""
 
 import pickle
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wmem
+from tests.counting import count_calls
 from tests.matrix import examples
 from wmem.model.message import Message
 from wmem.pack.render import render_note
@@ -128,3 +130,39 @@ def test_of_memories_that_match_only_those_that_are_quoted_are_counted() -> None
     quoted = [unit.ids for unit in context.included]
     assert 5 < len(quoted) < 25
     assert sum("kettle" in text for text in counter.texts) <= 2 * len(quoted) + 2
+
+
+def test_messages_with_metadata_cost_a_pack_hardly_more_than_plain_ones_and_stay_as_they_are_stored() -> None:
+    cost: dict[str, int] = {}
+    with wmem.open("memory://", agent_id="agent") as memory:
+        for name, metadata in (("plain", {}), ("with metadata", {"usage": {"tokens": 7}})):
+            session = memory.scope(name)
+            session.messages.append(
+                [
+                    Message.of("assistant" if at % 2 else "user", f"Word {at} of tea.", metadata=metadata)
+                    for at in range(400)
+                ]
+            )
+            for _ in range(2):
+                session.pack("coffee", budget=2_000)
+            cost[name] = count_calls(lambda: session.pack("coffee", budget=2_000))  # noqa: B023  # called at once
+            sent = session.pack("coffee", budget=2_000).messages
+        assert len(sent) > 100
+        usage: Any = sent[0].metadata["usage"]
+        usage["tokens"] = 8
+        assert session.pack("coffee", budget=2_000).messages[0].metadata == {"usage": {"tokens": 7}}
+    assert cost["with metadata"] < 1.5 * cost["plain"]
+
+
+def test_a_pack_enters_few_functions_for_each_message_it_sends() -> None:
+    with wmem.open("memory://", agent_id="agent") as memory:
+        session = memory.scope("s")
+        session.messages.append([{"role": "user", "content": f"Word {at} of tea."} for at in range(1_000)])
+        calls: list[int] = []
+        sent: list[int] = []
+        for budget in (1_000, 6_000):
+            for _ in range(2):
+                session.pack(None, budget=budget)
+            calls.append(count_calls(lambda: session.pack(None, budget=budget)))  # noqa: B023  # called at once
+            sent.append(len(session.pack(None, budget=budget).messages))
+    assert (calls[1] - calls[0]) / (sent[1] - sent[0]) < 24

@@ -8,7 +8,7 @@ from wmem.fork import cached_property
 from wmem.model.results import RecallForm
 from wmem.pack.excerpt import LongMemory
 from wmem.pack.passage import PassageTerms
-from wmem.pack.render import NoteEntry, mark_superseded, to_quote
+from wmem.pack.render import NoteEntry, mark_superseded, render_note, to_quote
 from wmem.pack.repeats import Repeats, repeat_entry
 from wmem.pack.request import Candidate, Rendered
 from wmem.pack.selection import Selection
@@ -81,7 +81,8 @@ class Note:
             if entry is not None and entry.quote.text:
                 selection.add_to_note(entry)
         if selection.tokens_left < 0 and selection.note_entries:
-            tokens = selection.pricer.price_note(list(selection.note_entries.values()))
+            entries = list(selection.note_entries.values())
+            tokens = selection.pricer.price_note(entries, render_note(entries, self._request.zone))
             msg = (
                 f"pinned items take {tokens} tokens, {-selection.tokens_left} more than the "
                 f"budget of {selection.options.budget} leaves for them"
@@ -97,7 +98,8 @@ class Note:
         selection = self._selection
         if not self._request.recalled:
             return room
-        included = beside | {id for each in (*selection.pinned, *selection.selected.values()) for id in each.unit.ids}
+        sent = (*selection.pinned, *selection.selected.values())
+        included = beside | {member.id for each in sent for member in each.unit.members}
         included |= selection.note_entries.keys()
         texts = self._texts_in_prompt() | {entry.quote.text for entry in selection.note_entries.values()}
         repeats = Repeats(selection.note_entries.values())

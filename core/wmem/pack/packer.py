@@ -214,12 +214,8 @@ class _Packer:
     def _to_context(self, selection: Selection) -> Context:
         request, options = self.request, self.options
         entries = selection.all_note_entries
-        note = "\n".join(
-            filter(
-                None,
-                (selection.standing_section, render_note(entries, request.zone) if entries else ""),
-            )
-        )
+        quotes = render_note(entries, request.zone) if entries else ""
+        note = "\n".join(filter(None, (selection.standing_section, quotes)))
         ordered = self._order_units(selection)
         rules = options.rules
         sent = [each.rendered for each in ordered]
@@ -240,7 +236,7 @@ class _Packer:
         unframed = leading * reminder_tokens(request.count) if leading else 0
         sizes = {
             **self.fixed_tokens,
-            **self._price_note(selection, note),
+            **_price_note(selection, entries, quotes, note),
             "messages": sum([each.tokens for each in sent])
             + (extra_tokens(shown, messages, request.count) if is_fitted else 0)
             - unframed,
@@ -282,16 +278,6 @@ class _Packer:
             return self.request.total > sum(len(each.unit.members) for each in ordered)
         return self.request.total - 1 - place > sum(len(each.unit.members) for each in before)
 
-    def _price_note(self, selection: Selection, note: str) -> dict[str, int]:
-        """Tokens of the note, and of the section of standing requests in it."""
-        recalled = selection.pricer.price_note(selection.all_note_entries)
-        if not selection.standing or not recalled:
-            return {"note": recalled, "standing": selection.standing_tokens}
-        return {
-            "note": recalled,
-            "standing": selection.pricer.price_section(selection.standing_section, note, recalled),
-        }
-
     def _order_units(self, selection: Selection) -> list[SelectedUnit]:
         """The included units, oldest first, each turn in one piece."""
         places = self.conversation.skipped_places
@@ -307,6 +293,18 @@ class _Packer:
         # A turn whose tool just answered waits for the model, even if other turns went on meanwhile.
         waiting = next((unit.head.turn_id for unit in selection.selected if unit.newest == 0 < unit.place), None)
         return group_by_turn(zip(turns, ordered, strict=True), last=waiting)
+
+
+def _price_note(selection: Selection, entries: Sequence[NoteEntry], quotes: str, note: str) -> dict[str, int]:
+    """Tokens of the note, and of the section of standing requests in it.
+
+    Args:
+        quotes: The note without that section.
+    """
+    recalled = selection.pricer.price_note(entries, quotes)
+    if not selection.standing or not recalled:
+        return {"note": recalled, "standing": selection.standing_tokens}
+    return {"note": recalled, "standing": selection.pricer.price_section(selection.standing_section, note, recalled)}
 
 
 def _select_pinned(

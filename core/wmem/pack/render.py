@@ -86,11 +86,10 @@ class NotePricer:
             self._heading_tokens[day] = self.count(f"## {day}\n")
         return self._heading_tokens[day]
 
-    def price_note(self, entries: Sequence[NoteEntry]) -> int:
-        """Tokens of the rendered note of these memories."""
+    def price_note(self, entries: Sequence[NoteEntry], text: str) -> int:
+        """Tokens of the note of these memories, which is rendered as this text."""
         if not entries:
             return 0
-        text = render_note(entries, self.zone)
         days = {each.quote.day for each in entries}
         if isinstance(self.count, TiktokenCounter) and self.count.by_line(text) and SUMMARY_HEADING not in days:
             return (

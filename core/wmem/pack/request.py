@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias,
 from wmem.analysis.analyzer import Analyzer
 from wmem.describe import describe
 from wmem.errors import InvalidInputError
+from wmem.fork import cached_property
 from wmem.model.checks import check_count, check_flag, check_fraction
 from wmem.model.context import ProviderProfile
 from wmem.model.message import Message
@@ -36,18 +37,13 @@ _SUMMARY_DIVISOR = 8  # the budget divided by this is reserved for a summary
 class PlainText:
     """The text of a message that every provider is known to take as it is."""
 
-    __slots__ = ("_normalized", "_text")
-
     def __init__(self, text: str) -> None:
         self._text = text
-        self._normalized: str | None = None
 
-    @property
+    @cached_property
     def normal_form(self) -> str:
         """See `normalize_text`; made at first use, for only packs with a query need it."""
-        if self._normalized is None:
-            self._normalized = normalize_text(self._text)
-        return self._normalized
+        return normalize_text(self._text)
 
 
 class Rendered(NamedTuple):

@@ -43,9 +43,10 @@ class Tail:
         if (selection.tokens_beside_pins or 0) > 2 * selection.room:
             return None  # some of it may cost nothing, but hardly half
         units = []
+        cost_of, is_paired = selection.loader.cost, selection.is_paired
         for unit in conversation:
-            if selection.is_paired(unit):
-                left -= selection.loader.cost(unit)
+            if not unit.missing or is_paired(unit):  # none is dropped yet
+                left -= cost_of(unit) if unit.missing else unit.tokens
                 if left < 0:
                     return None
                 units.append(unit)
@@ -92,7 +93,7 @@ class Tail:
         for at, unit in enumerate(selection.conversation):
             if unit in selected or not selection.is_paired(unit):
                 continue
-            cost, room = cost_of(unit), selection.tokens_left - free
+            cost, room = cost_of(unit) if unit.missing else unit.tokens, selection.tokens_left - free
             if cost <= room and cost <= largest:
                 if (rendered := render(unit)) is not None:  # as `_add_sendable`: there are hundreds
                     add(unit, "tail", rendered)

@@ -8,6 +8,7 @@ call the last one counts.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 
 from wmem.pack.request import Candidate
@@ -85,11 +86,11 @@ class ConversationReader:
         """The units after the first `at`, newest first, reading on as needed."""
         units, steps = self.units, self._steps
         while True:
-            while at >= len(units):
+            yield from islice(units, at, None)  # also those that are formed meanwhile
+            at = len(units)
+            while len(units) == at:
                 if not next(steps, False):
                     return
-            yield units[at]
-            at += 1
 
     def advance(self) -> bool:
         """Read one more message; False at the end or at the limit."""

@@ -147,7 +147,7 @@ def pack_scope(
             options=options,
             count=counter,
             newest_first=live.merge_with_stored(
-                _iter_newest_first(own, candidate) if assembly.has_conversation else ()
+                _iter_newest_first(own, stored if fitter is None else factory) if assembly.has_conversation else ()
             ),
             total=total + live.more_messages,
             conversation_tokens=tokens + live.more_tokens,
@@ -388,7 +388,7 @@ class _CandidateFactory:
         known = self._previous.get(row.id)
         if known is not None and known.row is row and known.counter == self._parts_name:
             self.decoded[row.id] = known
-            if not place and known.seal is None:
+            if not place and known.is_intact:
                 return known.candidate or self._complete(known)
         if row.counter == self._text_name and row.tokens is not None and row.role and is_text_alone(row.content):
             # Fast path: nearly every message. Positional arguments are faster, and there are very many rows.
@@ -425,9 +425,10 @@ class _CandidateFactory:
         """The decoded message as a candidate for this pack and those that follow."""
         row, message = decoded.row, decoded.message
         cost = self._cost_of_row(row) or message_cost(message, self._counter)
-        candidate = _to_candidate(row, cost, partial(_identity, message))
-        if is_plain(message):
-            candidate = candidate._replace(plain=Rendered((message,), candidate.tokens, plain=PlainText(message.text)))
+        plain = None
+        if is_plain(message) and not message.recalled:
+            plain = Rendered((message,), cost.tokens, plain=PlainText(message.text))
+        candidate = _to_candidate(row, cost, partial(_identity, message), plain=plain)
         self.decoded[row.id] = decoded._replace(candidate=candidate)
         return candidate
 
@@ -448,10 +449,13 @@ def _count_live(row: Row, live: Message, counter: Counter) -> MessageCost:
     return message_cost(live, counter)
 
 
-def _to_candidate(row: Row, cost: MessageCost, load: Callable[[], Message], place: int = 0) -> Candidate:
+def _to_candidate(
+    row: Row, cost: MessageCost, load: Callable[[], Message], place: int = 0, plain: Rendered | None = None
+) -> Candidate:
     role: Role | None = row.role  # type: ignore[assignment]  # a row has the role of its message
+    tokens, reasoning = cost
     return Candidate(
-        row.id, role, cost.tokens, row.created_at, load, row.calls, row.turn_id, row.pinned, cost.reasoning, place
+        row.id, role, tokens, row.created_at, load, row.calls, row.turn_id, row.pinned, reasoning, place, plain
     )
 
 
@@ -572,9 +576,10 @@ class _LiveMessages:
         Args:
             path: Of the scope that is packed.
         """
-        if self._turn is None:
+        turn = self._turn
+        if turn is None:
             return hits
-        return (hit for hit in hits if hit.path != path or not self._is_of_others(hit.row))
+        return (hit for hit in hits if hit.row.turn_id != turn or hit.path != path or not self._is_of_others(hit.row))
 
     def always_included(self, stored_ids: AbstractSet[str]) -> list[Candidate]:
         """Pinned messages, and system text that the framework's list begins with, that are not stored as such."""
@@ -616,12 +621,15 @@ class _LiveMessages:
         yield from reversed(self._current_turn.values())
         first = next((each for each in self.overrides if each not in self._current_turn), None)
         leading, turn = self._unstored_after.get(None, []), self._turn
+        current, overrides, unstored_after = self._current_turn, self.overrides, self._unstored_after
         if first is None:
             yield from leading
         for candidate in stored:
-            if candidate.id in self._current_turn or (candidate.turn_id == turn and self._is_of_others(candidate)):
+            id = candidate.id
+            if id in current or (candidate.turn_id == turn and self._is_of_others(candidate)):
                 continue
-            yield from self._unstored_after.get(candidate.id, ())
-            yield candidate
-            if candidate.id == first:
+            if id in unstored_after:
+                yield from unstored_after[id]
+            yield overrides.get(id, candidate)
+            if id == first:
                 yield from leading
