@@ -180,7 +180,8 @@ class WmemMemory(SessionMemory):
         def count(text: str) -> range:
             # A scope that is never written: packing it changes nothing and reads nothing.
             empty = self.scope().child(uuid4().hex)
-            return range(empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False).sizes["system"])
+            counted = empty.pack(budget=8 * len(text) + 1_000, system=text, inherit=False, long_term=False)
+            return range(counted.sizes["system"])
 
         return count
 

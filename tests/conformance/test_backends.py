@@ -11,6 +11,7 @@ import wmem.engine.backends
 from tests import suites
 from tests.matrix import PLAIN, Everywhere
 from tests.suites.buffer import BufferSuite
+from tests.suites.context_window import ContextWindowSuite
 from tests.suites.decisions import DecisionsSuite
 from tests.suites.document_1 import Document1Suite
 from tests.suites.documents import DocumentsSuite
@@ -94,6 +95,9 @@ class TestMemory(Everywhere, testing.MemorySuite): ...
 
 
 class TestBuffer(Everywhere, BufferSuite): ...
+
+
+class TestContextWindow(Everywhere, ContextWindowSuite): ...
 
 
 class TestDecisions(Everywhere, DecisionsSuite): ...

@@ -38,6 +38,7 @@ from wmem.model.trace import TurnTrace
 from wmem.observe.metrics import find_metrics
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder, GuardedEmbedder
+from wmem.scope.context_window import ContextWindow, LatestContext
 from wmem.scope.erasure import compact_and_purge, log_remaining
 from wmem.scope.handle import Handle, OpenState, Settings
 from wmem.scope.index_store import keep_indexes
@@ -104,6 +105,7 @@ class AgentCore:
         self._turn: TurnCore | None = None
         self._turn_lock = new_renewed_lock()
         _open_cores.add(self)
+        store.engine.context_holders.add(settings.latest_context)
         if settings.metrics is not None:
             settings.metrics.watch(settings.open_state, agent_id, store.engine.counts)
 
@@ -111,7 +113,7 @@ class AgentCore:
         """Another opening with the same settings, which is closed on its own; None once this one is closed."""
         if self.released or (store := self.store.reopen()) is None:
             return None
-        settings = replace(self.settings, open_state=OpenState(self.agent_id))
+        settings = replace(self.settings, open_state=OpenState(self.agent_id), latest_context=LatestContext())
         return AgentCore(store, self.agent_id, settings, self.needs, self.turn_options)
 
     @property
@@ -277,6 +279,7 @@ class AgentCore:
     def close(self) -> Flow[None]:
         """Stop listeners and maintenance, and write the access counts that are not written yet."""
         self.settings.open_state.is_closed = True
+        self.settings.latest_context.clear()
         if self.settings.metrics is not None:
             self.settings.metrics.unwatch(self.settings.open_state)
         for stop in tuple(self.stop_callbacks):
@@ -491,6 +494,11 @@ class MemoryProperties:
     def counter(self) -> Counter:
         """Counts the tokens of a text as this memory's packs do."""
         return self._core.settings.counter()
+
+    @property
+    def context_window(self) -> ContextWindow:
+        """How full the context window was at the last pack of this memory's sessions, in this process."""
+        return self._core.settings.latest_context.window(self._core.store.engine)
 
     def subscribe(self, listener: Listener, *, reserved: bool = False) -> Callable[[], None]:
         """Call a listener with every change of this agent's scopes that this process applies.

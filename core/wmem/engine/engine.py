@@ -2,9 +2,10 @@
 
 import math
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from wmem.analysis.analyzer import Analyzer
 from wmem.codec.codec import Codec
@@ -31,6 +32,13 @@ _WARNED_MAX = 1_024
 _BESIDE_LOOP_BYTES = 256 * 1024  # a larger reply is decoded in a thread while a loop goes on: some 10 ms
 _EVICT_EVERY = 32  # new replicas between two evictions of those whose scope does not exist
 _BUSY_USES = 16  # a replica used within so many uses of the engine may still be in use
+
+
+class ContextHolder(Protocol):
+    """Holds a prompt beside the replicas that it is from."""
+
+    def clear(self) -> None:
+        """Forget it."""
 
 
 class Engine(Generic[P]):
@@ -61,6 +69,8 @@ class Engine(Generic[P]):
         self._claimed_tasks: set[object] = set()
         self.evicted_caches: dict[Path, Incarnation] = {}
         """Evicted caches, by path, with the incarnation they had."""
+        self.context_holders: weakref.WeakSet[ContextHolder] = weakref.WeakSet()
+        """What holds prompts, which an erasure must empty."""
         self.unpurged_agents: set[str] = set()
         """Agents with deleted content whose bytes are not yet purged."""
 
@@ -78,7 +88,7 @@ class Engine(Generic[P]):
         with self._lock:
             self.replicas = {}
         self.events.outbox.clear()
-        self.analyzer.clear()
+        self.forget_texts()
 
     # -- replicas
 
@@ -124,6 +134,12 @@ class Engine(Generic[P]):
             self._unchecked_bytes = 0
             with self._lock:
                 self._evict_replicas()
+
+    def forget_texts(self) -> None:
+        """Leave nothing of texts beside the replicas: an erasure follows."""
+        self.analyzer.clear()
+        for holder in tuple(self.context_holders):
+            holder.clear()
 
     def warn_once(self, key: object) -> bool:
         """Whether this was not asked before, among the last 1,024 such keys: the caller then logs it."""

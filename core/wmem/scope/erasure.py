@@ -276,6 +276,7 @@ def compact_and_purge(
         finished: What was erased there: once all is compacted, its tombstones need not tell any more where the rest is.
     """
     remaining: list[str] = []
+    handle.engine.forget_texts()
     store = vector_store_handle(handle)
     try:
         paths = [*(scope.path for scope in scopes), store.path]
@@ -323,7 +324,7 @@ def _compact(handle: Handle, replica: Replica[Any] | None = None) -> Flow[Sequen
             told = f"scope {handle.path!r} holds damaged records, which are never compacted: have them repaired"
             return (told,)
         replica.compact_derived()
-        handle.engine.analyzer.clear()
+        handle.engine.forget_texts()
         if (yield from handle.engine.compact(replica, now, limit=None)):
             return ()
         # Another writer may have compacted, before or after the erasure: the journal tells which.

@@ -33,6 +33,7 @@ from wmem.observe.metrics import Metrics
 from wmem.policy import Policy, parse_policy
 from wmem.retrieval.embedder import GuardedEmbedder
 from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.scope.context_window import LatestContext
 from wmem.scope.entries.counts import EntryCounts
 from wmem.scope.index_store import has_grown, keep_grown_index
 from wmem.state import State
@@ -60,6 +61,7 @@ class Settings:
         entry_counts: The last known entry counts of the agent's scopes.
         embedding: Turns texts into vectors; None recalls by words alone.
         features: What may be used.
+        latest_context: Holds the last prompt that was packed.
     """
 
     clock: Callable[[], float]
@@ -70,6 +72,7 @@ class Settings:
     entry_counts: EntryCounts = field(default_factory=EntryCounts)
     embedding: GuardedEmbedder | None = None
     features: Features = field(default_factory=Features)
+    latest_context: LatestContext = field(default_factory=LatestContext)
 
 
 class OpenState:

@@ -173,9 +173,16 @@ def pack_scope(
         )
     )
     own.use_derived(DecodedMessages, partial(DecodedMessages.replace, messages=factory.decoded))
-    if (metrics := handle.settings.metrics) is not None:
-        metrics.record_pack(made.tokens, made.dropped.totals)
+    _record_pack(handle, made, replicas)
     return made
+
+
+def _record_pack(handle: Handle, context: Context, replicas: Sequence[Replica[Any]]) -> None:
+    if (metrics := handle.settings.metrics) is not None:
+        metrics.record_pack(context.tokens, context.dropped.totals)
+    # Where nothing is packed and nothing is stored, somebody only has a text counted.
+    if handle.incarnation is not None or context.messages or context.note:
+        handle.settings.latest_context.record(context, [replica.path for replica in replicas])
 
 
 def _search(

@@ -13,6 +13,7 @@ from wmem.rules.importance import importance
 from wmem.rules.promotion import promotion_rule
 from wmem.rules.routing import EPISODIC, SEMANTIC
 from wmem.scope.handle import Handle, Read
+from wmem.scope.items.reads import is_forgotten
 from wmem.state import State
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class ScopeStats:
         oldest: When the oldest visible row was created, UTC epoch seconds; None without any.
         newest: When the newest visible row was created.
         children: Live scopes directly below.
+        forgotten: Softly deleted items, which can be restored.
     """
 
     total_count: int
@@ -62,6 +64,7 @@ class ScopeStats:
     oldest: float | None
     newest: float | None
     children: int = 0
+    forgotten: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +75,15 @@ class MemoryStats:
         total_entries_working: Keys in working memory: the agent's own scope and all below it.
         active_working_scopes: Live scopes below the agent's own.
         total_entries_long_term: Items in long-term memory.
-        total_entries_forgotten: Soft-deleted rows, which can be restored.
+        total_entries_forgotten: Softly deleted items, which can be restored.
         storage_bytes_used: Approximate size of all scopes in memory.
         storage_bytes_limit: Always None: there is no limit.
         oldest_entry: When the oldest visible row was created, UTC epoch seconds; None without any.
         newest_entry: When the newest visible row was created.
         items: Session memories in working memory.
         messages: Messages in working memory.
+        context_tokens_used: Of the last prompt that this memory's sessions packed in this process; 0 before the first.
+        context_tokens_max: The budget of that prompt.
     """
 
     total_entries_working: int
@@ -91,6 +96,8 @@ class MemoryStats:
     newest_entry: float | None
     items: int
     messages: int
+    context_tokens_used: int = 0
+    context_tokens_max: int = 0
 
     @property
     def storage_percent_used(self) -> float:
@@ -125,6 +132,7 @@ def stats_read(policy: Callable[[], Policy]) -> Read[ScopeStats]:
             step=state.step,
             oldest=min((row.created_at for row in seen), default=None),
             newest=max((row.created_at for row in seen), default=None),
+            forgotten=sum(is_forgotten(state.rows[each], now) for each in state.items),
         )
 
     return read
@@ -159,12 +167,12 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
             used += state.bytes
         own = [segment for segment in replica.path if segment.startswith("~")]
         scopes += not own and len(replica.path) > 1 and replica.incarnation is not None
-        forgotten += sum(row.deleted_at is not None for row in rows)
-        if not own:
-            working += [row for row in rows if row.visible(now)]
-        elif not _LONG_TERM.isdisjoint(own):
-            long_term += [row for row in rows if row.visible(now)]
+        if own and _LONG_TERM.isdisjoint(own):
+            continue  # of wmem's own
+        forgotten += sum(is_forgotten(row, now) for row in rows)
+        (long_term if own else working).extend(row for row in rows if row.visible(now))
     created = [row.created_at for row in working + long_term]
+    window = root.settings.latest_context.window(root.engine)
     return MemoryStats(
         total_entries_working=sum(row.key is not None for row in working),
         active_working_scopes=scopes,
@@ -176,6 +184,8 @@ def memory_stats(root: Handle) -> Flow[MemoryStats]:
         newest_entry=max(created, default=None),
         items=sum(row.key is None and row.role is None for row in working),
         messages=sum(row.role is not None for row in working),
+        context_tokens_used=window.used_tokens,
+        context_tokens_max=window.max_tokens,
     )
 
 

@@ -28,6 +28,11 @@ def is_listed(row: Row, now: float, *, include_expired: bool, include_promoted: 
     return include_expired or not row.expired(now)
 
 
+def is_forgotten(row: Row, now: float) -> bool:
+    """Whether an item was softly deleted and can be restored."""
+    return row.deleted_at is not None and not row.expired(now)
+
+
 def list_items(
     *,
     include_expired: bool = False,
@@ -99,7 +104,7 @@ def list_expired(states: Sequence[State], now: float) -> list[MemoryItem]:
 def list_forgotten(states: Sequence[State], now: float) -> list[MemoryItem]:
     """The softly deleted items that can be restored."""
     rows = map(states[0].rows.__getitem__, states[0].items)
-    return [to_current_item(states[0], row, now) for row in rows if row.deleted_at is not None and not row.expired(now)]
+    return [to_current_item(states[0], row, now) for row in rows if is_forgotten(row, now)]
 
 
 def list_promoted(states: Sequence[State], now: float) -> list[MemoryItem]:
