@@ -104,7 +104,7 @@ class WmemChatMessageHistory(BaseChatMessageHistory):
         if budget is not None:
             check_count(budget, "budget", 1)
         check_flag(recall, "recall")
-        self.session_id = session_id
+        self.session_id: SessionName = session_id if isinstance(session_id, str) else self._path
         self._budget, self._recall = budget, recall
         self._lazy_memory = LazyMemory(url if memory is None else memory, agent_id, store=store)
         # One run reads and adds in one thread, so runs in other threads cannot change its list.
