@@ -23,7 +23,7 @@ from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
-from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.async_scope import AsyncScope
 from wmem.scope.stats import MemoryStats
 from wmem.tokens.counter import Counter
@@ -70,6 +70,11 @@ class AsyncAgentMemory(AsyncTurnVerbs, MemoryProperties):
     async def traces(self, *session: str) -> list[TurnTrace]:
         """See `AgentMemory.traces`."""
         return await arun(self._core.traces(session), self._core.ports.aio)
+
+    @property
+    def conversation(self) -> AsyncScope:
+        """See `AgentMemory.conversation`."""
+        return AsyncScope(self._core.long_term_handle(CONVERSATION), self._core.ports)
 
     @property
     def types(self) -> AsyncMemoryTypes:

@@ -22,7 +22,7 @@ from wmem.model.trace import TurnTrace
 from wmem.model.turn import TurnBudget
 from wmem.policy import Policy
 from wmem.retrieval.embedder import Embedder
-from wmem.rules.routing import EPISODIC, SEMANTIC
+from wmem.rules.routing import CONVERSATION, EPISODIC, SEMANTIC
 from wmem.scope.scope import Scope
 from wmem.scope.stats import MemoryStats
 from wmem.tokens.counter import Counter
@@ -96,8 +96,13 @@ class AgentMemory(TurnVerbs, MemoryProperties):
         return run(self._core.traces(session), self._core.ports.sync)
 
     @property
+    def conversation(self) -> Scope:
+        """The turns of closed sessions, as pointers to their messages; see `wmem.types.ConversationMemory`."""
+        return Scope(self._core.long_term_handle(CONVERSATION), self._core.ports)
+
+    @property
     def types(self) -> MemoryTypes:
-        """The memory types by name: ``working``, ``episodic``, ``semantic``, and those that were registered."""
+        """The memory types by name: ``working``, ``conversation``, ``episodic``, ``semantic``, and your own."""
         return MemoryTypes(self._core)
 
     def turn(

@@ -69,5 +69,6 @@ class Call:
             self._await_if_async(twin.__aexit__(None, None, None))
 
 
-async def _await_result(awaitable: Any) -> Any:
-    return await awaitable
+async def _await_result(result: Any) -> Any:
+    # A type that does not block has plain methods, also where coroutine functions are called.
+    return await result if inspect.isawaitable(result) else result
