@@ -377,6 +377,21 @@ class MemoryTypesSuite(FacetSuite):
         assert call(memory.working.children) == ["s"]
         assert "hello" not in call(memory.scope("t").pack, "hello", budget=1_000).note
 
+    def test_without_long_term_memory_the_conversation_is_the_sessions_own(
+        self, open_memory: MemoryOpener, call: Call, monday: MemoryTypes
+    ) -> None:
+        assert len(monday) == 4
+        core = open_memory(features=wmem.Features.core())
+        conversation = core.types.session("tuesday")["conversation"]
+        draft = ItemDraft("The kiln is hot.", fields={"type": "user_message"})
+        id = call(conversation.memorize, draft).item.id
+        assert contents(call(conversation.remember, "")) == ["The kiln is hot."]
+        assert call(conversation.capacity).items == 1
+        assert call(conversation.forget, [id, "m1"])[:2] == ((id,), 0)
+        for refused in (conversation.close, conversation.turns, core.types["semantic"].capacity):
+            with pytest.raises(wmem.FeatureNotEnabledError):
+                call(refused)
+
     # -- arguments
 
     @pytest.mark.parametrize("name", ["working", "conversation", "episodic", "semantic"])

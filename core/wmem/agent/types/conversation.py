@@ -14,7 +14,9 @@ from wmem.agent.types.turn_pointers import (
     ConversationTurn,
     SessionLife,
     TurnPointer,
+    is_alive,
     list_pointers,
+    read_turn,
     to_row,
 )
 from wmem.analysis.summarize import WeightedText, extract
@@ -25,7 +27,6 @@ from wmem.model.change import Change, ItemPut, ItemRemoved
 from wmem.model.checks import check_count, check_limit
 from wmem.model.filters import Filters
 from wmem.model.history import Path
-from wmem.model.item import to_message
 from wmem.model.results import Forgotten, Memorized, Remembered, Summary
 from wmem.model.row import Row
 from wmem.model.row_text import row_text
@@ -79,10 +80,9 @@ class ConversationFlows:
         _, rows, now = prepare_messages(self.session, to_message_input(draft))
         if not rows:
             raise InvalidInputError("this text was recalled from memory, and is not stored again")
+        conversation = yield from self._locate()
         [row] = yield from append(self.session, rows, now)
-        closed = self._count_closed((yield from self.location.locate()))
-        state = self.session.engine.replica(self.session.path).state
-        size = Size(len(state.messages) + closed.items, state.message_tokens + closed.tokens)
+        size = self._size(conversation)
         return Memorized(to_message_item(self.session.path, row, now), size.items - 1, (), *size)
 
     def remember(self, query: str, filters: Filters, limit: int, /) -> Flow[list[Remembered]]:
@@ -115,19 +115,19 @@ class ConversationFlows:
     def forget(self, ids: Sequence[str], /) -> Flow[Forgotten]:
         """Erase messages, of this session or of closed turns, which point to them no longer."""
         wanted = check_ids(ids)
-        conversation = yield from self.location.locate()
-        pointers = [
-            each
-            for each in (yield from self._list_pointers(conversation))
-            if not wanted.keys().isdisjoint(each.message_ids)
-        ]
+        conversation = yield from self._locate()
+        pointers: list[TurnPointer] = []
+        if conversation is not None:
+            pointers = yield from self._list_pointers(conversation)
+            pointers = [each for each in pointers if not wanted.keys().isdisjoint(each.message_ids)]
         tokens: dict[tuple[Path, str], int] = {}
         for names in dict.fromkeys([self.session.path[1:], *(each.session.names for each in pointers)]):
             lives = {each.session.incarnation for each in pointers if each.session.names == names}
             tokens |= yield from self._erase(names, wanted, lives)
-        yield from self._drop_pointed(conversation, pointers, tokens)
+        if conversation is not None:
+            yield from self._drop_pointed(conversation, pointers, tokens)
         erased = {id for _, id in tokens}
-        return Forgotten(tuple(id for id in wanted if id in erased), *(yield from self._size()))
+        return Forgotten(tuple(id for id in wanted if id in erased), *self._size(conversation))
 
     def summarize(self, token_limit: int, /) -> Flow[Summary]:
         check_count(token_limit, "token_limit", 1)
@@ -139,7 +139,11 @@ class ConversationFlows:
         return Summary(made.text, made.tokens, tuple(rows[place].id for place in made.source_indices))
 
     def capacity(self) -> Flow[Capacity]:
-        return Capacity(*(yield from self._size()))
+        conversation = yield from self._locate()
+        yield from self.session.replica()
+        if conversation is not None:
+            yield from conversation.replica()
+        return Capacity(*self._size(conversation))
 
     # -- closed turns
 
@@ -185,7 +189,7 @@ class ConversationFlows:
         paths = dict.fromkeys((*agent, *pointer.session.names) for pointer in pointers)
         replicas = (yield from self.session.engine.sync_readable(list(paths))) if paths else []
         by_path = {replica.path: replica for replica in replicas}
-        return [_to_turn(pointer, by_path.get((*agent, *pointer.session.names))) for pointer in pointers]
+        return [read_turn(pointer, by_path.get((*agent, *pointer.session.names))) for pointer in pointers]
 
     def _list_pointers(self, conversation: Handle) -> Flow[list[TurnPointer]]:
         replica, state = yield from conversation.replica()
@@ -196,9 +200,17 @@ class ConversationFlows:
 
         return replica.use_derived(ClosedTurns, list_all)
 
+    def _locate(self) -> Flow[Handle | None]:
+        """The scope of the closed turns; None where the memory may use its sessions' own messages alone."""
+        if not self.session.settings.features.has_long_term:
+            return None
+        return (yield from self.location.locate())
+
     def _read_sessions(self) -> Flow[_Sessions]:
-        conversation = yield from self.location.locate()
-        own, _ = yield from self.session.replica()
+        conversation = yield from self._locate()
+        own = yield from self.session.replicas(local_only=True)
+        if conversation is None:
+            return _Sessions(own, {})
         replica, _ = yield from conversation.replica()
         life = self._find_life()
 
@@ -209,24 +221,23 @@ class ConversationFlows:
         newest, pointed = replica.use_derived(ClosedTurns, list_newest)
         lives = {(self.session.path[0], *each.names): each.incarnation for each in newest}
         others = (yield from self.session.engine.sync_readable(list(lives))) if lives else []
-        alive = [each for each in others if _is_alive(each, lives[each.path]) and each.path != own.path]
-        return _Sessions([own, *alive], pointed)
+        alive = [each for each in others if is_alive(each, lives[each.path]) and each.path != self.session.path]
+        return _Sessions([*own, *alive], pointed)
 
     def _find_life(self) -> SessionLife | None:
         incarnation = self.session.incarnation
         return None if incarnation is None else SessionLife(self.session.path[1:], incarnation.chain)
 
-    def _count_closed(self, conversation: Handle) -> Size:
-        """How much the closed sessions hold, but for this one, as of the last read or write of this process."""
-        life = self._find_life()
-        replica = conversation.engine.replica(conversation.path)
-        return replica.use_derived(ClosedTurns, lambda turns: turns.size(besides=life))
-
-    def _size(self) -> Flow[Size]:
-        conversation = yield from self.location.locate()
-        _, state = yield from self.session.replica()
-        yield from conversation.replica()
-        closed = self._count_closed(conversation)
+    def _size(self, conversation: Handle | None) -> Size:
+        """Messages of this session and of the closed ones, as of the last read or write of this process."""
+        engine, life = self.session.engine, self._find_life()
+        closed = Size()
+        if conversation is not None:
+            replica = engine.replica(conversation.path)
+            closed = replica.use_derived(ClosedTurns, lambda turns: turns.size(besides=life))
+        if life is None:
+            return closed
+        state = engine.replica(self.session.path).state
         return Size(len(state.messages) + closed.items, state.message_tokens + closed.tokens)
 
     # -- erasure
@@ -266,7 +277,7 @@ class ConversationFlows:
                 continue
             rest = pointer.tokens - sum(tokens[pointer.session.names, id] for id in gone)
             smaller = pointer._replace(message_ids=left, tokens=rest)
-            changes[pointer.id] = ItemPut(to_row(smaller, counter, now)) if left else ItemRemoved(pointer.id)
+            changes[pointer.id] = ItemPut(to_row(smaller, counter)) if left else ItemRemoved(pointer.id)
         if changes:
             yield from conversation.commit(
                 lambda state: ([change for id, change in changes.items() if id in state.rows], None), now
@@ -278,12 +289,6 @@ def _open_session(session: Handle, names: Path) -> Handle:
     return Handle(session.engine, session.settings, (session.path[0], *names), policy=None, parent=None)
 
 
-def _is_alive(replica: Replica[Any], incarnation: int) -> bool:
-    """Whether a session is still the one that was closed."""
-    life = replica.incarnation
-    return life is not None and life.chain == incarnation and not replica.state.disposed
-
-
 def _list_newest(sessions: _Sessions) -> Iterator[tuple[Path, Row]]:
     """All messages that are remembered, newest first, each with its scope."""
 
@@ -293,15 +298,3 @@ def _list_newest(sessions: _Sessions) -> Iterator[tuple[Path, Row]]:
         return [(replica.path, row) for row in rows if sessions.includes(replica.path, row.id)]
 
     return merge(*map(list_session, sessions.replicas), key=lambda place: -place[1].created_at)
-
-
-def _to_turn(pointer: TurnPointer, replica: Replica[Any] | None) -> ConversationTurn:
-    """A turn as it can be read now."""
-    rows: dict[str, Row] = {}
-    if replica is not None and _is_alive(replica, pointer.session.incarnation):
-        with replica.lock:
-            state = replica.state
-            rows = {id: state.rows[id] for id in pointer.message_ids if id in state.messages}
-    messages = tuple(map(to_message, rows.values()))
-    missing = tuple(id for id in pointer.message_ids if id not in rows)
-    return ConversationTurn(pointer.id, pointer.session.names, pointer.turn_id, pointer.created_at, messages, missing)

@@ -5,7 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from wmem.engine.derived import Derived
+from wmem.engine.replica import Replica
 from wmem.model.history import Path
+from wmem.model.item import to_message
 from wmem.model.message import Message
 from wmem.model.row import Row
 from wmem.model.values import dump_json, load_json
@@ -50,6 +52,7 @@ class TurnPointer(NamedTuple):
     session: SessionLife
     turn_id: str | None
     created_at: float
+    closed_at: float
     message_ids: tuple[str, ...]
     tokens: int
 
@@ -71,13 +74,14 @@ def list_pointers(session: SessionLife, rows: Sequence[Row], counter: str, now: 
                 session,
                 turn[0].turn_id,
                 turn[0].created_at,
+                now,
                 tuple(row.id for row in part),
                 sum(row.tokens or 0 for row in part),
             )
-            yield to_row(pointer, counter, now, chunk_index=number if len(turn) > _MAX_MESSAGES else None)
+            yield to_row(pointer, counter, chunk_index=number if len(turn) > _MAX_MESSAGES else None)
 
 
-def to_row(pointer: TurnPointer, counter: str, now: float, *, chunk_index: int | None = None) -> Row:
+def to_row(pointer: TurnPointer, counter: str, *, chunk_index: int | None = None) -> Row:
     """The row of a pointer."""
     source = {
         "scope": list(pointer.session.names),
@@ -92,7 +96,7 @@ def to_row(pointer: TurnPointer, counter: str, now: float, *, chunk_index: int |
         id=pointer.id,
         content=dump_json(content),
         created_at=pointer.created_at,
-        updated_at=now,
+        updated_at=pointer.closed_at,
         type="turn",
         length=len(content),
         tokens=pointer.tokens,
@@ -108,7 +112,8 @@ def parse_pointer(row: Row) -> TurnPointer | None:
     match sources:
         case [{"scope": [*names], "incarnation": int(incarnation), "messages": [*ids]}]:
             session = SessionLife(tuple(map(str, names)), incarnation)
-            return TurnPointer(row.id, session, row.turn_id, row.created_at, tuple(map(str, ids)), row.tokens or 0)
+            messages = tuple(map(str, ids))
+            return TurnPointer(row.id, session, row.turn_id, row.created_at, row.updated_at, messages, row.tokens or 0)
         case _:
             return None
 
@@ -146,8 +151,12 @@ class ClosedTurns(Derived):
 
     def newest_sessions(self, limit: int, *, besides: SessionLife | None) -> list[SessionLife]:
         """The sessions closed last, but one, newest first."""
-        newest = dict.fromkeys(pointer.session for pointer in reversed(self.pointers.values()))
-        return [session for session in newest if session != besides][:limit]
+        closed_at: dict[SessionLife, float] = {}
+        for pointer in self.pointers.values():
+            if pointer.session != besides:
+                closed_at[pointer.session] = max(pointer.closed_at, closed_at.get(pointer.session, pointer.closed_at))
+        # By name at last: the same in every process.
+        return sorted(closed_at, key=lambda session: (-closed_at[session], session))[:limit]
 
     def message_ids(self, sessions: Sequence[SessionLife]) -> dict[Path, set[str]]:
         """The ids of the messages that are pointed to, by the session's names."""
@@ -156,3 +165,21 @@ class ClosedTurns(Derived):
             if pointer.session.names in ids:
                 ids[pointer.session.names].update(pointer.message_ids)
         return ids
+
+
+def is_alive(replica: Replica[Any], incarnation: int) -> bool:
+    """Whether a session is still the one that was closed."""
+    life = replica.incarnation
+    return life is not None and life.chain == incarnation and not replica.state.disposed
+
+
+def read_turn(pointer: TurnPointer, replica: Replica[Any] | None) -> ConversationTurn:
+    """A turn as it can be read now."""
+    rows: dict[str, Row] = {}
+    if replica is not None and is_alive(replica, pointer.session.incarnation):
+        with replica.lock:
+            state = replica.state
+            rows = {id: state.rows[id] for id in pointer.message_ids if id in state.messages}
+    messages = tuple(map(to_message, rows.values()))
+    missing = tuple(id for id in pointer.message_ids if id not in rows)
+    return ConversationTurn(pointer.id, pointer.session.names, pointer.turn_id, pointer.created_at, messages, missing)
